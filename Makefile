@@ -50,7 +50,7 @@ test-spark:
 
 bench-aggregate:
 	@$(PYTHON) tools/setup.py all
-	@$(BIN)/python tools/bench_aggregate/run.py $(if $(ROWS),--rows $(ROWS))
+	@$(BIN)/python tools/bench_aggregate/run.py $(if $(ROWS),--rows $(ROWS)) $(ARGS)
 
 bench-pipeline:
 	@$(PYTHON) tools/setup.py all
@@ -96,7 +96,7 @@ connections:
 edges:
 	@$(PYTHON) tools/setup.py dev
 	@WIREPROOF_BAD_LINE=ext $(BIN)/python -m pytest -q -s -o timeout=1200 kit/tests/run/test_never_green.py -k "lies or bad_line"
-	@WIREPROOF_HOSTILE=whole $(BIN)/python -m pytest -q -o timeout=1200 kit/tests/commands/test_hostile_bundles.py
+	@WIREPROOF_HOSTILE=whole $(BIN)/python -m pytest -q -o timeout=1200 kit/tests/commands/bundles/test_hostile_bundles.py
 	@WIREPROOF_INTERRUPTS=20 WIREPROOF_DEATHS=10 WIREPROOF_SELECTIONS=10 $(BIN)/python -m pytest -q -o timeout=600 kit/tests/edges
 
 hostile:
@@ -160,7 +160,7 @@ help:
 	@echo "make test-oms     the adapters in Java, and Apache RocketMQ judged through two of them"
 	@echo "make test-allure   real sites by Allure 3 and 2 from npm, and plain pytest with allure-pytest"
 	@echo "make test-spark    questions on drawn histories, and a Spark cluster on loopback"
-	@echo "make bench-aggregate   questions to 1, 10 and 50 million rows (ROWS=1000000: one size)"
+	@echo "make bench-aggregate   questions to 1, 10 and 50 million rows (ROWS=1000000: one size); goes on where it was"
 	@echo "make bench-pipeline    ingest of 2 000 bundles beside that of before Spark; goes on where it was"
 	@echo "make kills    kill ingest, ingest --watch and aggregate 60 times in turn (KILLS=…); goes on where it was"
 	@echo "make selftest every fault, every variant, fifty mixes of variants (SAMPLE=1: a few)"

@@ -66,7 +66,7 @@ def main() -> int:
 
 
 def compare(runs: int, judge_once: Callable[[int], dict[str, str]]) -> int:
-    """Judge so many times; print what differs from the first time, and return the exit code."""
+    """Judge `runs` times, print what differs from the first time, and return the exit code."""
     first: dict[str, str] = {}
     flips = 0
     for number in range(1, runs + 1):
@@ -85,7 +85,7 @@ def compare(runs: int, judge_once: Callable[[int], dict[str, str]]) -> int:
 
 
 def judge(words: Sequence[str], ids: Sequence[str], bundle: Path) -> dict[str, str]:
-    """Run the cases by a command and return the verdict and observation of each."""
+    """Run the cases with a command; return the verdict and observation of each, by id."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "wireproof", "-q", *words, *ids),

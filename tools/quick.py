@@ -15,7 +15,7 @@ CHOSEN = "not process and not slow and not spark"
 
 
 def main() -> int:
-    """Run each step until one fails; return its exit code."""
+    """Run each step of the quick check until one fails; return its exit code."""
     tests = ("-m", CHOSEN, "--hypothesis-profile=quick", "-n", str(WORKERS), *sys.argv[1:])
     steps = (
         (str(BIN / "ruff"), "check", "."),

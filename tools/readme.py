@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def write(mark: str, command: list[str], url: str = SHOWN_URL) -> None:
-    """Put the command and what it shows behind a mark of the README."""
+    """Run a command, and put it with its output behind a mark in the README."""
     words = [word for word in command if word not in ("--bundle", "out/fault.jsonl")]
     sample = f"$ wireproof {shlex.join(words)}\n{shown(command)}".replace(url, SHOWN_URL)
     text = README.read_text("utf-8")
@@ -55,7 +55,7 @@ def write(mark: str, command: list[str], url: str = SHOWN_URL) -> None:
 
 
 def shown(command: list[str]) -> str:
-    """Return what stands on a terminal when a command is done."""
+    """Run a command in a terminal and return what the terminal shows at the end."""
     os.environ.update(TERM="xterm", NO_COLOR="1", COLUMNS="80", LINES="200")
     pid, terminal = pty.fork()
     if not pid:

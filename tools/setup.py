@@ -102,7 +102,7 @@ def prepare(kind: str) -> int:
 
 
 def find_uv() -> str | None:
-    """Return uv from the PATH, or from a tool environment of the project's own."""
+    """Return the path of uv, from the PATH or from the project's own tool environment."""
     found = shutil.which("uv")
     own = TOOLS / "bin" / "uv"
     if found or own.exists():
@@ -124,7 +124,7 @@ def find_uv() -> str | None:
 
 
 def report_java() -> int:
-    """Say where Java for Spark is; install it where the system allows; missing is no failure."""
+    """Print where Java for Spark is; install it if the system allows; missing is no failure."""
     if java_version() < OLDEST_JAVA and may_install():
         install("openjdk-17-jre-headless")
     version = java_version()
@@ -137,7 +137,7 @@ def report_java() -> int:
 
 
 def fetch_jars() -> int:
-    """Have Delta's jars, so that the first ingest need not fetch them; missing is no failure."""
+    """Download Delta's jars, so that the first ingest need not; missing is no failure."""
     if java_version() < OLDEST_JAVA:
         return 0
     print("Delta for Spark: 13 MB of jars are fetched unless they are there …", file=sys.stderr)
@@ -146,7 +146,7 @@ def fetch_jars() -> int:
 
 
 def report_tshark() -> int:
-    """Say where tshark is; install it where the system allows; missing is no failure."""
+    """Print where tshark is; install it if the system allows; missing is no failure."""
     if shutil.which("tshark") is None and may_install():
         install("tshark")
     found = shutil.which("tshark")

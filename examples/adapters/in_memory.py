@@ -22,7 +22,7 @@ def create_destination(destination):
 
 
 def send(message):
-    """Give a message to every group; return it as its sender then has it."""
+    """Queue a message for every group; return it with what the server has set."""
     inner = message["message"]
     inner["header"] |= {"messageId": f"m{time.time_ns()}", "bornTimestamp": now_ms()}
     inner["header"]["bornHost"] = "localhost"
@@ -44,7 +44,7 @@ def receive(destination, group, max, timeout_ms):
 
 
 def deliver(waiting, text, count):
-    """Return one message with its receipt."""
+    """Return a message with its receipt and its deliveryCount, and note it as unsettled."""
     message, receipt = json.loads(text), f"r{time.time_ns()}-{len(unsettled)}"
     message["message"]["extensionHeader"]["deliveryCount"] = count
     unsettled[receipt] = (waiting, text, count)
@@ -52,12 +52,12 @@ def deliver(waiting, text, count):
 
 
 def ack(receipt):
-    """Forget a message that was consumed."""
+    """Forget a delivered message: it was consumed."""
     unsettled.pop(receipt)
 
 
 def nack(receipt):
-    """Deliver a message again."""
+    """Queue a delivered message again: it could not be consumed."""
     with changed:
         waiting, text, count = unsettled.pop(receipt)
         waiting.append((text, count + 1))
@@ -75,7 +75,7 @@ OPERATIONS |= {"open": lambda version, settings: None, "close": lambda: None}
 
 
 def answer(id, op, **members):
-    """Carry out one request and write its answer."""
+    """Carry out one request of the kit and write its answer."""
     try:
         told = {"ok": OPERATIONS[op](**members) or {}} if op in OPERATIONS else {"unsupported": op}
     except Exception as error:
@@ -84,7 +84,7 @@ def answer(id, op, **members):
 
 
 def write(told):
-    """Write one line."""
+    """Write a JSON object as a line to standard output."""
     with writing:
         print(json.dumps(told), flush=True)
 

@@ -138,7 +138,7 @@ def _ours(sought: Sought) -> Found:
     fuzz_target = ReferenceTarget(sought.protocol, FuzzSessionOptions(f"f{SEED}"), extra)
     frames = _names(sought.protocol, sought.interface)
     plan = WorkerPlan(Choice(SEED, frames), time_s=OURS_S, stop_at_first=True, shrink=False)
-    campaign = Campaign(plan, fuzz_target, SilentListener())
+    campaign = Campaign(plan=plan, fuzz_target=fuzz_target, listener=SilentListener())
     started, cpu, children = time.monotonic(), time.process_time(), _of_children()
     try:
         campaign.run()

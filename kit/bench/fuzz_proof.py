@@ -29,7 +29,7 @@ from wireproof_kit.errors import KitError
 from wireproof_kit.selftest.plan import VARIANT, list_trials
 from wireproof_kit.selftest.plan import Trial as Variant
 
-PROTOCOLS = ("nsq", "iggy", f"nsq{CLIENT}")
+PROTOCOLS = ("nsq", "iggy", f"nsq{CLIENT}", f"iggy{CLIENT}")
 SEEDS = (1, 2, 3)
 TIME_S = 60
 GRACE_S = 90
@@ -45,6 +45,7 @@ SAMPLE = {
     "nsq": ("parser-size-magnitude", "parser-trace-buffer-shared"),
     "iggy": ("parser-ones-lost", "parser-poll-nothing-closes-another"),
     f"nsq{CLIENT}": ("parser-client-dies-inside-place", "parser-client-gives-back-another"),
+    f"iggy{CLIENT}": ("parser-client-dies-of-headers", "parser-client-reads-low-byte"),
 }
 SAMPLE_S = 20
 CLIENT_FACTOR = 3
@@ -269,7 +270,8 @@ def _faults(protocol: str) -> list[str]:
 
 def _target(trial: Trial) -> list[str]:
     if trial.protocol.endswith(CLIENT):
-        return ["--exec", client_command(trial.protocol, trial.extra)]
+        protocol = trial.protocol.removesuffix(CLIENT)
+        return ["--protocol", protocol, "--exec", client_command(trial.protocol, trial.extra)]
     return [
         *("--reference", trial.protocol),
         *(f"--reference-option={each}" for each in trial.extra),

@@ -100,7 +100,7 @@ def _show_version(context: click.Context, _param: click.Parameter, value: object
     if value and not context.resilient_parsing:
         from wireproof_kit.protocols import known_protocols
         from wireproof_kit.version import KIT_VERSION
-        from wireproof_spec.catalogue import load_catalogue
+        from wireproof_spec.clauses.loading import load_catalogue
 
         known = {
             name: revision

@@ -1,14 +1,17 @@
 """What the kit knows of each registered protocol: its session, its URLs, its reference."""
 
 import importlib
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.targets.interpreter import module_command
 from wireproof_kit.targets.session import OpenSession
 from wireproof_kit.targets.target import (
+    ON_ADAPTERS,
     Keys,
     Target,
     TargetKey,
@@ -19,7 +22,11 @@ from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, list_ha
 
 if TYPE_CHECKING:
     from wireproof_kit.drivers.check import CheckDriver
-    from wireproof_kit.fuzz.driver import OpenClientFuzzSession, OpenFuzzSession
+    from wireproof_kit.fuzz.driver import (
+        OpenAdapterFuzzSession,
+        OpenClientFuzzSession,
+        OpenFuzzSession,
+    )
     from wireproof_kit.proxy.part import ProxyPart
     from wireproof_spec.record import FindingRecord, TranscriptRecord
 
@@ -41,8 +48,10 @@ class KitPart:
     ``several`` maps an argument to a function that lists its values on a target: a case that takes
     it runs once for each value. ``needs`` maps an argument to the capability it requires.
     ``open_fuzz_session`` opens a broker for the fuzzer, ``open_client_fuzz_session`` a client,
-    with the patience in seconds that the user gave, or None. ``write_client_script`` makes a
-    script of a finding against the client that a command starts. ``check_client_driver`` checks
+    with the patience in seconds that the user gave, or None, ``open_adapter_fuzz_session`` a
+    system behind an adapter. ``adapter_reference`` are the options with which the example server
+    is an adapter on its standard input and output. ``write_client_script`` makes a script of a
+    finding against what a command starts. ``check_client_driver`` checks
     the command of a client's driver, ``check_adapter`` that of a system's adapter.
     ``recorded_arguments`` makes the argument of a case for clients from a recorded exchange, so
     that the exchange can be observed again; ``tell_course`` describes that exchange in lines.
@@ -61,6 +70,8 @@ class KitPart:
     needs: Mapping[str, str] = field(default_factory=dict[str, str])
     open_fuzz_session: "OpenFuzzSession | None" = None
     open_client_fuzz_session: "OpenClientFuzzSession | None" = None
+    open_adapter_fuzz_session: "OpenAdapterFuzzSession | None" = None
+    adapter_reference: tuple[str, ...] = ()
     write_client_script: "WriteClientScript | None" = None
     check_client_driver: "CheckDriver | None" = None
     check_adapter: "CheckDriver | None" = None
@@ -71,7 +82,7 @@ class KitPart:
 
 
 def known_protocols() -> tuple[str, ...]:
-    """Return the names of the protocols that the kit supports, the most used one first."""
+    """Return the names of the protocols that the kit supports, the default one first."""
     return list_having(Group.KIT)
 
 
@@ -114,7 +125,7 @@ def example_url() -> str:
 def url_of(address: str) -> str:
     """Return the URL that a user who gave only HOST:PORT may have meant.
 
-    Its protocol is the one whose usual port is given, else the most used one.
+    Its protocol is the one whose usual port is given, or else the default one.
     """
     port = address.rpartition(":")[2]
     usual = (known.example for known in _parts().values() if known.example.endswith(f":{port}"))
@@ -148,7 +159,20 @@ def list_with_reference() -> tuple[str, ...]:
 
 def list_with_fuzzing() -> tuple[str, ...]:
     """Return the protocols whose targets can be fuzzed."""
-    return tuple(name for name, known in _parts().items() if known.open_fuzz_session)
+    return tuple(
+        name
+        for name, known in _parts().items()
+        if known.open_fuzz_session or known.open_adapter_fuzz_session
+    )
+
+
+def adapter_reference(protocol: str, options: Sequence[str] = ()) -> Target | None:
+    """Return the reference as an adapter that the kit starts; None if it is no adapter."""
+    usual = kit_part(protocol).adapter_reference
+    if not usual:
+        return None
+    command = shlex.join(module_command("wireproof", "serve", protocol, *usual, *options))
+    return read_target(f"{protocol}{ON_ADAPTERS}:{command}")
 
 
 def suites(protocol: str) -> str:

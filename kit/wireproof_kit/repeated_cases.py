@@ -10,7 +10,7 @@ import pytest
 
 from wireproof_kit.case import MARK, case_mark
 from wireproof_kit.observation import Observation
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 Experiment = Callable[..., Observation]
 
@@ -62,10 +62,7 @@ def elsewhere(
 
 
 def keep_values(repeated: Experiment, start: int, step: int) -> None:
-    """Keep only every `step`-th value of a case's longest parameter, from `start`.
-
-    At least one.
-    """
+    """Keep every `step`-th value of a case's longest parameter from `start`; at least one."""
     marks = [each for each in getattr(repeated, "pytestmark", []) if isinstance(each, pytest.Mark)]
     longest = max(marks, key=_count_values, default=None)
     kept = [_keep(each, start, step) if each is longest else each for each in marks]

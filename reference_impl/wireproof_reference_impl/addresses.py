@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 
 class BadOption(ValueError):
-    """An invalid option; the message is one sentence."""
+    """Raised for an invalid command-line option; the message is one sentence."""
 
 
 def read_address(text: str) -> tuple[str, int]:

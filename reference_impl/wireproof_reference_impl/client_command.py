@@ -20,9 +20,10 @@ def run_client(
     make: Callable[[Say], Program],
     presets: Callable[[], Presets],
 ) -> int:
-    """Read the options, then list or drive; a bad option is one sentence and exit code 2.
+    """Read the options of an example client, then list its faults or run it as a driver.
 
-    `presets` returns the faults and variants, which are imported only when they are needed.
+    Return the exit code: 2 for a bad option, after one sentence. `presets` returns the faults and
+    variants, which are imported only when they are needed.
     """
 
     def start(arguments: argparse.Namespace) -> int:

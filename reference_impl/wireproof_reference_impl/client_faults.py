@@ -12,6 +12,7 @@ from wireproof_reference_impl.preset import (
     CONDITION,
     EXTRA,
     MISSING,
+    PARSER,
     VARIANT,
     WRONG_VALUE,
     Preset,
@@ -19,7 +20,7 @@ from wireproof_reference_impl.preset import (
 
 
 class Rows:
-    """Makes the faults of one protocol's client, whose clauses mostly begin with `prefix`.
+    """Makes the faults of one protocol's example client; their clauses begin with `prefix`.
 
     A clause that begins with one of `whole` is named as it is.
     """
@@ -47,13 +48,18 @@ class Rows:
         )
 
 
+def parser_fault(name: str, text: str, *overrides: Override) -> Preset:
+    """Return a fault that broken frames and answers show, for the fuzzer to find."""
+    return Preset(f"parser-client-{name}", PARSER, text, {}, overrides=overrides)
+
+
 def client_variant(name: str, text: str, *overrides: Override) -> Preset:
     """Return a legal variant of an example client."""
     return Preset(f"client-{name}", VARIANT, text, {}, overrides=overrides)
 
 
 def constant(owner: ModuleType | type, name: str, value: object) -> Override:
-    """Return an override after which a function always returns this value."""
+    """Return an override after which the function `name` of `owner` always returns this value."""
 
     def call(*args: object, **named: object) -> object:
         return value
@@ -62,5 +68,5 @@ def constant(owner: ModuleType | type, name: str, value: object) -> Override:
 
 
 def die() -> NoReturn:
-    """End the process as an unhandled error would."""
+    """End the process at once with exit code 2, as an unhandled error would."""
     os._exit(2)

@@ -23,7 +23,7 @@ _ANY_PORT = "default %(default)s; port 0 picks a free port"
 
 
 class PresetParser(argparse.ArgumentParser):
-    """Reads the options for faults and variants; a bad option is a `BadOption`."""
+    """A command-line parser with the options for faults and variants; raises `BadOption`."""
 
     def __init__(self, program: str, description: str) -> None:
         super().__init__(prog=program, description=description, allow_abbrev=False)
@@ -46,12 +46,12 @@ class PresetParser(argparse.ArgumentParser):
         add("--list-variants", action="store_true", help="print all legal variants and exit")
 
     def error(self, message: str) -> NoReturn:
-        """Raise `BadOption`: the caller decides how the process ends."""
+        """Raise `BadOption` with this message, so that the caller decides how the process ends."""
         raise BadOption(message)
 
 
 class Parser(PresetParser):
-    """Reads the options that every reference server has.
+    """A command-line parser with the options that every reference server has.
 
     Beside faults and variants, these are the addresses (HTTP only, if no `tcp` is given), and how
     the server announces that it is ready.
@@ -76,7 +76,7 @@ def run(
     *,
     presets: Callable[[], Presets],
 ) -> int:
-    """Read the options, list the faults or serve; return the exit code, 2 for a bad option.
+    """Read the options, then list the faults or serve; return the exit code, 2 for a bad option.
 
     `presets` returns the faults and variants. It is called only to list them, because importing
     them all would delay every other start.
@@ -95,7 +95,7 @@ def run(
 def run_until_told(
     served: Callable[[], Awaitable[int]], *faults: type[Exception], in_pieces: bool
 ) -> int:
-    """Run a server and return its exit code; Ctrl-C before it listens ends it normally.
+    """Run a server in an event loop and return its exit code; 0 for Ctrl-C before it listens.
 
     `in_pieces`: each write must be sent on its own. libuv merges writes, so that asyncio's own
     loop is used then.
@@ -151,7 +151,10 @@ def _stop_at_end(shell: Shell) -> None:
 def announce(
     what: str, fields: Mapping[str, object], *, further: Sequence[str], as_json: bool
 ) -> None:
-    """Print where a server listens, as one line of JSON or as text with some `further` fields."""
+    """Print where a server listens: all fields as one line of JSON, or as text.
+
+    The text has the addresses, and the fields that `further` names.
+    """
     if as_json:
         print(json.dumps(fields, separators=(",", ":")), flush=True)
         return

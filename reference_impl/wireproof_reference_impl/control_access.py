@@ -19,7 +19,7 @@ _TOKEN_BYTES = 12
 
 
 class ControlAccess:
-    """The token of a control API, and what each request must show."""
+    """The access rule of a control API: a request must show the token and name loopback hosts."""
 
     def __init__(self) -> None:
         self.token = secrets.token_hex(_TOKEN_BYTES)
@@ -29,7 +29,7 @@ class ControlAccess:
         return f"{self.token}@{address}"
 
     def refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> str:
-        """Return why a request with these headers is refused in a sentence; empty if it is not."""
+        """Return in a sentence why a request with these headers is refused; empty if it is not."""
         fields = [(name.lower(), value.strip()) for name, value in headers]
         hosts = [value for name, value in fields if name == b"host"]
         if not all(map(_is_loopback, hosts)):

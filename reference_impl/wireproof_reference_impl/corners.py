@@ -28,7 +28,7 @@ _reported: list[Path] = []
 
 
 class Corners(Generic[C]):
-    """The corners of a protocol, by `dimension=value`, and how circumstances are found.
+    """The corners of a protocol, by `dimension=value`: circumstances that may restrict a fault.
 
     `notes` are the overrides that note circumstances; an override that `is_note` accepts is never
     restricted to a corner. `behaviour` is the behaviour table of a reference without faults.
@@ -50,7 +50,7 @@ class Corners(Generic[C]):
         self._is_note = is_note
 
     def find(self, name: str, find_fault: Callable[[str], Preset]) -> Preset:
-        """Return the fault with a name, which may be restricted to a corner: `NAME@CORNER`.
+        """Return the fault named `NAME`, or restricted to a corner if the name is `NAME@CORNER`.
 
         Raises:
             BadOption: a fault or a corner that is not known.
@@ -109,5 +109,5 @@ class Corners(Generic[C]):
 
 
 def report_to(folder: Path | None) -> None:
-    """Report in a folder, by an empty file, that the corner was entered."""
+    """Let a fault's first call inside its corner create an empty file in this folder."""
     _reported[:] = [] if folder is None else [folder / ENTERED]

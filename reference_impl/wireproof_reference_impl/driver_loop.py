@@ -16,18 +16,18 @@ Request = Mapping[str, object]
 
 
 class Unsupported(Exception):
-    """An operation or a member of a request that is unknown here."""
+    """Raised for an operation, or a member of a request, that an example client does not know."""
 
 
 class Program(Protocol):
-    """A client that carries out the requests of the kit."""
+    """The interface of an example client that carries out the kit's requests."""
 
     name: str
     operations: tuple[str, ...]
     claims: tuple[str, ...]
 
     async def carry_out(self, id: int, request: Request) -> Fields:
-        """Return the answer to a request, without its id.
+        """Carry out a request of the kit and return the answer, without the request's id.
 
         Raises:
             Unsupported: the client does not know the operation, or a member of the request.
@@ -62,18 +62,29 @@ class _Requests:
 
 
 def say(fields: Fields) -> None:
-    """Write a line to standard output."""
+    """Write a JSON object as a line to standard output."""
     sys.stdout.write(json.dumps(fields) + "\n")
     sys.stdout.flush()
 
 
 def present(**members: object) -> Fields:
-    """Return the members that have a value."""
+    """Return the named members as a JSON object, without those that are None."""
     return cast(Fields, {name: value for name, value in members.items() if value is not None})
 
 
+def main(make: Callable[[Say], Program]) -> int:
+    """Drive a client that takes no options; one is an error, of which a sentence is written."""
+    if found := sys.argv[1:]:
+        own = "it takes its settings on standard input (docs/driver-protocol.md)"
+        faults = "python -m …drive has faults and variants"
+        print(f"no option is known here, found {found[0]!r}: {own}; {faults}", file=sys.stderr)
+        return 2
+    asyncio.run(drive(make))
+    return 0
+
+
 async def drive(make: Callable[[Say], Program]) -> None:
-    """Greet, and carry out requests until standard input ends."""
+    """Write the greeting of a driver, then carry out requests until standard input ends."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     program = make(say)

@@ -26,7 +26,7 @@ _VERSIONS = ("1.0", "1.1")
 
 
 class BadRequest(Exception):
-    """The stream is malformed: the answer has `status`, and the connection must end."""
+    """Raised for bytes that are no HTTP; the answer has `status`, and the connection must end."""
 
     def __init__(self, status: int = _BAD_REQUEST) -> None:
         super().__init__(status)
@@ -34,14 +34,14 @@ class BadRequest(Exception):
 
 
 class End(Enum):
-    """What has ended: one request, or the client's stream."""
+    """An event of an HTTP stream: the end of one request, or of the client's stream."""
 
     REQUEST = "request"
     STREAM = "stream"
 
 
 class Head(Struct, frozen=True):
-    """Request line and headers; names keep their spelling, values their bytes.
+    """The head of an HTTP request: names of headers keep their spelling, values their bytes.
 
     `length` is the Content-Length, 0 if there is none. `lasts`: another request may follow on the
     connection. `expects`: the client waits for status 100 before it sends the body.
@@ -57,7 +57,7 @@ class Head(Struct, frozen=True):
     takes_chunks: bool = True
 
     def field(self, name: bytes) -> bytes:
-        """Return the last header with a name given in lower case; empty if there is none."""
+        """Return the value of the last header with this lower-case name; empty if none has it."""
         found = (value for each, value in reversed(self.headers) if each.lower() == name)
         return next(found, b"")
 
@@ -67,7 +67,7 @@ Event = Head | bytes | End
 
 
 class Requests:
-    """The requests of one connection, in order."""
+    """Parses the HTTP requests of one connection into events: heads, pieces of bodies, ends."""
 
     def __init__(self) -> None:
         self._parser = httptools.HttpRequestParser(self)
@@ -81,7 +81,7 @@ class Requests:
         self._headers: list[tuple[bytes, bytes]] = []
 
     def feed(self, data: bytes) -> None:
-        """Take bytes from the client."""
+        """Parse bytes received from the client."""
         if self._is_over:
             return
         try:
@@ -96,7 +96,7 @@ class Requests:
                 self._refuse(_HEAD_TOO_LARGE)
 
     def end(self) -> None:
-        """Handle the end of the client's stream."""
+        """Note that the client's stream has ended."""
         if not self._is_between:
             self._refuse(_BAD_REQUEST)
         elif not self._is_over:
@@ -104,7 +104,7 @@ class Requests:
         self._is_over = True
 
     def next(self) -> Event | None:
-        """Return the next event, or None if more bytes are needed.
+        """Return the next event of the stream, or None if more bytes are needed.
 
         Raises:
             BadRequest: the bytes are no HTTP request.
@@ -116,23 +116,23 @@ class Requests:
         return None
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
+        """Begin a new request; called by the HTTP parser."""
         self._is_between, self._in_head = False, True
         self._head_bytes = 0
         self._target = b""
         self._headers.clear()
 
     def on_url(self, piece: bytes) -> None:
-        """Add a piece of the request target."""
+        """Add a piece of the request target; called by the HTTP parser."""
         self._target += piece
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Add a header; trailers after the body are ignored."""
+        """Add a header; trailers after the body are ignored. Called by the HTTP parser."""
         if self._in_head:
             self._headers.append((name, value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
-        """Emit the head of a request, or refuse it."""
+        """Emit the head of a request, or refuse it; called by the HTTP parser."""
         self._in_head = False
         named = {name.lower(): value for name, value in self._headers}
         version = self._parser.get_http_version()
@@ -152,12 +152,12 @@ class Requests:
         self._events.append(head)
 
     def on_body(self, piece: bytes) -> None:
-        """Emit a piece of the body."""
+        """Emit a piece of the body; called by the HTTP parser."""
         if not self._is_over:
             self._events.append(piece)
 
     def on_message_complete(self) -> None:
-        """Emit the end of the request."""
+        """Emit the end of the request; called by the HTTP parser."""
         self._is_between = True
         if not self._is_over:
             self._events.append(End.REQUEST)
@@ -173,7 +173,10 @@ class Requests:
 def answer_head(
     status: int, headers: Iterable[tuple[str, str]], *, reason: str = "", closes: bool = False
 ) -> bytes:
-    """Return status line and headers of a response, with `Connection: close` if it `closes`."""
+    """Return the bytes of an HTTP response's status line and headers.
+
+    If it `closes`, they include `Connection: close`.
+    """
     lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
     if closes:
         lines.append("Connection: close")

@@ -8,7 +8,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def compact_json(value: object, *, otherwise: str = "replace") -> bytes:
-    """Return JSON without spaces.
+    """Return a value as the bytes of JSON without spaces.
 
     Characters that UTF-8 cannot encode (they come from invalid bytes) are handled by `otherwise`,
     an error handler of Python; the default writes a question mark.

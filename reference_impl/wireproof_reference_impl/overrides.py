@@ -16,7 +16,7 @@ Original = Callable[..., object]
 
 
 class Override(Struct, frozen=True):
-    """A function of a module, or a method of a class, and its wrapper.
+    """A replacement of a function or method, by which a fault changes the correct code.
 
     `wrap` gets the original and returns the replacement, which may call the original. The core
     must look the function up at each call (`delivery.head(...)` after `from … import delivery`, or
@@ -31,7 +31,7 @@ class Override(Struct, frozen=True):
 def replace_function(
     owner: ModuleType | type, name: str, value: Callable[..., object]
 ) -> Override:
-    """Return an override that replaces a function by another one."""
+    """Return an override that replaces a function by `value`."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
         return value
@@ -40,7 +40,7 @@ def replace_function(
 
 
 def around(owner: ModuleType | type, name: str, value: Callable[..., object]) -> Override:
-    """Return an override that calls a function in the place of another, with that one first."""
+    """Return an override that replaces a function by `value`, which gets the original first."""
 
     def wrap(original: Original) -> Callable[..., object]:
         def call(*args: object, **named: object) -> object:

@@ -37,8 +37,9 @@ class Preset(Struct, frozen=True):
     else turns red, the judge is wrong. `way` is one of `WAYS`; `late` are the settings of its
     twin, which delivers 3 s late what it should not deliver at all. A variant is legal and breaks
     nothing; it is never combined with those in `not_with`. An alternative is a variant that takes
-    another way where the texts leave a choice: it may lack what a case needs, but it breaks no
-    must clause.
+    another way where the texts leave a choice: it may lack the capabilities in `lacks`, but it
+    breaks no must clause. One that lacks some is not combined with others: it would hide their
+    cases.
     """
 
     name: str
@@ -50,12 +51,13 @@ class Preset(Struct, frozen=True):
     way: str = ""
     late: Settings | None = None
     not_with: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
     overrides: tuple[Override, ...] = ()
     late_overrides: tuple[Override, ...] = ()
 
 
 def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:
-    """Return a legal variant; the string `not_with` names those it cannot be combined with."""
+    """Return a legal variant; `not_with` names, in one string, what it cannot be combined with."""
     return Preset(name, VARIANT, text, settings, not_with=tuple(not_with.split()))
 
 
@@ -66,11 +68,17 @@ def alternative(
     *,
     overrides: Sequence[Override] = (),
     not_with: str = "",
+    lacks: str = "",
 ) -> Preset:
-    """Return a permitted alternative; `not_with` names the variants it excludes, as above."""
-    excluded = tuple(not_with.split())
+    """Return a permitted alternative; `not_with` names, in one string, variants it excludes."""
     return Preset(
-        name, ALTERNATIVE, text, settings or {}, not_with=excluded, overrides=tuple(overrides)
+        name,
+        ALTERNATIVE,
+        text,
+        settings or {},
+        not_with=tuple(not_with.split()),
+        lacks=tuple(lacks.split()),
+        overrides=tuple(overrides),
     )
 
 
@@ -82,7 +90,10 @@ def parser_fault(
 
 
 def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]:
-    """Return the variants that cannot be combined with one: declared, or with the same setting."""
+    """Return the names of variants that cannot be combined with a preset.
+
+    They are declared, or have the same setting.
+    """
     return tuple(
         other.name
         for other in variants.values()
@@ -98,10 +109,12 @@ def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]
 def format_preset(preset: Preset, variants: Mapping[str, Preset]) -> str:
     """Return a preset as a line: name, kind, clauses, text and, separated by tabs, one more field.
 
-    `?` marks a clause that may break. The last field is a fault's way of being wrong, or the
-    variants that a variant cannot be combined with.
+    `?` marks a clause that may break. In place of clauses, an alternative has the capabilities
+    that it lacks. The last field is a fault's way of being wrong, or the variants that a variant
+    cannot be combined with.
     """
-    clauses = ",".join([*preset.breaks, *(f"{each}?" for each in preset.may_break)])
+    may_break = (f"{each}?" for each in preset.may_break)
+    clauses = ",".join([*preset.breaks, *may_break, *preset.lacks])
     legal = preset.kind in (VARIANT, ALTERNATIVE)
     last = ",".join(conflicts(preset, variants)) if legal else preset.way
     return "\t".join((preset.name, preset.kind, clauses, preset.text, last))
@@ -114,6 +127,7 @@ def describe_preset(preset: Preset, variants: Mapping[str, Preset], width: int) 
         "": (preset.text,),
         "breaks ": preset.breaks,
         "may break ": preset.may_break,
+        "lacks ": preset.lacks,
         "not with ": conflicts(preset, variants) if legal else (),
     }
     told = [f"{heading}{', '.join(facts[heading])}" for heading in facts if facts[heading]]

@@ -8,7 +8,7 @@ NEVER_NS: Final = 1 << 63
 
 
 class Link(Protocol):
-    """The protocol of one connection."""
+    """The interface of a connection's protocol, without I/O, as the shell serves it."""
 
     @property
     def closed(self) -> bool:
@@ -16,7 +16,7 @@ class Link(Protocol):
         ...
 
     def receive(self, data: bytes, now_ns: int) -> None:
-        """Take bytes from the client."""
+        """Process bytes from the client."""
 
     def end_of_stream(self, now_ns: int) -> None:
         """Handle the end of the client's stream."""
@@ -30,7 +30,7 @@ class Link(Protocol):
 
 
 class Pacing(Protocol):
-    """How sockets are written to."""
+    """The interface of how output is written to sockets: with what delay, in which pieces."""
 
     @property
     def flush_delay_ms(self) -> int:
@@ -57,16 +57,16 @@ class Schedule:
 
 
 class Source(Protocol):
-    """Accepts connections: a broker, a lookup server or a control API."""
+    """The interface of what accepts connections: a broker, a lookup server, a control API."""
 
     @property
     def schedule(self) -> Schedule:
-        """Return the schedule, the same object each time."""
+        """Return the source's schedule, the same object each time."""
         ...
 
     @property
     def open(self) -> bool:
-        """Return True if it accepts connections; if not, its sockets are closed.
+        """Return True if the source accepts connections; if not, its sockets are closed.
 
         The shell asks again when the schedule lists the source as changed.
         """
@@ -86,7 +86,7 @@ Connect = Callable[[Callable[[], str], int], Link]
 
 
 class Committer(Protocol):
-    """Makes received data durable before it is acknowledged."""
+    """The interface that makes received data durable before it is acknowledged."""
 
     @property
     def gathers(self) -> bool:
@@ -94,7 +94,7 @@ class Committer(Protocol):
         ...
 
     def commit(self) -> None:
-        """Make durable what is about to be acknowledged.
+        """Make received messages durable, before they are acknowledged.
 
         Raises:
             OSError: the messages are not durable and must never be acknowledged.

@@ -30,18 +30,18 @@ _SELDOM = 50_000
 
 
 class Clock:
-    """Wall-clock time that never goes back."""
+    """The time of the wall clock, which never goes back here."""
 
     def __init__(self) -> None:
         self._base_ns = time_ns() - monotonic_ns()
 
     def now_ns(self) -> int:
-        """Return nanoseconds since 1970."""
+        """Return the present time in nanoseconds since 1970."""
         return self._base_ns + monotonic_ns()
 
 
 class Listener:
-    """One address of one source; it listens while the source is open.
+    """One address of one source; it listens while the source accepts connections.
 
     Otherwise a bound socket that does not listen keeps the port from other processes.
     """
@@ -64,7 +64,7 @@ class Listener:
 
 
 class Shell:
-    """Moves bytes between sockets and sources."""
+    """Does the I/O of a server process: moves bytes between sockets and sources."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Shell:
         *,
         idle_s: float | None = None,
     ) -> tuple[str, int]:
-        """Listen at an address and return it with the actual port.
+        """Listen at an address for a source; return the address with the actual port.
 
         A connection whose client says nothing for ``idle_s`` seconds is closed.
         """
@@ -114,7 +114,7 @@ class Shell:
         return listener.address
 
     def flush(self) -> None:
-        """Send pending output, now or after the configured delay.
+        """Send the pending output of all connections, now or after the configured delay.
 
         This is called after every event, so connections without changes must cost no call here.
         """
@@ -131,12 +131,12 @@ class Shell:
                 self._flush_now()
 
     def stop(self) -> None:
-        """Stop the server."""
+        """Let the server end."""
         if not self.stopped.done():
             self.stopped.set_result(None)
 
     def close(self) -> None:
-        """Send what is left and close every connection."""
+        """Send what is left, and close every connection and socket."""
         self._flush_now()
         for listener in self._listeners:
             if listener.server is not None:
@@ -271,7 +271,7 @@ def _bind(host: str, port: int) -> socket.socket:
 
 
 class ClientSocket(asyncio.Protocol):
-    """One accepted connection."""
+    """The socket of one accepted connection, between asyncio and the connection's link."""
 
     def __init__(self, shell: Shell, listener: Listener) -> None:
         self._shell = shell
@@ -283,7 +283,7 @@ class ClientSocket(asyncio.Protocol):
         self._idle: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Make the link of the connection."""
+        """Make the link of the accepted connection."""
         self._transport = cast(asyncio.Transport, transport)
         if not self._listener.source.open:
             self._transport.abort()
@@ -295,14 +295,14 @@ class ClientSocket(asyncio.Protocol):
         self._shell.flush()
 
     def data_received(self, data: bytes) -> None:
-        """Pass received bytes on and send the output."""
+        """Pass received bytes to the link, and send its output."""
         if self._link is not None:
             self._wait_for_client()
             self._link.receive(data, self._shell.clock.now_ns())
             self._shell.flush()
 
     def eof_received(self) -> bool:
-        """Report the end of the client's stream; the connection stays until all output is sent."""
+        """Tell the link that the client's stream ended; stay open until all output is sent."""
         if self._link is None or self._linger is not None:
             return False
         self._heard_all = True
@@ -311,7 +311,7 @@ class ClientSocket(asyncio.Protocol):
         return True  # what is over is ended once its last word is sent
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Report the loss of the connection."""
+        """Tell the link that the connection is lost."""
         for handle in (self._linger, self._idle):
             if handle is not None:
                 handle.cancel()
@@ -324,17 +324,17 @@ class ClientSocket(asyncio.Protocol):
                 self._shell.flush()
 
     def pause_writing(self) -> None:
-        """Stop reading from a client that does not read."""
+        """Stop reading from a client that does not read what it is sent."""
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Resume reading."""
+        """Resume reading from the client."""
         if self._transport is not None:
             self._transport.resume_reading()
 
     def send(self) -> None:
-        """Write the output of the link, and end the connection if it is closed."""
+        """Write the output of the link; close the connection if the link is closed."""
         if self._link is None or self._transport is None:
             return
         data = self._link.take_output()
@@ -351,7 +351,7 @@ class ClientSocket(asyncio.Protocol):
             self._transport.close()
 
     def abort(self) -> None:
-        """Abort the connection."""
+        """Close the connection at once, without sending what is left."""
         if self._transport is not None:
             self._transport.abort()
 

@@ -7,15 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from wireproof_spec.catalogue import Catalogue, load_catalogue
+from wireproof_spec.clauses.catalogue import Catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import protocols
-from wireproof_spec.record import (
-    FORMAT,
-    BundleRecord,
-    CaseRecord,
-    FooterRecord,
-    HeaderRecord,
-)
+from wireproof_spec.record import FORMAT, BundleRecord, CaseRecord, FooterRecord, HeaderRecord
 from wireproof_spec.record_file import (
     DAMAGED,
     UNREADABLE,

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import level_rank, matches, named_fault
+from wireproof_spec.clauses.catalogue import level_rank, matches
+from wireproof_spec.clauses.loading import named_fault
 from wireproof_spec.record import CaseRecord
 
 BRIEF_BYTES = 4096

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import Level
-from wireproof_spec.observations import load_observations
+from wireproof_spec.clauses.catalogue import Level
+from wireproof_spec.clauses.observations import load_observations
 from wireproof_spec.record import Verdict
 
 

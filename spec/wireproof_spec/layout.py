@@ -18,7 +18,7 @@ endian (`ul`), as the protocol requires.
 
 import math
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import construct
@@ -262,46 +262,42 @@ class When(Wrapping):
         raise construct.SizeofError("only the condition can tell", path=path)
 
 
-class Ranged(Wrapping):
-    """The layout of an integer whose value must lie in a range."""
+class Restricted(Wrapping):
+    """An integer whose value must be one of those allowed."""
 
-    def __init__(self, integer: Integer, lowest: int, highest: int) -> None:
+    def __init__(self, integer: Integer, allowed: Container[int], expected: str) -> None:
         super().__init__(integer)
         self.integer = integer
+        self.allowed = allowed
+        self.expected = expected
+
+    def _check(self, value: object) -> int:
+        if type(value) is not int or value not in self.allowed:
+            raise PartRefused(expected=self.expected, found=show_value(value))
+        return value
+
+    def _parse(self, stream: Stream, context: Context, path: str) -> int:
+        return self._check(self.subcon._parse(stream, context, path))
+
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        return self.subcon._build(self._check(obj), stream, context, path)
+
+
+class Ranged(Restricted):
+    """An integer whose value must lie in a range."""
+
+    def __init__(self, integer: Integer, lowest: int, highest: int) -> None:
+        super().__init__(integer, range(lowest, highest + 1), f"{lowest} to {highest}")
         self.lowest = lowest
         self.highest = highest
 
-    def _check(self, value: object) -> int:
-        if type(value) is not int or not self.lowest <= value <= self.highest:
-            raise PartRefused(expected=f"{self.lowest} to {self.highest}", found=show_value(value))
-        return value
 
-    def _parse(self, stream: Stream, context: Context, path: str) -> int:
-        return self._check(self.subcon._parse(stream, context, path))
-
-    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        return self.subcon._build(self._check(obj), stream, context, path)
-
-
-class OneOf(Wrapping):
-    """The layout of an integer whose value must be in a list."""
+class OneOf(Restricted):
+    """An integer whose value must be in a list."""
 
     def __init__(self, integer: Integer, values: Iterable[int]) -> None:
-        super().__init__(integer)
-        self.integer = integer
         self.values = tuple(values)
-
-    def _check(self, value: object) -> int:
-        if type(value) is not int or value not in self.values:
-            listed = ", ".join(map(str, self.values))
-            raise PartRefused(expected=f"one of {listed}", found=show_value(value))
-        return value
-
-    def _parse(self, stream: Stream, context: Context, path: str) -> int:
-        return self._check(self.subcon._parse(stream, context, path))
-
-    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        return self.subcon._build(self._check(obj), stream, context, path)
+        super().__init__(integer, self.values, f"one of {', '.join(map(str, self.values))}")
 
 
 class Translated(Wrapping):

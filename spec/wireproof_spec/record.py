@@ -6,29 +6,20 @@ wire that may exceed 2^53 are strings.
 
 import base64
 import zlib
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict, get_args
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from wireproof_spec.catalogue import CLIENT, PROXY, Catalogue, Level, level_rank
-from wireproof_spec.origin import BINDING
+from wireproof_spec.clauses.catalogue import CLIENT, PROXY, Catalogue, Level, level_rank
+from wireproof_spec.clauses.origin import BINDING
 
 FORMAT = 1
 
 Verdict = Literal[
     "pass", "reading", "fail", "known", "unsupported", "inconclusive", "unstable", "error"
 ]
-VERDICTS: tuple[Verdict, ...] = (
-    "pass",
-    "reading",
-    "fail",
-    "known",
-    "unsupported",
-    "inconclusive",
-    "unstable",
-    "error",
-)
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 CONCLUSIVE: frozenset[Verdict] = frozenset({"pass", "reading", "fail", "known"})
 
 ControlState = Literal["prompt", "slow", "dead"]

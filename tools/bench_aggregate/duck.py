@@ -63,7 +63,7 @@ QUERIES = {
 
 
 def connect(history: str, threads: int) -> duckdb.DuckDBPyConnection:
-    """Open the files in DuckDB."""
+    """Return a DuckDB connection that has the history's tables as views."""
     duck = duckdb.connect()
     duck.execute(f"set threads = {threads}")
     duck.execute("set enable_progress_bar = false")
@@ -75,5 +75,5 @@ def connect(history: str, threads: int) -> duckdb.DuckDBPyConnection:
 
 
 def ask(duck: duckdb.DuckDBPyConnection, name: str) -> int:
-    """Ask one question, fetch its whole answer, and return how many rows it has."""
+    """Ask DuckDB a question, fetch the whole answer, and return its number of rows."""
     return len(duck.execute(QUERIES[name]).fetchall())

@@ -40,7 +40,7 @@ READINGS = np.array(["", "order-command=deployed", "trace-empty=deployed", "head
 
 @dataclass(frozen=True)
 class World:
-    """What is true of every run: cases, and how each vendor's versions take them."""
+    """What all generated runs share: their cases, and the verdicts by vendor and version."""
 
     case: np.ndarray
     case_hash: np.ndarray
@@ -81,7 +81,7 @@ def world(rng: np.random.Generator) -> World:
 
 
 def generate(history: Path, rows: int) -> None:
-    """Write a history of about so many results, unless it is there already.
+    """Write a synthetic history of about `rows` results, unless the folder has it already.
 
     The last hundredth of the runs is a batch of its own, published after all others.
     """

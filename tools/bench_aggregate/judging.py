@@ -14,7 +14,7 @@ WAYS = ("cold", "again", "ours", "tuned", "duck")
 
 @dataclass(frozen=True)
 class Bound:
-    """One figure, and the most that it may be; ``found`` is None where it was not measured."""
+    """A measured figure and its permitted maximum; ``found`` is None if it was not measured."""
 
     what: str
     found: float | None
@@ -28,7 +28,7 @@ class Bound:
 
 
 def seconds(figures: Figures, way: str, names: Sequence[str] = ()) -> float | None:
-    """Return the seconds of these questions together, or of all questions if none is named.
+    """Return the total seconds of these questions in one way, or of all if none is named.
 
     None if the time of a question is unknown.
     """
@@ -40,7 +40,7 @@ def seconds(figures: Figures, way: str, names: Sequence[str] = ()) -> float | No
 def bounds(
     whole: Mapping[int, Figures], alone: Mapping[str, Mapping[str, float]]
 ) -> Iterator[Bound]:
-    """Return each bound; ``alone`` are the questions that had their own driver."""
+    """Yield each bound; ``whole`` has figures by number of rows, ``alone`` of single questions."""
     small, middle, large = (whole.get(size, {"questions": {"": {}}}) for size in SIZES)
     for words, way in (("first time", "cold"), ("warm, nothing kept", "ours")):
         by_duck = ratio(seconds(middle, way, FIVE), seconds(middle, "duck", FIVE))
@@ -69,7 +69,7 @@ def ratio(above: float | None, below: float | None) -> float | None:
 
 
 def show(figures: Figures) -> str:
-    """Return a size's figures as a table, seconds by question."""
+    """Return the figures for one size of history as a table: seconds by question."""
     names = ("rows", "cold s", "again", "ours", "by hand", "DuckDB")
     head = f"{'question':<18}" + "".join(f"{name:>9}" for name in names)
     lines = [f"{figures['rows']:,} results, Spark up in {figures['start_s']} s", head]
@@ -85,7 +85,7 @@ def show(figures: Figures) -> str:
 
 
 def verdicts(found: Sequence[Bound]) -> str:
-    """Return the last table: each bound, the value found, and the verdict."""
+    """Return a table of the bounds: name, maximum, value found, and verdict."""
     lines = [f"{'bound':<60}{'found':>9}{'at most':>9}  verdict"]
     for bound in found:
         value = "" if bound.found is None else f"{bound.found:.2f}"

@@ -61,7 +61,7 @@ def measure(
 
 
 def first_pass(tables, names: Sequence[str], *, once: bool) -> dict[str, dict]:
-    """Ask each question, and again, in a session that has been asked nothing before."""
+    """Time each question, and its repetition unless `once`, in a new Spark session."""
     questions: dict[str, dict] = {}
     for name in names:
         cold, rows = time_question(lambda name=name: len(answer(name, tables).rows))
@@ -74,7 +74,10 @@ def first_pass(tables, names: Sequence[str], *, once: bool) -> dict[str, dict]:
 
 
 def another_pass(spark, history: Path, connection, questions: dict[str, dict]) -> None:
-    """Ask all of all, in turn, so that what drifts meets them alike; nothing is kept before."""
+    """Time each question in wireproof, tuned Spark and DuckDB, one after the other.
+
+    So what drifts on the machine meets all of them alike; nothing is kept before.
+    """
     tables = fresh_tables(spark, history, publications(spark, str(history))[0])
     for name, figures in questions.items():
         ways = {
@@ -98,7 +101,7 @@ def another_pass(spark, history: Path, connection, questions: dict[str, dict]) -
 def incremental(
     spark, history: Path, older: Published, newest: Published, names: Sequence[str]
 ) -> dict[str, float]:
-    """Ask all questions of a state with nothing kept, and of the next one with its counts kept."""
+    """Time all questions of an older state without kept counts, then of the newest with them."""
     kept = history / PARTIALS
     shutil.rmtree(kept, ignore_errors=True)
     spent = {}
@@ -120,7 +123,7 @@ def fresh_tables(spark, history: Path, state: Published):
 
 
 def same_length(name: str, counts: dict) -> None:
-    """Compare how many rows the answers have; ours tells of clauses never met as well."""
+    """Compare the numbers of rows of the answers; ours also has the clauses never tested."""
     if name != "coverage_clauses" and len(set(counts.values())) > 1:
         raise SystemExit(f"{name}: answers of different length: {counts}")
 
@@ -132,7 +135,7 @@ def time_question(ask: Callable[[], int]) -> tuple[float, int]:
 
 
 def java_process() -> tuple[int, int, float]:
-    """Return the most memory of the driver's Java, its heap's limit in MiB, and its CPU in s."""
+    """Return, for Spark's Java: most memory used and heap limit in MiB, CPU time in s."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue

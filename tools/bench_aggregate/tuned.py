@@ -139,12 +139,12 @@ QUERIES = {
 
 
 def open_views(spark: SparkSession, history: str) -> None:
-    """Let the files be tables, with the types that the files themselves tell."""
+    """Make a history's files available to Spark SQL as views, with the types in the files."""
     for table in ("results", "runs"):
         frame: DataFrame = spark.read.parquet(f"{history}/{table}")
         frame.createOrReplaceTempView(table)
 
 
 def ask(spark: SparkSession, name: str) -> int:
-    """Ask one question, fetch its whole answer, and return how many rows it has."""
+    """Ask tuned Spark a question, fetch the whole answer, and return its number of rows."""
     return spark.sql(QUERIES[name]).toArrow().num_rows

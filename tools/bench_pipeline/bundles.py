@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import (
     CaseRecord,
     FooterRecord,
@@ -26,7 +26,7 @@ VENDORS = ("nsqd", "acme", "other")
 
 
 def write_bundles(folder: Path, count: int, cases: int = CASES) -> int:
-    """Write bundles that are not there yet; return the number of results in all of them."""
+    """Write the missing ones of `count` bundles; return the number of results in all of them."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = list(_case_lines(cases))
     for number in range(count):

@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def whole() -> dict[str, float]:
-    """Return how long each command takes when nobody kills it."""
+    """Return the seconds that each command takes if it is not killed."""
     arrive(ARRIVING)
     took = {}
     for kind in ("ingest", "aggregate"):
@@ -92,7 +92,7 @@ def arrive(more: int) -> None:
 
 
 def kill(kind: str, length: float, *, whole_group: bool) -> None:
-    """Start a command and kill it after so many seconds; bundles arrive while one watches."""
+    """Start a command and kill it after `length` seconds; bundles arrive while one watches."""
     process = subprocess.Popen(command(kind), start_new_session=True)
     began = time.monotonic()
     coming = [began + length * part / (ARRIVING + 1) for part in range(1, ARRIVING + 1)]
@@ -111,7 +111,7 @@ def kill(kind: str, length: float, *, whole_group: bool) -> None:
 
 
 def check() -> int:
-    """Return how many bundles are in; exit if one is there twice, or not as a whole."""
+    """Return the number of bundles in the history; exit if one is there twice, or in part."""
     versions = name_versions()
     if not versions:
         return 0
@@ -142,7 +142,7 @@ def rows(table: str, versions: dict[str, int], columns: list[str]) -> list[dict]
 
 
 def site() -> None:
-    """Exit if the site's data is there in part."""
+    """Exit if the data of the site is only partly written."""
     data = SITE / "data"
     if data.exists():
         index = json.loads((data / "index.json").read_text())

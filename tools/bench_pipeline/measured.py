@@ -17,7 +17,7 @@ _SUBREAPER = 36
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of a command, by the clock and of all processes together."""
+    """What a command took in seconds: elapsed time, and CPU time of all its processes."""
 
     elapsed_s: float
     cpu_s: float
@@ -25,7 +25,7 @@ class Cost:
 
 
 def measure(command: Sequence[str], more: Mapping[str, str] | None = None) -> Cost:
-    """Run a command; exit with its words when it fails."""
+    """Run a command and return what it took; exit with its output if it fails."""
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     before, began = _children(), time.monotonic()
     done = subprocess.run(

@@ -73,7 +73,10 @@ def make_landing(bundles: int) -> Path:
 
 
 def both(bundles: int) -> dict:
-    """Take all bundles in, in turn as before and as now, so that what drifts meets both."""
+    """Ingest all bundles in turn with the older and the present code; return the seconds.
+
+    In turn, so that what drifts on the machine meets both.
+    """
     folder, tree = make_landing(bundles), before()
     path = os.pathsep.join(str(tree / room) for room in ("spec", "reports", "kit"))
     figures: dict[str, list[float]] = {}
@@ -92,14 +95,14 @@ def both(bundles: int) -> dict:
 
 
 def one(_bundles: int) -> dict:
-    """Take one bundle into a new history, from the shell's prompt to the next."""
+    """Ingest one bundle into a new history by the command; return the seconds of each round."""
     folder = make_landing(1)
     costs = [measure(command(folder / "00000.jsonl", fresh("one"))) for _ in range(ROUNDS)]
     return {"elapsed_s": [cost.elapsed_s for cost in costs], "cpu_s": [c.cpu_s for c in costs]}
 
 
 def plan(bundles: int) -> dict:
-    """Say over how many tasks the bundles are spread where there are so many cores."""
+    """Return over how many Spark tasks the bundles are spread with 2, 8 and 64 cores."""
     cost = measure([sys.executable, "-c", PLAN, str(make_landing(bundles))])
     return {"tasks_by_cores": dict(line.split() for line in cost.out.splitlines())}
 
@@ -119,7 +122,7 @@ def fresh(name: str) -> Path:
 
 
 def before() -> Path:
-    """Have the code of before, out of git's own archive."""
+    """Return a folder with the older code, taken from git if it is not there."""
     folder = OUT / BEFORE
     if not folder.exists():
         packed = OUT / "before.tar"

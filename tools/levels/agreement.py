@@ -19,7 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.clauses.catalogue import is_below
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import protocols
 
 LEVELS = ("must", "should", "may", "none")
@@ -28,11 +29,14 @@ Levels = Mapping[str, str]
 
 
 class BadAssignment(Exception):
-    """A file that is no assignment; ``str()`` says where and why."""
+    """Raised for a file that is no assignment of levels; ``str()`` says where and why."""
 
 
 def our_levels(*, all_origins: bool = False, below: str = "") -> dict[str, str]:
-    """Return the level of each clause of origin text, or of any origin; observed as none."""
+    """Return the catalogue's level of each clause of origin text, or of any origin.
+
+    The level observed counts as none.
+    """
     return {
         clause.id: "none" if clause.level == "observed" else clause.level
         for protocol in protocols()
@@ -42,7 +46,7 @@ def our_levels(*, all_origins: bool = False, below: str = "") -> dict[str, str]:
 
 
 def read_assignment(path: Path) -> dict[str, str]:
-    """Read an assignment.
+    """Read a file that assigns a level to each clause id.
 
     Raises:
         BadAssignment: a line has no id or no level, another level, or an id for the second time.
@@ -67,7 +71,7 @@ def read_assignment(path: Path) -> dict[str, str]:
 
 
 def kappa(pairs: Sequence[tuple[str, str]]) -> float:
-    """Return Cohen's kappa without weights: agreement beyond what chance would give.
+    """Return Cohen's kappa, without weights, of pairs of levels: agreement beyond chance.
 
     It is 1 where both always give the same single level, and nan without pairs.
     """

@@ -22,7 +22,10 @@ CPU_SECONDS = 120
 
 
 class Setup(TypedDict):
-    """How a broker differs from the reference: ``tree`` is the snapshot, ``trace`` a file."""
+    """How a broker process differs from the reference: its mutant, its options, its sources.
+
+    ``tree`` is the folder of the snapshot; ``trace`` is the file for what was run.
+    """
 
     tree: str
     memory: bool
@@ -58,7 +61,7 @@ def _keep_in_memory(options: list[str]) -> None:
 
 
 def apply(mutant: dict, tree: Path) -> None:  # type: ignore[type-arg]
-    """Replace the code and defaults of the function that a mutant changes, in the loaded modules.
+    """Put a mutant into the loaded modules: replace the code and defaults of its function.
 
     Raises:
         LookupError: the snapshot has no such function.

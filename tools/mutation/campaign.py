@@ -16,6 +16,7 @@ from mutants import Mutant, generate
 from places import lines_of
 from spread import Brokers, spread
 
+from wireproof_kit.runner.claims import Probed
 from wireproof_kit.runner.instance import Instance
 
 CHUNKS = 12
@@ -28,7 +29,10 @@ FIRST_CASES = 120
 
 
 class CaseTrace(msgspec.Struct):
-    """What the unchanged broker ran in one case; the key "" is for what runs before any case."""
+    """What one case runs in the unchanged broker: functions, lines by file, verdict, seconds.
+
+    The key "" is for what runs before any case.
+    """
 
     functions: list[str]
     lines: dict[str, set[int]]
@@ -37,18 +41,18 @@ class CaseTrace(msgspec.Struct):
     seconds: float = 0.0
 
     def is_useful(self) -> bool:
-        """Return whether the case conforms, and fast enough."""
+        """Return True if the case conforms on the unchanged broker, and is fast enough."""
         return self.verdict in case_runs.CONFORMING and self.seconds <= case_runs.SLOW_S
 
     def is_about(self, mutant: Mutant, lines: range | None) -> bool:
-        """Return whether the case runs one of the lines (without lines: the mutant's function)."""
+        """Return True if the case runs one of the lines; without lines, the mutant's function."""
         if lines is None:
             return f"{mutant.file}:{mutant.function}" in self.functions
         return not self.lines.get(mutant.file, set()).isdisjoint(lines)
 
 
 class MutantPlan(NamedTuple):
-    """A mutant's cases, the most telling first, and the mode in which they touch it."""
+    """The cases to try a mutant with, most promising first, and the broker's mode for them."""
 
     mode: str
     items: Sequence[Instance]
@@ -56,7 +60,7 @@ class MutantPlan(NamedTuple):
 
 @dataclass
 class Campaign:
-    """A snapshot, its mutants, what each case touches, and the outcomes so far."""
+    """The mutation test of the broker: a snapshot, its mutants, traces of cases, and outcomes."""
 
     folder: Path
     slots: int
@@ -70,7 +74,7 @@ class Campaign:
         return self.folder / "tree"
 
     def prepare(self) -> None:
-        """Generate mutants and note what the cases touch, unless that is known already."""
+        """Generate the mutants, and trace the cases unless that was done before."""
         self.items = case_runs.by_id(case_runs.cases())
         self.mutants = self._generate()
         for mode in case_runs.MODES:
@@ -81,12 +85,12 @@ class Campaign:
             told = json.loads(line)
             self.outcomes[told["key"]] = told
 
-    def clean(self, mode: str) -> case_runs.Clean:
-        """Return what the reference shows without a mutant."""
-        return msgspec.json.decode(self._place("clean", mode).read_bytes(), type=case_runs.Clean)
+    def clean(self, mode: str) -> Probed:
+        """Return what the reference without a mutant showed in a mode."""
+        return msgspec.json.decode(self._place("clean", mode).read_bytes(), type=Probed)
 
     def odd(self) -> list[str]:
-        """Name the cases that do not conform soon on the clean reference; they judge no mutant."""
+        """Return lines on cases that do not conform soon on the reference: they judge nothing."""
         return [
             f"{case} ({mode}): {seen.verdict} in {seen.seconds:.1f} s, {seen.reason}"
             for mode, cases in self.touched.items()
@@ -107,7 +111,7 @@ class Campaign:
         return chosen
 
     def seconds(self) -> float:
-        """Return the time of all trials, divided by the number of slots."""
+        """Return the seconds of all trials, divided by the number of slots."""
         return (
             sum(float(str(each.get("seconds", 0.0))) for each in self.outcomes.values())
             / self.slots
@@ -116,7 +120,7 @@ class Campaign:
     def run(
         self, mutants: Sequence[Mutant], *, most: int | None = None
     ) -> Iterator[tuple[Mutant, dict[str, object]]]:
-        """Try each mutant that has not met enough cases yet, and keep the outcome."""
+        """Try each mutant that has not met enough cases yet; yield and store the outcomes."""
         plans = {m.key: self._plan(m) for m in mutants}
         todo = [m for m in mutants if not self._is_settled(m, plans[m.key], most)]
         for mutant in todo:
@@ -129,7 +133,7 @@ class Campaign:
     def run_in(
         self, mode: str, mutants: Sequence[Mutant]
     ) -> Iterator[tuple[Mutant, dict[str, object]]]:
-        """Try each surviving mutant once more, in another mode that also runs its line."""
+        """Try each surviving mutant again in another mode that also runs its line."""
         plans: dict[Mutant, MutantPlan] = {}
         for mutant in mutants:
             outcome = self.outcomes[mutant.key]

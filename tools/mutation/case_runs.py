@@ -3,18 +3,18 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from unittest import mock
 
 from spread import PROTOCOL, Brokers
 
 from wireproof_kit.nsq import patience
+from wireproof_kit.runner.claims import Probed
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import Engine, RunOptions, judge_record
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import REFERENCE, Run, RunPlan
 from wireproof_kit.verdicts.judge import JudgeContext, claim_state
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord
 
 MODES = {
@@ -32,17 +32,9 @@ SLOW_S = 6.0
 CONFORMING = ("pass", "reading")
 
 
-@dataclass(frozen=True)
-class Clean:
-    """What the reference without a mutant showed."""
-
-    claims: dict[str, ClaimRecord]
-    readings: dict[str, BindingRecord]
-
-
 @contextmanager
 def fork_brokers(brokers: Brokers, mode: str) -> Iterator[None]:
-    """Let the kit's embedded reference be a forked broker."""
+    """Let the kit start forked brokers as its local reference as long as the context lasts."""
     brokers.memory = MODES[mode][1]
     with (
         mock.patch("wireproof_kit.targets.embedded.start_child", brokers.start),
@@ -51,31 +43,28 @@ def fork_brokers(brokers: Brokers, mode: str) -> Iterator[None]:
         yield
 
 
-def open_run(mode: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> Run:
+def open_run(mode: str, clean: Probed | None, *, seconds: float = PATIENCE_S) -> Run:
     """Open a run against a forked broker; with a clean run's claims and readings, unprobed."""
-    options = ("--dialect", MODES[mode][0])
-    plan = RunPlan(
-        url=REFERENCE, protocol=PROTOCOL, seed=1, timeout=seconds, reference_options=options
+    return Run.open(
+        RunPlan(
+            url=REFERENCE,
+            protocol=PROTOCOL,
+            seed=1,
+            timeout=seconds,
+            reference_options=("--dialect", MODES[mode][0]),
+            probed=clean,
+        )
     )
-    if clean is None:
-        return Run.open(plan)
-    with (
-        mock.patch("wireproof_kit.runner.run._probe_claims", return_value=clean.claims),
-        mock.patch("wireproof_kit.runner.run._bind_readings", return_value=clean.readings),
-    ):
-        run = Run.open(plan)
-    run.session.bind({name: bound.reading for name, bound in clean.readings.items()})
-    return run
 
 
 def engine(run: Run) -> Engine:
-    """Return an engine that runs each case once and is never in a hurry."""
+    """Return an engine that runs each case once, with long patience."""
     options = RunOptions(repeats=1, waiters=WAITERS, patient=True, case_timeout_s=CASE_TIMEOUT_S)
     return Engine(run.session, run.bench, options)
 
 
 def cases() -> tuple[Instance, ...]:
-    """Return every case of the suites; what may kill a broker comes last."""
+    """Return every case of the suites; those that may kill a broker come last."""
     return tuple(sorted(collect(PROTOCOL), key=lambda item: item.mark.hazard))
 
 
@@ -103,12 +92,12 @@ def judged_under_own_readings(run: Run, item: Instance, record: CaseRecord) -> C
 
 
 def replace_claim(claim: ClaimRecord, state: str, seen: str) -> ClaimRecord:
-    """Return the claim as another probe showed it."""
+    """Return a claim with the state and observation of another probe."""
     return ClaimRecord(state, seen, claim.claimed)  # type: ignore[arg-type]  # one of the states
 
 
 def patient(run: Run, seconds: float) -> None:
-    """Wait longer from now on."""
+    """Set how long the run waits for answers from now on."""
     run.session.patience = patience.make_fixed(seconds)
 
 
@@ -132,7 +121,7 @@ def ran(
 
 
 def time_case(machine: Engine, item: Instance) -> tuple[CaseRecord, float]:
-    """Run a case and return its seconds as well."""
+    """Run a case; return its record and its seconds."""
     started = time.monotonic()
     record = machine.run(item)
     return record, time.monotonic() - started

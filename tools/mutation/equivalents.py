@@ -1,9 +1,10 @@
 """Mutants that do not count: the list of those that change nothing the law speaks of, and why."""
 
+import functools
+import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mutants import Mutant
@@ -14,10 +15,10 @@ ANY = "*"
 
 @dataclass(frozen=True)
 class KnownMutants:
-    """Known mutants of one line of one function, and the reason why they do not count.
+    """Known mutants, and the reason why they do not count.
 
-    ``becomes`` are the changed lines; ``*`` stands for every change. ``function`` may be a
-    pattern, such as ``core/commands/auth.py:*``.
+    The function (``core/commands/auth.py:*``), the line that changes and what it ``becomes`` are
+    patterns, in which ``*`` stands for any text.
     """
 
     function: str
@@ -27,39 +28,46 @@ class KnownMutants:
 
     def is_about(self, mutant: Mutant) -> bool:
         return (
-            fnmatchcase(f"{mutant.file}:{mutant.function}", self.function)
-            and self.was in (mutant.was, ANY)
-            and (ANY in self.becomes or mutant.becomes in self.becomes)
+            _fits(f"{mutant.file}:{mutant.function}", self.function)
+            and _fits(mutant.was, self.was)
+            and any(_fits(mutant.becomes, each) for each in self.becomes)
         )
 
 
+def _fits(text: str, pattern: str) -> bool:
+    return _compile(pattern).fullmatch(text) is not None
+
+
+@functools.cache
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, pattern.split(ANY))), re.DOTALL)
+
+
 def read(path: Path = LIST) -> tuple[KnownMutants, ...]:
-    """Read the list: a table by reason, in it a table by function of changed lines.
+    """Read the list of mutants that do not count: by reason, then function, the changed lines.
 
     Raises:
-        ValueError: a reason is missing or without mutants, or a table has another key.
+        ValueError: a reason is blank or without mutants.
     """
     entries: list[KnownMutants] = []
-    for number, group in enumerate(tomllib.loads(path.read_text("utf-8"))["mutants"], 1):
-        if set(group) != {"reason", "of"} or not group["reason"].strip() or not group["of"]:
-            raise ValueError(
-                f"{path}, [[mutants]] {number}: expected a reason and `of`; found {sorted(group)}"
-            )
-        for function, lines in group["of"].items():
+    for reason, functions in tomllib.loads(path.read_text("utf-8")).items():
+        if not reason.strip() or not functions:
+            raise ValueError(f"{path}, [{reason!r}]: expected a reason and its mutants")
+        for function, lines in functions.items():
             if not lines or [] in lines.values():
                 raise ValueError(
                     f"{path}, {function}: expected changed lines with what they become"
                 )
             for was, becomes in lines.items():
                 listed = (becomes,) if isinstance(becomes, str) else tuple(becomes)
-                entries.append(KnownMutants(function, was, listed, group["reason"]))
+                entries.append(KnownMutants(function, was, listed, reason))
     return tuple(entries)
 
 
 def split(
     mutants: Iterable[Mutant], entries: Sequence[KnownMutants]
 ) -> tuple[list[Mutant], dict[str, KnownMutants]]:
-    """Return the mutants that count, and those that do not by key."""
+    """Return the mutants that count, and by key the entries for those that do not."""
     count: list[Mutant] = []
     excused: dict[str, KnownMutants] = {}
     for mutant in mutants:
@@ -72,5 +80,5 @@ def split(
 
 
 def idle(mutants: Sequence[Mutant], entries: Sequence[KnownMutants]) -> list[KnownMutants]:
-    """Return the entries that match no mutant, since the sources have changed."""
+    """Return the entries of the list that match no mutant, since the sources have changed."""
     return [each for each in entries if not any(each.is_about(mutant) for mutant in mutants)]

@@ -13,13 +13,15 @@ import trial
 from mutants import PACKAGE, Mutant, of_source
 from spread import Brokers, spread
 
+from wireproof_kit.runner.claims import Probed
+
 LIST = Path(__file__).with_name("known.toml")
 SLOTS = 2
 WITHIN_S = 60.0
 
 
 class Known(msgspec.Struct, frozen=True):
-    """A mutant, the cases to try it with (a prefix of ids), and how it must end.
+    """A mutant whose outcome is known: its change, the prefix of the cases to try, the outcome.
 
     One that ``was`` nothing changes nothing.
     """
@@ -32,7 +34,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 def run(tree: Path) -> int:
-    """Try each known mutant and print the outcomes; return 1 if an outcome is another one."""
+    """Try each mutant whose outcome is known, and print it; return 1 if one differs."""
     started = time.monotonic()
     mode = next(iter(case_runs.MODES))
     place = tree.parent / "clean-known.json"
@@ -46,7 +48,7 @@ def run(tree: Path) -> int:
         if "lost" in said:
             print(f"the clean reference cannot be probed: {said['lost']}")
             return 2
-    clean = msgspec.json.decode(place.read_bytes(), type=case_runs.Clean)
+    clean = msgspec.json.decode(place.read_bytes(), type=Probed)
 
     def work(brokers: Brokers, known: Known) -> dict[str, object]:
         chosen = [item for item in items if item.is_selected_by(known.cases)]

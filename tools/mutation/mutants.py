@@ -49,7 +49,7 @@ def generate(tree: Path) -> Iterator[Mutant]:
 
 
 def of_source(source: str, file: str) -> Iterator[Mutant]:
-    """Yield the mutants of one module."""
+    """Yield the mutants of one module, given its source."""
     wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
     positions = wrapper.resolve(PositionProvider)
     for name, function in _functions(wrapper.module.body, ""):

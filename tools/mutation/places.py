@@ -9,7 +9,7 @@ from mutants import PACKAGE, Mutant
 
 
 def lines_of(mutant: Mutant, tree: Path) -> range | None:
-    """Return the lines, from 1, of the statement with the change; None stands for any line.
+    """Return the lines, from 1, of the statement that a mutant changes; None stands for any line.
 
     A change in the head of the function, that is in its defaults, belongs to no statement.
     """

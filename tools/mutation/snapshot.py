@@ -16,7 +16,7 @@ PACKAGES = (
 
 
 def take(tree: Path, source: Path = ROOT) -> None:
-    """Copy the packages side by side into a folder that must not be there yet."""
+    """Copy the project's packages side by side into a new folder."""
     for package in PACKAGES:
         name = package.rpartition("/")[2]
         ignored = shutil.ignore_patterns("__pycache__")
@@ -24,7 +24,7 @@ def take(tree: Path, source: Path = ROOT) -> None:
 
 
 def fingerprint(source: Path = ROOT) -> str:
-    """Return a hash over the sources; another one means that old outcomes say nothing."""
+    """Return a hash over the sources; outcomes for another hash are outdated."""
     digest = hashlib.sha256()
     for package in PACKAGES:
         for path in sorted((source / package).rglob("*")):
@@ -35,12 +35,12 @@ def fingerprint(source: Path = ROOT) -> str:
 
 
 def is_whole(folder: Path) -> bool:
-    """Return whether a folder has a complete snapshot: its mark is written last."""
+    """Return True if a folder has a complete snapshot: its mark is written last."""
     return (folder / "fingerprint").exists()
 
 
 def renew(folder: Path, source: Path = ROOT) -> Path:
-    """Return the snapshot of a folder; if the sources changed, replace the whole folder."""
+    """Return the snapshot in a folder; if the sources have changed, replace the folder."""
     mark = folder / "fingerprint"
     if not mark.exists() or mark.read_text() != fingerprint(source):
         shutil.rmtree(folder, ignore_errors=True)

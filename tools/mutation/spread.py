@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass
 class Brokers:
-    """Starts brokers with the ``memory``, ``mutant`` and ``trace`` that are set at that time."""
+    """Starts forked brokers; ``memory``, ``mutant`` and ``trace`` apply to those started later."""
 
     client: BrokerClient
     tree: Path
@@ -29,7 +29,7 @@ class Brokers:
     memory: bool = False
 
     def start(self, _protocol: str, options: Iterable[str], **_: object) -> ForkedBroker:
-        """Start a broker, in place of the function with which the kit starts a process."""
+        """Start a forked broker, where the kit would start a process."""
         setup = {
             "tree": str(self.tree),
             "memory": self.memory,
@@ -45,7 +45,7 @@ Work = Callable[[Brokers, T], dict[str, object]]
 def spread(
     tasks: Iterable[T], work: "Work[T]", *, tree: Path, slots: int, within_s: float
 ) -> Iterator[tuple[T, dict[str, object]]]:
-    """Do each task in a worker; yield the task and its result, or ``{"lost": reason}``.
+    """Do each task in a worker process; yield the task and its result, or ``{"lost": reason}``.
 
     A worker that takes longer than ``within_s`` seconds is ended, together with its broker.
     """

@@ -18,7 +18,7 @@ Outcomes = Mapping[str, Mapping[str, object]]
 
 
 def rate(mutants: Sequence[Mutant], outcomes: Outcomes) -> float:
-    """Return the share that died of those that were tried."""
+    """Return the share of killed mutants among those that were tried."""
     tried = [str(outcomes[m.key]["how"]) for m in mutants if m.key in outcomes]
     return sum(how in DEAD for how in tried) / len(tried) if tried else 0.0
 
@@ -41,14 +41,14 @@ def write(
     seconds: float,
     slots: int,
 ) -> None:
-    """Write the rate by module, the survivors and what does not count to ``out/mutation.md``."""
+    """Write ``out/mutation.md``: the rate by module, survivors, and mutants that do not count."""
     lines = _page(mutants, outcomes, excused, seconds=seconds, slots=slots)
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text("\n".join(("# Mutants of the reference's cores", "", *lines, "")), "utf-8")
 
 
 def list_forgotten(mutants: Sequence[Mutant], entries: Sequence[KnownMutants]) -> list[str]:
-    """Say which entries are about no mutant any more."""
+    """Return lines on entries of the list that match no mutant any more."""
     return [f"{e.function}: {e.was!r} is no mutant's line" for e in idle(mutants, entries)]
 
 

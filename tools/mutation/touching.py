@@ -11,13 +11,14 @@ import case_runs
 from msgspec import json as typed
 from spread import Brokers
 
+from wireproof_kit.runner.claims import Probed
 from wireproof_kit.runner.engine import Engine
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import Run
 
 
 def probe_clean(brokers: Brokers, mode: str, out: Path) -> None:
-    """Write down what the clean reference claims and which readings it follows."""
+    """Write to a file what the reference without a mutant claims and which readings it follows."""
     with case_runs.fork_brokers(brokers, mode):
         run = case_runs.open_run(mode, None, seconds=case_runs.SURE_S)
         told = {"claims": run.bench.claims, "readings": run.bench.readings}
@@ -25,10 +26,8 @@ def probe_clean(brokers: Brokers, mode: str, out: Path) -> None:
         run.close()
 
 
-def note(
-    brokers: Brokers, mode: str, items: Sequence[Instance], clean: case_runs.Clean, out: Path
-) -> None:
-    """Run cases one at a time; write functions, lines, verdict and seconds of each case as JSON.
+def note(brokers: Brokers, mode: str, items: Sequence[Instance], clean: Probed, out: Path) -> None:
+    """Run cases one at a time; write functions, lines, verdict and seconds of each as JSON.
 
     The key ``""`` has what is called before any case.
     """

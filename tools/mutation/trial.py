@@ -8,6 +8,7 @@ import case_runs
 from spread import Brokers
 
 from wireproof_kit.errors import KitError
+from wireproof_kit.runner.claims import Probed
 from wireproof_kit.runner.engine import Engine
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import Run
@@ -20,7 +21,7 @@ UNDECIDED_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a mutant.
+    """How the trial of a mutant ended.
 
     ``how``: ``failed`` (a case fails, twice, under the readings the mutant itself shows),
     ``claim`` (a capability is no longer shown), ``refused`` (a case fails, twice, and the kit
@@ -45,9 +46,9 @@ def try_mutant(
     mutant: object,
     mode: str,
     items: Sequence[Instance],
-    clean: case_runs.Clean,
+    clean: Probed,
 ) -> dict[str, object]:
-    """Try a mutant; return the outcome's fields."""
+    """Run cases against a broker with a mutant; return the fields of the outcome."""
     started = time.monotonic()
     brokers.mutant = mutant
     with case_runs.fork_brokers(brokers, mode):
@@ -55,7 +56,7 @@ def try_mutant(
     return {**asdict(outcome), "seconds": round(time.monotonic() - started, 3)}
 
 
-def _try(mode: str, items: Sequence[Instance], clean: case_runs.Clean) -> Outcome:
+def _try(mode: str, items: Sequence[Instance], clean: Probed) -> Outcome:
     try:
         run = _open_run(mode, clean)
     except KitError as error:
@@ -68,7 +69,7 @@ def _try(mode: str, items: Sequence[Instance], clean: case_runs.Clean) -> Outcom
     return trial.end()
 
 
-def _open_run(mode: str, clean: case_runs.Clean) -> Run:
+def _open_run(mode: str, clean: Probed) -> Run:
     """Open a run; a broker that was not ready in time gets a second chance, with patience."""
     try:
         return case_runs.open_run(mode, clean)

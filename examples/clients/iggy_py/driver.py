@@ -20,16 +20,16 @@ STATES = {
 
 
 class Unsupported(Exception):
-    """What the library has no word for."""
+    """Raised for what the library cannot do."""
 
 
 def say(**line: object) -> None:
-    """Write one line."""
+    """Write a JSON object as a line to standard output."""
     print(json.dumps(line), flush=True)
 
 
 def told(message: ReceiveMessage) -> Object:
-    """Return what the library tells of a message; it has no word for headers."""
+    """Return what the library tells its user of a message; it does not tell headers."""
     state = str(message.state()).rpartition(".")[2]
     return {
         "offset": str(message.offset()),
@@ -42,7 +42,7 @@ def told(message: ReceiveMessage) -> Object:
 
 
 def to_send(message: Object) -> SendMessage:
-    """Return a message to send; the library takes neither an id nor headers, and text only."""
+    """Return a message to send; the library takes text only, and neither an id nor headers."""
     for name in ("id", "headers"):
         if name in message:
             raise Unsupported(name)
@@ -53,14 +53,14 @@ def to_send(message: Object) -> SendMessage:
 
 
 class Driver:
-    """The library's client, with the settings of a case."""
+    """A driver of the library's client, with the settings of a case."""
 
     def __init__(self) -> None:
         self.settings: Object = {}
         self.client: IggyClient | None = None
 
     async def connected(self) -> IggyClient:
-        """Return the client, connected and logged in; after an error it is made anew."""
+        """Return the client, connected and logged in; after an error it is a new one."""
         if self.client is None:
             client = IggyClient(self.settings["tcp"])
             await client.connect()
@@ -69,7 +69,7 @@ class Driver:
         return self.client
 
     async def poll(self, request: Object) -> Object:
-        """Poll messages."""
+        """Poll messages with the library and return them."""
         strategy, value = str(request["strategy"]), int(str(request.get("value", "0")))
         make = getattr(PollingStrategy, strategy.capitalize())
         messages = await (await self.connected()).poll_messages(
@@ -83,7 +83,7 @@ class Driver:
         return {"messages": [told(each) for each in messages]}
 
     async def send(self, request: Object) -> Object:
-        """Send messages."""
+        """Send messages with the library."""
         partition = self.settings["partition"]
         given = request.get("partitioning")
         if isinstance(given, dict):
@@ -101,7 +101,7 @@ class Driver:
         return {}
 
     async def open(self, request: Object) -> Object:
-        """Take the settings of a case."""
+        """Store the settings of a case."""
         settings = request["settings"]
         assert isinstance(settings, dict)
         if settings["transport"] != "tcp":
@@ -115,7 +115,7 @@ class Driver:
 
 
 async def main() -> None:
-    """Answer requests until standard input ends."""
+    """Answer the kit's requests until standard input ends."""
     say(
         hello="wireproof-driver",
         versions=[1],

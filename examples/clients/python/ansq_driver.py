@@ -18,7 +18,7 @@ from driver import (
 
 
 class Ansq:
-    """The library, opened once."""
+    """A driver of the library ansq, which is opened once."""
 
     settings = None
     writer = None
@@ -26,11 +26,11 @@ class Ansq:
     work = None
 
     async def open(self, request):
-        """Keep the settings."""
+        """Store the settings of the request."""
         self.settings = request["settings"]
 
     async def produce(self, request):
-        """Publish; the library returns an error as a value that is false."""
+        """Publish a message; the library returns an error as a value that is false."""
         body = body_of(request)
         if self.writer is None:
             self.writer = await ansq.create_writer(nsqd_tcp_addresses=[self.settings["nsqd"]])
@@ -39,7 +39,7 @@ class Ansq:
             raise ConnectionError(answer.text if hasattr(answer, "text") else repr(answer))
 
     async def consume(self, request):
-        """Subscribe, and take messages as the library's guide shows."""
+        """Subscribe, and read messages as the library's guide shows."""
         check_original(request, "max_in_flight")  # it is RDY 1 for each connection
         features = ConnectionFeatures(msg_timeout=request.get("msg_timeout_ms", 60_000))
         knows_node = "--nsqd" in sys.argv
@@ -70,7 +70,7 @@ class Ansq:
                 await message.fin()
 
     async def close(self, request):
-        """Close in the library's own way."""
+        """Close the connections in the library's own way."""
         for each in (self.reader, self.writer):
             if each is not None:
                 await each.close()

@@ -11,30 +11,30 @@ _NOT_OF_THE_ORIGINAL = ("key", "ext", "tag", "trace_id", "ordered", "trace")
 
 
 class Unsupported(Exception):
-    """The library cannot do this."""
+    """Raised for what the library cannot do."""
 
 
 def say(**fields):
-    """Write one line, at once."""
+    """Write a JSON object as a line to standard output, at once."""
     with _writing:
         print(json.dumps(fields), flush=True)
 
 
 def body_of(request):
-    """Return the message to publish; a client of the original NSQ has no word for more."""
+    """Return the body to publish; refuse fields that a client of the original NSQ cannot send."""
     check_original(request)
     return base64.b64decode(request["body"])
 
 
 def check_original(request, *others):
-    """Refuse what clients of the original NSQ have no word for, and these others."""
+    """Refuse fields that clients of the original NSQ cannot send, and these `others`."""
     for name in (*_NOT_OF_THE_ORIGINAL, *others):
         if request.get(name):
             raise Unsupported(name)
 
 
 def tell_message(request, message, message_id, timestamp):
-    """Say that a handler was given a message."""
+    """Write the event that a handler was given a message."""
     say(
         event="message",
         of=request["id"],
@@ -48,12 +48,12 @@ def tell_message(request, message, message_id, timestamp):
 
 
 def tell_error(request, error):
-    """Say that the library told its user of an error."""
+    """Write the event that the library told its user of an error."""
     say(event="error", of=request["id"], message=str(error) or repr(error))
 
 
 def serve(name, version, operations, lines=sys.stdin):
-    """Greet, and answer requests until the input ends; an operation returns its result."""
+    """Write the greeting, and answer requests until the input ends; operations return results."""
     say(
         hello="wireproof-driver",
         versions=[1],
@@ -77,7 +77,7 @@ def serve(name, version, operations, lines=sys.stdin):
 
 
 def run_with(loop, coroutine):
-    """Return an operation that runs a coroutine function on a loop of another thread."""
+    """Return an operation that runs a coroutine function on the loop of another thread."""
     return lambda request: asyncio.run_coroutine_threadsafe(coroutine(request), loop).result()
 
 

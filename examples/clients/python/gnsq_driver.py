@@ -15,18 +15,18 @@ from gevent.fileobject import FileObjectThread  # noqa: E402
 
 
 class Gnsq:
-    """The library, opened once."""
+    """A driver of the library gnsq, which is opened once."""
 
     settings = None
     producer = None
     consumer = None
 
     def open(self, request):
-        """Keep the settings."""
+        """Store the settings of the request."""
         self.settings = request["settings"]
 
     def produce(self, request):
-        """Publish; the library raises what the node answers."""
+        """Publish a message; the library raises the error that the node answers."""
         body = body_of(request)
         if self.producer is None:
             self.producer = gnsq.Producer(self.settings["nsqd"])
@@ -35,7 +35,7 @@ class Gnsq:
         self.producer.publish(request["topic"], body, timeout=timeout)
 
     def consume(self, request):
-        """Subscribe; the handler does what the request says."""
+        """Subscribe with a handler that does what the request says."""
         check_original(request, "msg_timeout_ms")
         self.consumer = gnsq.Consumer(
             request["topic"],
@@ -51,14 +51,14 @@ class Gnsq:
         self.consumer.start(block=False)
 
     def close(self, request):
-        """Close in the library's own way."""
+        """Close the connections in the library's own way."""
         for each in (self.consumer, self.producer):
             if each is not None:
                 each.close()
 
 
 def handle(request, message):
-    """Do with a message what the request says; the library finishes it on return."""
+    """Handle a message as the request says; the library sends FIN when this returns."""
     tell_message(request, message, message.id, message.timestamp)
     if request["handler"] == "fail":
         raise gnsq.errors.NSQRequeueMessage(backoff=False)

@@ -10,18 +10,18 @@ PAUSE_S = 0.02
 
 
 class Pynsq:
-    """The library, opened once."""
+    """A driver of the library pynsq, which is opened once."""
 
     settings = None
     writer = None
     reader = None
 
     async def open(self, request):
-        """Keep the settings."""
+        """Store the settings of the request."""
         self.settings = request["settings"]
 
     async def produce(self, request):
-        """Publish, and return or raise what the callback is given."""
+        """Publish a message; return or raise what the library passes to the callback."""
         body = body_of(request)
         if self.writer is None:
             self.writer = nsq.Writer([self.settings["nsqd"]], reconnect_interval=1.0)
@@ -42,7 +42,7 @@ class Pynsq:
             await asyncio.sleep(PAUSE_S)
 
     async def consume(self, request):
-        """Subscribe; the handler does what the request says."""
+        """Subscribe with a handler that does what the request says."""
         check_original(request)
 
         async def handle(message):
@@ -68,7 +68,7 @@ class Pynsq:
         )
 
     async def close(self, request):
-        """Close in the library's own way; a writer has none but that of its connections."""
+        """Close in the library's own way; for a writer that is to close its connections."""
         if self.reader is not None:
             self.reader.close()
         for connection in [*self.writer.conns.values()] if self.writer else []:

@@ -12,7 +12,7 @@ from wireproof_spec.wire_error import WireError
 
 
 def decoder() -> Decoder:
-    """Return what decodes the bytes of one direction."""
+    """Return the decoder of this protocol's frames for ``wireproof decode``."""
     return Decoder(
         _decode,
         examples=(("wireproof decode --protocol note 0003016869", "a frame, as hex digits"),),

@@ -13,7 +13,7 @@ LIMIT = 0xFFFF
 
 
 class Frame(Struct, frozen=True):
-    """A kind and a text."""
+    """A frame of the example protocol: a kind and a text."""
 
     kind: int
     text: bytes
@@ -29,12 +29,12 @@ FRAME = Schema(
 
 
 def frame(kind: int, text: bytes) -> bytes:
-    """Return the bytes of a frame."""
+    """Return the bytes of a frame of this kind."""
     return encode(FRAME, Frame(kind, text))
 
 
 class Frames(SizedReader[Frame]):
-    """Frames out of a stream, with the limits that the kit's `Wire` asks for."""
+    """Decodes frames from a stream, with the limits that the kit's `Wire` needs."""
 
     values = "frames"
     bytes_limit = 1 << 20

@@ -48,61 +48,61 @@ def _list_owed(frames: list[bytes]) -> Iterator[driver.Owed]:
 
 
 class Answers:
-    """Answers out of what the server sends."""
+    """Decodes the answers in what the server sends on one connection."""
 
     fault = ""
     pending = b""
 
     def feed(self, data: bytes) -> Sequence[driver.Answer]:
-        """Take bytes; return the answers that are whole now."""
+        """Process received bytes; return the answers that are complete now."""
         frames, self.pending = _split(self.pending + data)
         return [driver.Answer(NAMES.get(int.from_bytes(each[:1]), "?"), each) for each in frames]
 
 
 class NoteOracle(driver.Oracle):
-    """What a server owes for any bytes."""
+    """Tells the fuzzer how a correct server answers, for any bytes."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._address = address
 
     def address(self, case: Case) -> tuple[str, int]:
-        """Return where a case goes."""
+        """Return the host and port to which a case is sent."""
         return self._address
 
     def reader(self, case: Case) -> Answers:
-        """Return a reader for a new connection."""
+        """Return a decoder of answers for a new connection."""
         return Answers()
 
     def expect(self, case: Case | None, before: bytes, data: bytes) -> driver.Expectation:
-        """Return what each whole frame is owed."""
+        """Return the answer that is expected to each complete frame of sent bytes."""
         frames, rest = _split(data)
         return driver.Expectation(tuple(_list_owed(frames)), waits=bool(rest))
 
     def sentinel(self, case: Case, number: int) -> driver.Sentinel | None:
-        """Return a frame whose answer has a text that no other answer has."""
+        """Return a frame with a unique answer, which shows that earlier answers have come."""
         text = b"sentinel %d" % number
         data = field_map.frame("STORE", FRAME, Frame(STORE, text)).data
         return driver.Sentinel(data, lambda answer: text in answer.data)
 
 
 class Neighbour(driver.Health):
-    """Another client, which must notice nothing."""
+    """The connection of another client, which a fuzz case must not disturb."""
 
     def __init__(self, session: NoteSession) -> None:
         self._notebook = session.notebook(Transcript())
 
     def check(self, *, patient: bool = True) -> driver.Trouble | None:
-        """Store a text on the connection of the other client."""
+        """Store a text over the other client's connection; return what went wrong, or None."""
         seen = self._notebook.store(b"neighbour")
         return None if seen == "stored" else driver.Trouble("bystander", f"a neighbour saw {seen}")
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._notebook.close()
 
 
 def open_fuzz_session(target: Target, options: driver.FuzzSessionOptions) -> OpenTarget:
-    """Open a target for the fuzzer."""
+    """Open a target for the fuzzer, with what the fuzzer needs of this protocol."""
     known = SessionOptions(0, options.token, options.timeout_s, patience=options.patience)
     session = NoteSession(target, known)
     oracle, health = NoteOracle(session.address), Neighbour(session)

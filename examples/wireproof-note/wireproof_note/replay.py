@@ -5,7 +5,7 @@ from wireproof_note.session import Notebook, NoteSession
 
 
 class NoteLinks(Links[Notebook]):
-    """The connections of one repetition; there is no HTTP."""
+    """The connections to the example server in one replay of a case; there is no HTTP."""
 
     def __init__(self, session: NoteSession) -> None:
         super().__init__()
@@ -16,12 +16,12 @@ class NoteLinks(Links[Notebook]):
         return self._session.notebook(self.transcript)
 
     def receive(self, name: str) -> None:
-        """Take the next frame."""
+        """Receive the next frame on a connection."""
         self.links[name].receive()
 
 
 def replayer() -> Replayer:
-    """Return what repeats an exchange."""
+    """Return the functions that replay a recorded exchange of this protocol."""
     return Replayer(_arrange)
 
 

@@ -12,12 +12,12 @@ from wireproof_note.frame import REFUSED, STORE, STORED, frame
 
 
 class Connection(socketserver.StreamRequestHandler):
-    """Answers frames until the client ends the connection."""
+    """The server's side of one connection: answers frames until the client ends it."""
 
     faulty: ClassVar[bool] = False
 
     def handle(self) -> None:
-        """Answer each whole frame."""
+        """Receive bytes and answer each complete frame, until the client ends the connection."""
         while len(head := self.rfile.read(2)) == 2:
             size = int.from_bytes(head, "big")
             data = self.rfile.read(size)
@@ -29,17 +29,17 @@ class Connection(socketserver.StreamRequestHandler):
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """A thread for each connection."""
+    """The example server; it has a thread for each connection."""
 
     daemon_threads = True
     request_queue_size = 256  # with the usual 5, many connections at once wait for a second
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Let a connection that the client resets end in silence."""
+        """Ignore the error of a connection that the client has reset."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until standard input or the process ends; say on standard output when ready."""
+    """Serve until standard input or the process ends; print a line when ready."""
     parser = argparse.ArgumentParser("wireproof serve note")
     parser.add_argument("--tcp", default="127.0.0.1:7070")
     parser.add_argument("--faulty", action="store_true")

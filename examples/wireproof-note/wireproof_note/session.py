@@ -19,7 +19,7 @@ Answer = Frame | Closed | Nonsense | Silent
 
 
 class Notebook:
-    """A connection to a server; `transcript` records all that it sends and receives."""
+    """A connection of a case to the server; `transcript` records all sent and received bytes."""
 
     def __init__(self, address: tuple[str, int], transcript: Transcript, seconds: float) -> None:
         self._seconds = seconds
@@ -32,14 +32,14 @@ class Notebook:
         return self.receive()
 
     def store(self, text: bytes) -> str:
-        """Store a text; return the observation."""
+        """Send a text to store; return the observation of the answer."""
         answer = self.ask(STORE, text)
         if not isinstance(answer, Frame):
             return answer.kind
         return "stored" if answer == Frame(STORED, text) else "other"
 
     def send(self, outgoing: Outgoing) -> None:
-        """Record the bytes, and send them unchanged."""
+        """Send bytes unchanged, and record them."""
         self._wire.record("send", outgoing.data, parts=outgoing.parts, note=outgoing.what)
         self._wire.write(outgoing.data)
 
@@ -51,12 +51,12 @@ class Notebook:
         return self._wire.nothing(self._seconds, _cut_off)
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._wire.close(lambda: None)
 
 
 class NoteSession(Session):
-    """A session with one server; the methods of `Session` that it leaves out do nothing."""
+    """A session of the kit with one server; methods of `Session` that are not here do nothing."""
 
     def __init__(self, target: Target, options: SessionOptions) -> None:
         seconds = options.timeout or 2.0
@@ -65,21 +65,21 @@ class NoteSession(Session):
         self._round_trip(seconds)  # a target that does not answer ends the run here
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return a new connection for each name."""
+        """Return the values of a case's arguments: a new connection for each name."""
         return {name: self.notebook(transcript) for name in names}
 
     def notebook(self, transcript: Transcript) -> Notebook:
-        """Return a new connection."""
+        """Return a new connection that records in the transcript."""
         return Notebook(self.address, transcript, self.patience.answer)
 
     def release(self, arguments: Mapping[str, object]) -> None:
-        """Close what a case left open."""
+        """Close the connections that a case left open."""
         for each in arguments.values():
             if isinstance(each, Notebook):
                 each.close()
 
     def control(self) -> Control:
-        """Make a round trip on a second connection."""
+        """Check with a round trip on a second connection that the server still works."""
         return control_round_trip(self._round_trip, self.patience)
 
     def is_alive(self) -> bool:

@@ -10,8 +10,10 @@ import pytest
 from wireproof_kit.clients.effects import Effect, HangUp, Later, Send
 from wireproof_kit.clients.events import Connected, Disconnected, Event
 from wireproof_kit.fuzz.case import GRAMMAR, HALF_CLOSE, Case, Field, Frame, Step
+from wireproof_kit.fuzz.clients.idle import IDLE_EVERY, IdleCases
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.generate.case_sources import make_generation, names_of
+from wireproof_kit.fuzz.json_fields import open_documents
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason
 from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN, SPINS, STUCK
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
@@ -20,10 +22,8 @@ from wireproof_kit.nsq.clients.events import Commanded, Requested
 from wireproof_kit.nsq.clients.fuzz import sending, states
 from wireproof_kit.nsq.clients.fuzz.documents import kinds
 from wireproof_kit.nsq.clients.fuzz.frames import grammar, is_delimited
-from wireproof_kit.nsq.clients.fuzz.idle import IDLE_EVERY, IdleCases
-from wireproof_kit.nsq.clients.fuzz.json_fields import open_documents
+from wireproof_kit.nsq.clients.fuzz.part import NAMES
 from wireproof_kit.nsq.clients.fuzz.peers import MOST_TRIES, CasePeers
-from wireproof_kit.nsq.clients.fuzz.run import NAMES
 from wireproof_kit.nsq.clients.fuzz.states import STATES
 from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1
 from wireproof_spec.nsq.frame import message_frame, response_frame
@@ -251,6 +251,11 @@ PYTHON = """Traceback (most recent call last):
 struct.error: unpack requires a buffer of 8 bytes
 """
 RUST = "thread 'main' panicked at src/frame.rs:20:13:\nindex out of bounds\n"
+CRATE = (
+    "thread 'main' (23483) panicked at "
+    "/home/someone/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/"
+    "iggy-0.0.40/src/binary/mapper.rs:161:43:\nrange end index out of range\n"
+)
 NODE = """/x/reader.js:10
 TypeError: Cannot read properties of undefined (reading '0')
     at Reader.parse (/x/reader.js:10:3)
@@ -267,6 +272,7 @@ TypeError: Cannot read properties of undefined (reading '0')
         ),
         (PYTHON, "struct.error in read"),
         (RUST, "panic in src/frame.rs"),
+        (CRATE, "panic in iggy-N.N.N/src/binary/mapper.rs"),
         (NODE, "TypeError in Reader.parse"),
         ("ended\n", ""),
         ("", ""),

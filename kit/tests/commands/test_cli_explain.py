@@ -9,7 +9,7 @@ from wireproof.commands.explain import find
 from wireproof.main import main
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import known_protocols
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -146,7 +146,7 @@ def test_who_cannot_be_reached_is_no_finding(tmp_path: Path) -> None:
     [
         ("--time", "soon", "nsq://127.0.0.1:1"),
         ("nsq://127.0.0.1:1", "ext.publish"),
-        ("--reference", "oms"),
+        ("--reference", "oms", "--pid", "1"),
         ("nsq://127.0.0.1:1", "--pid", "99999999"),
         ("oms+file:x",),
         ("--reference", "nsq", "--reference-option", "--fault 'open"),

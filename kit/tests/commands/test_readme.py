@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from wireproof_kit.version import KIT_VERSION
-from wireproof_spec.catalogue import Catalogue, load_catalogue
+from wireproof_spec.clauses.catalogue import Catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 README = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
 

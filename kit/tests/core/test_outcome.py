@@ -5,7 +5,7 @@ import pytest
 from small_law import CATALOGUE, header, record
 
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
-from wireproof_spec.catalogue import Capability, Clause, Group, Law
+from wireproof_spec.clauses.catalogue import Capability, Clause, Group, Law
 from wireproof_spec.record import CaseRecord, ClaimRecord
 
 CORE = Clause(

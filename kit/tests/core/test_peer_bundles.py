@@ -14,7 +14,7 @@ from wireproof_kit.fuzz.campaign.records import cases_of
 from wireproof_kit.fuzz.oracle.rules import MEANINGS
 from wireproof_kit.nsq.clients.fuzz.states import STATES as CLIENT_STATES
 from wireproof_kit.verdicts.judge import JudgeContext, judge
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 STATES = {protocol: grammar.entry for protocol, grammar in GRAMMARS.items()}
 PEERS = Path(__file__).resolve().parents[3] / "docs" / "peers"

@@ -34,7 +34,7 @@ from wireproof_kit.protocols import (
 from wireproof_kit.runner.instance import Instance, make_instance
 from wireproof_kit.runner.run import RunPlan, reference_of
 from wireproof_reports.exchange.protocol import ReportPart, report_part
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import (
     Group,
     Protocol,

@@ -13,7 +13,7 @@ from wireproof_kit.fuzz.driver import AnswerReader, Choice, Expectation, Sentine
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION
 from wireproof_kit.fuzz.generate.generator import Generator
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind, always
-from wireproof_kit.fuzz.generate.text_traps import instead
+from wireproof_kit.fuzz.generate.traps.text_traps import instead
 from wireproof_kit.fuzz.send.batch_order import Sorter
 
 PUT = Frame(

@@ -16,11 +16,12 @@ from wireproof_kit.fuzz.case import (
     Slow,
     SplitAt,
 )
-from wireproof_kit.fuzz.generate import field_map, http_traps, json_traps, mutations, text_traps
+from wireproof_kit.fuzz.generate import field_map, mutations
 from wireproof_kit.fuzz.generate.edits import FieldIndex
 from wireproof_kit.fuzz.generate.mutations import KEPT, FieldMutation, choices, mutate
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.text_traps import Trap
+from wireproof_kit.fuzz.generate.traps import http_traps, json_traps, text_traps
+from wireproof_kit.fuzz.generate.traps.text_traps import Trap
 from wireproof_spec.nsq.publish import MPUB_BODY, MpubBody, PubBody
 
 BATCH = field_map.frame("MPUB", MPUB_BODY, MpubBody((PubBody(b"one"), PubBody(b"second"))))

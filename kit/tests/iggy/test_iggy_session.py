@@ -18,7 +18,8 @@ from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.catalogue import Decision, load_catalogue
+from wireproof_spec.clauses.catalogue import Decision
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import Nothing
 from wireproof_spec.iggy.bodies.send_messages import SentMessage

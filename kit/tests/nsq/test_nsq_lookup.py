@@ -91,6 +91,20 @@ def test_a_topic_that_did_not_appear_in_time_is_deleted(monkeypatch: pytest.Monk
     assert seen[-1] == "POST /topic/delete?topic=wp_r_1&partition=%2A%2A"
 
 
+def test_a_server_that_makes_two_partitions_at_most_is_asked_for_two() -> None:
+    def handler(path: str, query: Mapping[str, str]) -> tuple[int, object]:
+        if path.startswith("/topic/"):
+            return (400 if int(query["partition_num"]) > 2 else 200), None
+        return found(4150, 4160)
+
+    with ScriptedPeer(serving(handler)) as peer:
+        around = ReachableServices(HERE, connect=unreachable, http=None, lookup=client(peer))
+        topic = TopicMaker(around, run_token="r").make("wide_topic", "wp_r_1")
+
+    assert [each.partition for each in topic.places] == [0, 1]
+    assert [topic.at_rank(rank).partition for rank in range(3)] == [0, 1, 1]
+
+
 def never(*_: object, **__: object) -> None:
     raise ArrangementFailed("did not appear")
 

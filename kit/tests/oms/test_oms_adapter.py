@@ -23,6 +23,22 @@ BROKEN = {
         "if op == 'send': [write({'event': 'x'}) for _ in range(10100)]",
         "more than 10000 events",
     ),
+    "partial": (
+        "if op == 'send': import os; os.write(1, b'{\"id\": 4, \"o'); os._exit(0)",
+        "closed its standard output",
+    ),
+    "endless": (
+        "if op == 'send': import os; [os.write(1, b'x' * 65536) for _ in range(80)]",
+        "bytes in a line",
+    ),
+    "twice": (
+        "if op == 'create_destination': write({'id': id, 'ok': {}})",
+        "which is not open",
+    ),
+    "no-utf8": (
+        'if op == \'send\': import os; os.write(1, b\'{"id": 4, "ok": "\\xff"}\\n\')',
+        "invalid utf8",
+    ),
     "unknown": (
         "if op not in OPERATIONS: return write({'id': id, 'ok': {}})",
         "expected unsupported",

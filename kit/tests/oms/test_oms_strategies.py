@@ -22,7 +22,7 @@ from referencing import Registry, Resource
 
 from wireproof_kit.oms import strategies
 from wireproof_spec import json_schema
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.oms.document import Document, read
 from wireproof_spec.oms.names import ATTRIBUTES, HEADER_ATTRIBUTES, PARTS, Kind
 from wireproof_spec.oms.rule_result import UNREADABLE

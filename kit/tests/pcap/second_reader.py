@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 from scapy.packet import Packet
 
-from wireproof_kit.pcap.layer import Layer, LayerViolation, decode_filling, rebuilt
+from wireproof_kit.pcap.layer import Layer, LayerViolation, decode_filling
 from wireproof_kit.pcap.leaves import Value, leaves
 from wireproof_spec.decoding import Schema, decode, spans
 from wireproof_spec.wire_error import WireError
@@ -16,6 +16,13 @@ Row: TypeAlias = tuple[str, bytes, str]
 """Name of a field, its bytes, and its value where that is a number."""
 REFUSED = "refused"
 NUMBER = r"-?(\d+(\.\d+)?(e[+-]?\d+)?|inf|nan)"
+
+
+def rebuilt(layer: Packet) -> bytes:
+    """Return bytes built anew from a layer's fields, not those that it was decoded from."""
+    again = layer.copy()
+    again.clear_cache()
+    return bytes(again)
 
 
 def by_construct(schema: Schema[Any], data: bytes) -> list[Row] | str:

@@ -8,7 +8,7 @@ import msgspec
 from check_each import check_each
 
 from wireproof_kit.runner.collect import collect
-from wireproof_spec.catalogue import is_below
+from wireproof_spec.clauses.catalogue import is_below
 from wireproof_spec.nsq import golden
 
 MOST_LEFT_OUT = 40

@@ -13,7 +13,7 @@ from wireproof_kit.nsq.proxy.part import (
     OPENING_PARTITION,
     NsqWatcher,
 )
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.frame import message_frame, response_frame
 from wireproof_spec.nsq.message import Extend, Message, message_schema

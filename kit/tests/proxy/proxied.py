@@ -19,7 +19,7 @@ from wireproof_kit.proxy.tally import Entry, Tally
 from wireproof_kit.proxy.tap import MOST_BYTES, Tap
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.wire.transcript import Step
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 DEADLINE = 30.0
 Address = tuple[str, int]
@@ -96,11 +96,14 @@ def proxied(
     part: ProxyPart | None = None,
     most: int = MOST_BYTES,
     opening: Sequence[Instance] = (),
+    protocol: str = "nsq",
 ) -> Generator[Proxied]:
     """Stand before services, the first of which is the main one."""
     part = part or make_part()
     tap, seen = Tap(most), Seen(most=min(most, MOST_BYTES))
-    observer = Observer(tap, part.watch, Tally("nsq", load_catalogue("nsq"), opening), [seen])
+    observer = Observer(
+        tap, part.watch, Tally(protocol, load_catalogue(protocol), opening), [seen]
+    )
     ends: list[Callable[[], object]] = []
 
     async def relay() -> None:

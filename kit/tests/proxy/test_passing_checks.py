@@ -111,3 +111,11 @@ def test_lookup_answers_are_judged() -> None:
     ]
     assert "smart.lookup.metainfo" not in looked_up(LOOKUP, "topic=t")
     assert looked_up({"channels": [], "producers": []}) == {}
+
+
+def test_a_delayed_publish_of_the_original_nsq_is_read_and_what_follows_is_judged() -> None:
+    traffic = identified().client(b"DPUB t 1000\n", sized(b"body"), PUB).broker(OK, OK)
+
+    assert not any(isinstance(event, Undecoded) for event in traffic.events)
+    assert "smart.partition.publish" in traffic.conforming()
+    assert traffic.deviating() == set()

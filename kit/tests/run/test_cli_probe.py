@@ -8,7 +8,7 @@ import pytest
 from cli_process import wireproof
 
 from wireproof.main import main
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 
 @pytest.mark.process

@@ -20,7 +20,7 @@ from wireproof_kit.protocols import read_target
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.nsq.names import TRACE_ID
 
 pytestmark = pytest.mark.process

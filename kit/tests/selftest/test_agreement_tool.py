@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 SCRIPT = Path(__file__).resolve().parents[3] / "tools" / "levels" / "agreement.py"
 

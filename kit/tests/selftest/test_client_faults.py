@@ -11,7 +11,7 @@ import pytest
 
 from wireproof_kit.selftest.plan import FAULT, Trial, list_trials
 from wireproof_kit.selftest.run_trials import run_trials
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 pytestmark = pytest.mark.process
 

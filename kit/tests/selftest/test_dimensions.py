@@ -1,5 +1,6 @@
 """Dimensions of must clauses, cornered faults, and trials of permitted alternatives."""
 
+import msgspec
 import pytest
 
 from wireproof_kit.errors import KitError
@@ -12,15 +13,24 @@ from wireproof_kit.selftest.dimensions import (
     judged_clauses,
     read_dimensions,
 )
-from wireproof_kit.selftest.plan import ALTERNATIVE, FAULT, VARIANT, Trial, joint_trials
+from wireproof_kit.selftest.plan import (
+    ALTERNATIVE,
+    FAULT,
+    VARIANT,
+    Trial,
+    joint_trials,
+    list_trials,
+)
+from wireproof_kit.selftest.run_trials import run_trials
 from wireproof_kit.selftest.shown import all_acceptable, pattern_shown, read_reasons, unshown
 from wireproof_kit.selftest.trial import cases_of, is_unexpected
 from wireproof_reference_impl.iggy.faulty.corners import CORNERS as IGGY_CORNERS
 from wireproof_reference_impl.iggy.presets import VARIANTS as IGGY_VARIANTS
 from wireproof_reference_impl.nsq.faulty.corners import CORNERS
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
+from wireproof_reference_impl.oms.faulty.corners import CORNERS as OMS_CORNERS
 from wireproof_reference_impl.preset import ALTERNATIVE as LISTED_ALTERNATIVE
-from wireproof_spec.catalogue import Level
+from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.record import CaseRecord, Verdict
 
 TABLE = Dimensions(
@@ -33,7 +43,7 @@ def as_trial(name: str, *, way: str) -> Trial:
     return Trial(name, FAULT, (name,), breaks=("ext.http.accept",), way=way)
 
 
-KNOWN = {"nsq": CORNERS.keys(), "iggy": IGGY_CORNERS.keys()}
+KNOWN = {"nsq": CORNERS.keys(), "iggy": IGGY_CORNERS.keys(), "oms": OMS_CORNERS.keys()}
 
 
 @pytest.mark.parametrize("protocol", KNOWN)
@@ -88,6 +98,25 @@ def test_all_alternatives_are_on_together_and_none_beside_what_it_excludes() -> 
     three = Trial("three", ALTERNATIVE, ("three",))
     joint = joint_trials([one, two, three])
     assert [trial.switches for trial in joint] == [("one", "three")]
+
+
+def test_an_alternative_that_lacks_a_capability_hides_no_case_of_the_others() -> None:
+    others = [Trial(name, ALTERNATIVE, (name,)) for name in ("one", "two")]
+    poor = Trial("poor", ALTERNATIVE, ("poor",), lacks=("order",))
+    assert [trial.switches for trial in joint_trials([poor, *others])] == [("one", "two")]
+
+
+@pytest.mark.process
+def test_cases_that_a_variant_hides_are_an_alarm_unless_it_says_so() -> None:
+    name = "create-refuses-other-parameters"
+    listed = next(each for each in list_trials("nsq", VARIANT) if each.name == name)
+    silent = msgspec.structs.replace(listed, name="silent", lacks=(), every=False)
+    told = msgspec.structs.replace(listed, every=False)
+    results = {row.trial.name: row for row in run_trials("nsq", [silent, told], workers=2)}
+    assert [(each.verdict, "ordered" in each.reason) for each in results["silent"].unexpected] == [
+        ("unsupported", True)
+    ]
+    assert results[name].verdict == "lived"
 
 
 @pytest.mark.parametrize(("protocol", "least"), [("nsq", 41), ("iggy", 19)])

@@ -20,7 +20,7 @@ from wireproof_kit.selftest.plan import (
     sample_trials,
 )
 from wireproof_kit.selftest.trial import run_trial
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 SEED = 1
 FAULTS = list_trials("nsq", FAULT)

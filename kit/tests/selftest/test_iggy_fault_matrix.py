@@ -21,7 +21,7 @@ from wireproof_kit.selftest.plan import (
     sample_trials,
 )
 from wireproof_kit.selftest.trial import run_trial
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 PROTOCOL = "iggy"
 SEED = 1

@@ -29,7 +29,7 @@ from oms_documents import (
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import Engine, RunOptions
 from wireproof_kit.runner.run import Run, RunPlan
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord
 
 D, X, M = "oms.document.", "oms.extension-header.", "oms.message."

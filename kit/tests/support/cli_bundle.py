@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
-from wireproof.commands.judge import Terms, judge_again
+from wireproof.commands.bundles.judge import Terms, judge_again
 from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
-from wireproof_spec.catalogue import Catalogue, Law, load_catalogue
+from wireproof_spec.clauses.catalogue import Catalogue, Law
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import (
     BindingRecord,
     CaseRecord,

@@ -9,7 +9,7 @@ from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import Control, Probe
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.catalogue import Clause
+from wireproof_spec.clauses.catalogue import Clause
 from wireproof_spec.record import ControlState
 
 

@@ -3,7 +3,15 @@
 import msgspec
 
 from wireproof_kit.verdicts.judge import JudgeContext
-from wireproof_spec.catalogue import Capability, Catalogue, Clause, Decision, Group, Law, Option
+from wireproof_spec.clauses.catalogue import (
+    Capability,
+    Catalogue,
+    Clause,
+    Decision,
+    Group,
+    Law,
+    Option,
+)
 from wireproof_spec.record import (
     BindingRecord,
     CaseRecord,

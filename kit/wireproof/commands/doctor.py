@@ -25,7 +25,7 @@ from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.version import KIT_VERSION
 from wireproof_kit.wire.address import format_address
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
 
 EXAMPLES = (

@@ -14,7 +14,7 @@ from wireproof.view.style import flow_pieces, wrap_after_heading
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_reports.wording import LEVEL_MEANINGS, spoken
-from wireproof_spec.catalogue import (
+from wireproof_spec.clauses.catalogue import (
     PASSING,
     Capability,
     Catalogue,
@@ -23,9 +23,9 @@ from wireproof_spec.catalogue import (
     Group,
     Law,
     is_below,
-    load_catalogue,
 )
-from wireproof_spec.origin import ORIGIN_MEANINGS, PREMISES
+from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.clauses.origin import ORIGIN_MEANINGS, PREMISES
 
 EXAMPLES = (
     (

@@ -33,11 +33,11 @@ from wireproof_kit.fuzz.campaign.last_words import check_log
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, run_workers
 from wireproof_kit.fuzz.driver import Choice
-from wireproof_kit.protocols import list_with_fuzzing, read_target
+from wireproof_kit.protocols import adapter_reference, kit_part, list_with_fuzzing, read_target
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.target import ON_CLIENTS, ROLE, ROLES
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
-from wireproof_spec.catalogue import CLIENT
+from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.extras import install_command
 
 TIME_S = 60.0
@@ -61,6 +61,7 @@ EXAMPLES = (
         "also watch the process, and restart it after a crash",
     ),
     ("wireproof fuzz URL --corpus corpus --seed 7", "resume an interrupted campaign"),
+    ("wireproof fuzz 'oms+exec:java -jar adapter.jar'", "fuzz a system behind an adapter"),
     (
         "wireproof fuzz --exec 'python3 driver.py'",
         "fuzz a client: send it what no server should send",
@@ -101,11 +102,13 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     """Send valid and malformed frames to a broker, or with --exec to a client.
 
     Every answer of a broker is judged. A client must not die, hang, loop, or acknowledge what it
-    was not given. The same seed gives the same cases in the same order. Exit code: 0 no finding,
-    1 findings, 2 the campaign could not be done, 3 only anomalies that never came back, 130
-    interrupted.
+    was not given. A system behind an adapter is sent valid and broken messages: it must answer
+    all, and deliver unchanged what it accepts. The same seed gives the same cases in the same
+    order. Exit code: 0 no finding, 1 findings, 2 the campaign could not be done, 3 only anomalies
+    that never came back, 130 interrupted.
     """
     named = _name_target(arguments, options)
+    _refuse_what_no_adapter_has(named, options)
     _refuse_afar(named, hazardous=options["hazardous"])
     if options["pid"] is not None:
         find_process(options["pid"])
@@ -178,6 +181,23 @@ def _name_client(arguments: tuple[str, ...], command: str, options: FuzzOptions)
     role = options["role"]
     keys = ((ROLE, role),) if role else ()
     return NamedTarget(f"{options['protocol']}{ON_CLIENTS}:{command}", keys=keys)
+
+
+def _refuse_what_no_adapter_has(named: NamedTarget, options: FuzzOptions) -> None:
+    """Refuse options that say nothing about a system behind an adapter."""
+    target = adapter_reference(named.protocol) if named.protocol else read_target(named.url)
+    if target is None or kit_part(target.protocol).open_adapter_fuzz_session is None:
+        return
+    given: dict[str, object] = {
+        "--pid": options["pid"],
+        "--log": options["log"],
+        "--log-command": options["log_command"],
+        "--drawn": options["drawn"],
+        "--restart": options["restart"] if target.adapter is not None else None,
+    }
+    for name, value in given.items():
+        if value:
+            raise UsageFault(f"{name} says nothing about an adapter; leave it out")
 
 
 def _refuse_afar(named: NamedTarget, *, hazardous: bool) -> None:

@@ -49,7 +49,7 @@ def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Insta
     """
     from wireproof_kit.protocols import known_protocols
     from wireproof_kit.runner.run import describe_unmatched
-    from wireproof_spec.catalogue import load_catalogue
+    from wireproof_spec.clauses.loading import load_catalogue
 
     prefixes = [prefix.rstrip("/") or prefix for prefix in prefixes]
     for prefix in prefixes:

@@ -25,7 +25,8 @@ from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE
 from wireproof_kit.version import KIT_VERSION
 from wireproof_kit.wire.address import Address
-from wireproof_spec.catalogue import LEVELS, PROXY, Level, load_catalogue
+from wireproof_spec.clauses.catalogue import LEVELS, PROXY, Level
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import FORMAT, HeaderRecord, TargetRecord
 
 EXAMPLES = (
@@ -42,6 +43,8 @@ EXAMPLES = (
         "keep what passes for jq and for Wireshark",
     ),
 )
+CLIENT_CASES = ".client"
+"""The package of a protocol's suites with the cases for clients."""
 LOOPBACK: Address = ("127.0.0.1", 0)
 
 
@@ -79,7 +82,8 @@ def proxy(
     places = [_address(each) for each in listen] or [LOOPBACK]
     check_listen(places, services)
     catalogue = load_catalogue(target.protocol)
-    tally = Tally(target.protocol, catalogue, collect(target.protocol))
+    opening = collect(target.protocol, within=CLIENT_CASES) if part.opening else ()
+    tally = Tally(target.protocol, catalogue, opening)
     view = _view(part)
     listeners: list[Listener] = [view]
     capturing = None if capture is None else pcap.open_live(capture)

@@ -10,8 +10,8 @@ from typing import Unpack
 import click
 import msgspec
 
+from wireproof.commands.bundles.report import refuse_unwritable, write_report
 from wireproof.commands.list_cases import select
-from wireproof.commands.report import refuse_unwritable, write_report
 from wireproof.options.config import Settings
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
@@ -46,7 +46,8 @@ from wireproof_kit.runner.last_failed import write_last_failed
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run_cases import Listener, RunRecords, run_cases
 from wireproof_kit.verdicts.revision import check_revision
-from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.clauses.catalogue import is_below
+from wireproof_spec.clauses.loading import load_catalogue
 
 OUT = Path("out")
 BEGINNING = b'{"kind":"header"'

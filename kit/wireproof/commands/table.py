@@ -23,7 +23,7 @@ COMMANDS = {
         "wireproof.commands.adapter:adapter", "Check the adapter of a system without a wire."
     ),
     "judge": CommandEntry(
-        "wireproof.commands.judge:judge", "Judge a bundle again, without a broker."
+        "wireproof.commands.bundles.judge:judge", "Judge a bundle again, without a broker."
     ),
     "list": CommandEntry(
         "wireproof.commands.list_cases:list_cases", "List the cases with clause, level and needs."
@@ -45,16 +45,18 @@ COMMANDS = {
     ),
     "serve": CommandEntry("wireproof.commands.serve:serve", "Run the reference broker."),
     "report": CommandEntry(
-        "wireproof.commands.report:report", "Write reports of bundles: HTML, JUnit, Markdown, ..."
+        "wireproof.commands.bundles.report:report",
+        "Write reports of bundles: HTML, JUnit, Markdown, ...",
     ),
     "diff": CommandEntry(
-        "wireproof.commands.diff:diff", "Compare two bundles: regressed, fixed, unstable, ..."
+        "wireproof.commands.bundles.diff:diff",
+        "Compare two bundles: regressed, fixed, unstable, ...",
     ),
     "selftest": CommandEntry(
         "wireproof.commands.selftest:selftest", "Test the suites on faulty and on legal brokers."
     ),
     "baseline": CommandEntry(
-        "wireproof.commands.baseline:baseline", "Maintain the file of known deviations."
+        "wireproof.commands.bundles.baseline:baseline", "Maintain the file of known deviations."
     ),
     "ingest": CommandEntry(
         "wireproof.commands.history.ingest:ingest", "Add bundles to a history of runs."

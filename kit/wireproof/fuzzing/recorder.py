@@ -16,12 +16,13 @@ from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.records import finding_case
 from wireproof_kit.fuzz.campaign.workers import Ended, News, Opened, Status
 from wireproof_kit.fuzz.case import RESTART
-from wireproof_kit.protocols import kit_part, read_target
+from wireproof_kit.protocols import kit_part
 from wireproof_kit.verdicts.deviations import Deviation
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.reproducer import script
-from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.clauses.catalogue import is_below
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
 from wireproof_spec.record import (
     FORMAT,
@@ -46,7 +47,7 @@ def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> t
     folder = folder_of(bundle)
     folder.mkdir(parents=True, exist_ok=True)
     is_client = header.target.is_client()
-    kinds = ("receive", "response") if is_client else ("send",)
+    kinds = ("receive", "response") if is_client else ("send", "request")
     sent: dict[str, bytes] = {}
     for step in finding.transcript.steps:
         if step.kind in kinds:
@@ -65,9 +66,10 @@ def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> t
 
 def _write_script(finding: FindingRecord, header: HeaderRecord) -> str:
     protocol = header.target.protocol
-    write = kit_part(protocol).write_client_script
-    if header.target.is_client() and write is not None:
-        return write(finding, read_target(header.target.url).command or "")
+    known = kit_part(protocol)
+    write = known.write_client_script
+    if write is not None and (header.target.is_client() or known.open_adapter_fuzz_session):
+        return write(finding, header.target.url)
     return script(finding_case(finding, protocol), header)
 
 

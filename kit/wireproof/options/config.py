@@ -14,7 +14,7 @@ from wireproof.options.suggestions import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
 from wireproof_kit.runner.request import read_origins
-from wireproof_spec.catalogue import Level
+from wireproof_spec.clauses.catalogue import Level
 
 _KEYS = target_keys()
 

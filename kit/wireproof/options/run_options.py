@@ -9,7 +9,7 @@ import click
 
 from wireproof.options.target_choice import key_options
 from wireproof_kit.runner.request import read_origins
-from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.clauses.catalogue import LEVELS
 from wireproof_spec.record import ReadingChoice
 
 _FILE = click.Path(path_type=Path)

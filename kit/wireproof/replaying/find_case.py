@@ -5,7 +5,7 @@ from pathlib import Path
 from wireproof.options.suggestions import nearest_words
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import PROXY
+from wireproof_spec.clauses.catalogue import PROXY
 from wireproof_spec.record import CaseRecord
 
 OUT = Path("out")

@@ -6,7 +6,8 @@ from dataclasses import replace
 from wireproof.options.target_choice import REFERENCE, NamedTarget
 from wireproof.running.request import RunParameters, collect_narrowed
 from wireproof_kit.protocols import list_with_reference, protocol_of
-from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.clauses.catalogue import is_below
+from wireproof_spec.clauses.loading import load_catalogue
 
 Request = tuple[NamedTarget, RunParameters]
 

@@ -24,7 +24,7 @@ from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import ROLE, option_of
-from wireproof_spec.catalogue import Level
+from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.record import ReadingChoice
 
 LAST_FAILED = Path("out/.last-failed.json")

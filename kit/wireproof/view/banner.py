@@ -5,7 +5,7 @@ from pathlib import Path
 
 from wireproof.view.style import flow_pieces, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import ClaimRecord, HeaderRecord
 
 CLAIM_WORDS = {"shown": "yes", "absent": "no", "broken": "claimed, BROKEN", "unknown": "unclear"}

@@ -15,7 +15,7 @@ from wireproof_kit.proxy.tally import Entry
 from wireproof_kit.proxy.tap import Tap
 from wireproof_kit.wire.transcript import Step
 from wireproof_reports.wording import count_noun
-from wireproof_spec.catalogue import CLIENT
+from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.wire_error import WireError
 
 MOST_BYTES = 1 << 12

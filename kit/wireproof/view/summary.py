@@ -9,7 +9,7 @@ from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_reports.causes import Cause, fold
 from wireproof_reports.wording import count_noun
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 INDENT = 13

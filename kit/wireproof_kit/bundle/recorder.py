@@ -8,16 +8,13 @@ from pathlib import Path
 from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.verdicts.deviations import Deviation, apply
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 
 @dataclass(slots=True)
 class Ledger:
-    """Collects the judged records of a run and writes them to its bundle, if it has one.
-
-    Records may arrive before the header.
-    """
+    """Collects the judged records of a run, and writes them to its bundle if it has one."""
 
     bundle: Path | None
     deviations: Sequence[Deviation] = ()

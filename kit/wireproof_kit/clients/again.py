@@ -14,9 +14,9 @@ from wireproof_spec.record import CaseRecord, TranscriptRecord
 def observe_again(
     records: Iterable[CaseRecord], instances: Iterable[Instance]
 ) -> Iterator[CaseRecord]:
-    """Yield the records with observations made again from the log by the present cases.
+    """Yield the records with new observations, made from their transcripts by this kit's cases.
 
-    A record keeps its observation if this kit does not have the case, or if the record has no log.
+    A record keeps its observation if this kit lacks the case, or if it has no transcript.
     """
     known = {instance.id: instance for instance in instances}
     for record in records:
@@ -37,7 +37,7 @@ def observe_again(
 def observe_recorded(
     instance: Instance | None, transcript: TranscriptRecord
 ) -> Observation | None:
-    """Return what a case with a client observes in a log; None without such a case or a log."""
+    """Return what a case for clients observes in a transcript; None if either is missing."""
     if instance is None or not instance.is_for_clients or not transcript.steps:
         return None
     make = kit_part(protocol_of(instance.id)).recorded_arguments

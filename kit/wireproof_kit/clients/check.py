@@ -20,10 +20,10 @@ def check_client(
     settings: Fields,
     rules: Sequence[Callable[[str], Finding]],
 ) -> Iterator[Finding]:
-    """Yield findings about a driver; the ``rules`` are looked at if its lines are right.
+    """Check the driver of a client: first its output; if that is right, the ``rules``.
 
-    ``known`` are the names that may stand in braces in the command, ``settings`` what the driver
-    is told with open.
+    Yield a finding for each rule. ``known`` are the names that may stand in braces in the command,
+    ``settings`` the fields of the request that opens the driver.
 
     Raises:
         UsageFault: the driver cannot be started.
@@ -38,12 +38,12 @@ def check_client(
 
 
 def list_answers(story: Story, op: str) -> list[Answered]:
-    """Return the driver's answers to an operation."""
+    """Return the driver's answers to an operation in a client case."""
     return story.of(Answered, lambda event: event.op == op)
 
 
 def explain_failure(story: Story, op: str) -> str:
-    """Say why an operation did not go well; empty if it did."""
+    """Return a sentence why an operation of the driver failed; empty if it did not."""
     answered = next(iter(list_answers(story, op)), None)
     bad = story.first(BadLine)
     if bad is not None:
@@ -58,7 +58,7 @@ def explain_failure(story: Story, op: str) -> str:
 
 
 def find_misfit(schema: str, value: JsonValue) -> str:
-    """Say where a value breaks a JSON Schema; empty if it does not."""
+    """Return a sentence on where a value breaks a JSON Schema; empty if it does not."""
     for fault in json_schema.check(schema, value):
         return f"{fault.pointer or 'the object'}: {fault.text}"
     return ""

@@ -11,28 +11,31 @@ from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import TranscriptRecord
 
 COURSE_S = 6.0
-"""How long a case may take once the client has connected: the longest default bound is 5 s."""
+"""Seconds that a case may take once the client has connected: the longest default bound is 5."""
 
 S = TypeVar("S")
 S_contra = TypeVar("S_contra", contravariant=True)
 
 
 class Client(Protocol[S_contra]):
-    """The client under test as cases use it; ``role`` is one of its roles."""
+    """The client under test, as cases use it; ``role`` is the role that it plays."""
 
     @property
     def role(self) -> Role:
-        """A role of the client: consumer or producer."""
+        """The role of the client in this case: consumer or producer."""
         ...
 
     def play(self, script: S_contra, until: Until, *, within: float = COURSE_S) -> Story:
-        """Play a script until the story is complete; return the story."""
+        """Play the servers for the client by a script; return the events.
+
+        It ends when ``until`` returns True for the events so far, or after ``within`` seconds.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StartedClient(Generic[S]):
-    """A client that is started for this case; ``names`` are what the case works with."""
+    """A client under test, started for one case; ``names`` has the case's topic and the like."""
 
     part: ClientPart[S]
     command: str
@@ -42,7 +45,9 @@ class StartedClient(Generic[S]):
     transcript: Transcript
 
     def play(self, script: S, until: Until, *, within: float = COURSE_S) -> Story:
-        """Start the client and play the script until the story is complete.
+        """Start the client and play the servers for it by a script; return the events.
+
+        It ends when ``until`` returns True for the events so far, or after ``within`` seconds.
 
         Raises:
             UsageFault: the client cannot be started.
@@ -65,16 +70,16 @@ class StartedClient(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class RecordedClient:
-    """The client of a recorded case: it returns the recorded story, and nothing is started."""
+    """Stands for the client of a recorded case: `play` returns the recorded events."""
 
     story: Story
     role: Role = "producer"
 
     def play(self, script: object, until: Until, *, within: float = COURSE_S) -> Story:
-        """Return the recorded story."""
+        """Return the recorded events; nothing is started."""
         return self.story
 
 
 def recorded_client(part: ClientPart[S], transcript: TranscriptRecord) -> RecordedClient:
-    """Return the client of a recorded case."""
+    """Return the stand-in for a client whose events are decoded from a transcript."""
     return RecordedClient(read_story(transcript, part.decode()))

@@ -6,7 +6,7 @@ import time
 
 
 def loopback_round_trip(within: float) -> float:
-    """Return the seconds of a round trip over loopback between two threads."""
+    """Measure a round trip over loopback between two threads; return its seconds."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(within)
         answering = threading.Thread(target=_answer, args=(server,), daemon=True)

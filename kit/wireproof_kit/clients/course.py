@@ -28,15 +28,15 @@ _NOTES: Mapping[type[Event], str] = {
 }
 TEXT = 48
 Describe = Callable[[Event], str | None]
-"""Returns what an event of one protocol holds, or None for an event of another kind."""
+"""Returns the content of a protocol's event as text, or None for other events."""
 
 
 def tell(
     transcript: TranscriptRecord, decoder: Decoder, *, sent: Describe, answer: Describe
 ) -> Iterator[str]:
-    """Yield the course of a case: time, sender, receiver and content.
+    """Yield one line for each event of a client case: time, sender, receiver and content.
 
-    ``sent`` describes what the client sent, ``answer`` what its peers sent.
+    ``sent`` describes what the client sent, ``answer`` what the kit's servers sent.
     """
     for event in read_story(transcript, decoder).events:
         told = tell_event(event, sent, answer)
@@ -45,7 +45,7 @@ def tell(
 
 
 def tell_event(event: Event, sent: Describe, answer: Describe) -> str | None:
-    """Return an event as text; None for one that says nothing."""
+    """Return an event of a client case as text; None for one without content."""
     if isinstance(event, Malformed):
         return f"client -> {event.conn:<11} malformed: {event.error}"
     if (text := sent(event)) is not None:

@@ -10,7 +10,7 @@ from wireproof_spec.driver.lines import Fields
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send bytes to the client on a connection; ``note`` says what is wrong with the bytes."""
+    """Effect: send bytes to the client on a connection; ``note`` says what is wrong with them."""
 
     conn: str
     data: bytes
@@ -19,10 +19,10 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class HangUp:
-    """Close a connection after all output is sent; with ``reset``, reset it at once.
+    """Effect: close a connection after all output is sent; with ``reset``, reset it at once.
 
-    With ``half`` only the kit's side is closed: if the client has sent something that was not yet
-    read, closing both would take from it what it has not yet read either.
+    With ``half`` only the kit's sending direction is closed: if the client has sent something that
+    the kit has not read, a full close would discard output that the client has not read.
     """
 
     conn: str
@@ -32,7 +32,7 @@ class HangUp:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """Ask the peers again after this number of seconds."""
+    """Effect: call `Peers.react_to_timer` after this number of seconds."""
 
     seconds: float
     token: object
@@ -40,7 +40,7 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class Listen:
-    """Accept connections to a peer, or refuse them and close those that are open."""
+    """Effect: accept connections to a peer, or refuse them and close the open ones."""
 
     peer: str
     up: bool
@@ -48,7 +48,7 @@ class Listen:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask the client's driver for an operation."""
+    """Effect: ask the client's driver for an operation."""
 
     op: str
     fields: Fields = field(default_factory=dict[str, str])
@@ -56,7 +56,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Write a mark into the log: a period of the script has ended."""
+    """Effect: write a mark into the transcript; a period of the script has ended."""
 
     name: str
 
@@ -65,27 +65,28 @@ Effect: TypeAlias = Send | HangUp | Later | Listen | Ask | Mark
 
 
 class Peers(Protocol):
-    """The peers of one case; they do no I/O."""
+    """The servers that the kit plays for a client in one case; they do no I/O."""
 
     def names(self) -> Sequence[str]:
-        """Return the names of the peers, each of which gets an address."""
+        """Return the names of the servers, each of which gets an address."""
         ...
 
     def has_http(self, peer: str) -> bool:
-        """Return True if a peer speaks HTTP."""
+        """Return True if the server with this name speaks HTTP."""
         ...
 
     def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterable[Effect]:
-        """Return the effects before the client starts.
+        """Return what the servers do before the client starts.
 
-        ``addresses`` are HOST:PORT by peer, ``values`` what the client is given with its command.
+        ``addresses`` are HOST:PORT by server, ``values`` what the client is given with its
+        command.
         """
         ...
 
     def react(self, event: Event) -> Iterable[Effect]:
-        """Return the effects of an event."""
+        """Return what the servers do because of an event."""
         ...
 
     def react_to_timer(self, token: object) -> Iterable[Effect]:
-        """Return the effects of a timer that has expired."""
+        """Return what the servers do because the timer with this token has expired."""
         ...

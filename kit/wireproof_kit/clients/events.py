@@ -15,14 +15,14 @@ from wireproof_spec.wire_error import WireError
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Any event; ``conn`` names its connection, if it has one."""
+    """Base of all events in a client case; ``at`` is in seconds, ``conn`` names its connection."""
 
     at: float
     conn: str
 
     @property
     def peer(self) -> str:
-        """The peer that the client was connected to."""
+        """The name of the server to which the client was connected."""
         return self.conn.partition(".")[0]
 
 
@@ -47,7 +47,7 @@ class Disconnected(Event):
 
 @dataclass(frozen=True, slots=True)
 class Greeted(Event):
-    """The client's driver greeted."""
+    """The client's driver sent its greeting."""
 
     hello: Hello
 
@@ -62,7 +62,7 @@ class Answered(Event):
 
 @dataclass(frozen=True, slots=True)
 class Told(Event):
-    """The client's driver sent an event that was not an answer."""
+    """The client's driver reported an event of its client, such as a message received."""
 
     event: DriverEvent
 
@@ -90,7 +90,7 @@ class Ended(Event):
 
 @dataclass(frozen=True, slots=True)
 class Measured(Event):
-    """Seconds for which the client used a processor; it and the kit waited for one."""
+    """Seconds of processor time that the client used, and that it and the kit waited for."""
 
     used: float
     waited: float
@@ -99,12 +99,12 @@ class Measured(Event):
 
 @dataclass(frozen=True, slots=True)
 class Expired(Event):
-    """The kit's patience ran out before the awaited event."""
+    """The kit's time limit passed before the awaited event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked(Event):
-    """A period of the script has ended."""
+    """A period of the script has ended; ``name`` is that of the mark."""
 
     name: str
 

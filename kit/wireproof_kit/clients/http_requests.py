@@ -8,12 +8,12 @@ import h11
 
 
 class NotHttp(Exception):
-    """The bytes are no HTTP request; ``str()`` says why."""
+    """The received bytes are not an HTTP request; the error's text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One request; ``query`` has each value of a name, ``headers`` have lower-case names."""
+    """One HTTP request; ``query`` has all values of each name, ``headers`` lower-case names."""
 
     method: str
     path: str
@@ -23,12 +23,12 @@ class HttpRequest:
 
     @property
     def closes(self) -> bool:
-        """True if the client asks for the end of the connection after the answer."""
+        """True if the client asks to close the connection after the response."""
         return self.headers.get("connection", "").lower() == "close"
 
 
 class HttpRequests:
-    """The requests of one connection."""
+    """Decodes the HTTP requests on one connection."""
 
     def __init__(self) -> None:
         self._parser = h11.Connection(h11.SERVER)
@@ -37,10 +37,10 @@ class HttpRequests:
         self._body = bytearray()
 
     def feed(self, data: bytes) -> Iterator[HttpRequest]:
-        """Yield the requests that end in these bytes.
+        """Yield the requests completed by these bytes.
 
         Raises:
-            NotHttp: the bytes are no request; later bytes are passed over.
+            NotHttp: the bytes are no request; later bytes are ignored.
         """
         if self._is_broken:
             return
@@ -52,7 +52,7 @@ class HttpRequests:
             raise NotHttp(str(error)) from None
 
     def expect_next(self) -> None:
-        """Prepare for the next request; the form of the answer is not checked."""
+        """Prepare to decode the next request, as if the last one had been answered."""
         if self._parser.our_state is h11.SEND_RESPONSE:
             close = self._parser.their_state is h11.MUST_CLOSE
             length = [("Content-Length", "0"), *([("Connection", "close")] if close else [])]
@@ -77,7 +77,7 @@ class HttpRequests:
 
 
 def read_request(head: h11.Request, body: bytes = b"") -> HttpRequest:
-    """Return a request by its head and its body."""
+    """Return the request with this head and body."""
     target = urlsplit(head.target.decode("latin-1"))
     query = parse_qs(target.query, keep_blank_values=True)
     return HttpRequest(

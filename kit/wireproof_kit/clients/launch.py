@@ -11,7 +11,7 @@ _BRACES = re.compile(r"\{([a-z_]+)\}")
 
 
 def check_command(command: str, known: Sequence[str]) -> None:
-    """Check that a command can be split and names only values that the kit has.
+    """Check that a command line can be split, and that all names in braces are known.
 
     Raises:
         UsageFault: the command cannot be split, or names something else.
@@ -24,7 +24,7 @@ def check_command(command: str, known: Sequence[str]) -> None:
 
 
 def fill_in(command: str, values: Mapping[str, str]) -> list[str]:
-    """Return the words of the command, with values in place of names in braces."""
+    """Return the words of a command line, with names in braces replaced by values."""
     return [
         _BRACES.sub(lambda found: values.get(found[1], found[0]), word)
         for word in split_command(command)
@@ -32,5 +32,5 @@ def fill_in(command: str, values: Mapping[str, str]) -> list[str]:
 
 
 def environment(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that carry the same values."""
+    """Return environment variables with the same values as the command line."""
     return {f"{PREFIX}{name.upper()}": value for name, value in values.items()}

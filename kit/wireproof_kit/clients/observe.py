@@ -18,45 +18,40 @@ from wireproof_spec.driver.lines import Failure, Result, Unsupported
 
 
 def answers(story: Story, op: str) -> list[Answered]:
-    """Return the driver's answers to an operation."""
+    """Return the driver's answers to an operation in a client case."""
     return story.of(Answered, lambda event: event.op == op)
 
 
 def failures(story: Story, op: str) -> list[Failure]:
-    """Return the errors of an operation that the driver's user got."""
+    """Return the errors with which the client failed an operation of its driver."""
     return [each.answer for each in answers(story, op) if isinstance(each.answer, Failure)]
 
 
 def results(story: Story, op: str) -> list[Result]:
-    """Return the results of an operation that the driver's user got."""
+    """Return the results of the successful operations of a client's driver."""
     return [each.answer for each in answers(story, op) if isinstance(each.answer, Result)]
 
 
 def list_told(story: Story, name: str) -> list[Told]:
-    """Return the driver's events with this name."""
+    """Return the events with this name that the client's driver reported."""
     return story.of(Told, lambda event: event.event.name == name)
 
 
 def is_marked(story: Story) -> bool:
-    """Return True once the period that the script sets is over."""
+    """Return True if the script's period has ended, as a mark in the transcript shows."""
     return story.first(Marked) is not None
 
 
-def all_of(*questions: Until) -> Until:
-    """Return a condition that holds if all of these hold."""
-    return lambda story: all(question(story) for question in questions)
-
-
 def any_of(*questions: Until) -> Until:
-    """Return a condition that holds if one of these holds."""
+    """Return a condition on the events that holds if one of these conditions holds."""
     return lambda story: any(question(story) for question in questions)
 
 
 def unless(story: Story, value: str, *, seen: bool = True, note: str = "") -> Observation:
-    """Return the observation, unless what was to be seen was not, for another reason.
+    """Return an observation, or instead what prevented it: a crash, a bad driver, a time-out.
 
-    ``seen`` says whether the story is complete. A client that ended, a driver that broke its
-    protocol or cannot do what was asked, and a story cut off by patience each have their own.
+    ``value`` is the observation. ``seen`` says whether the case came to its end. If not, a client
+    that ended, invalid bytes and too many bytes have observations of their own.
     """
     unable = _unable(story)
     if unable is not None:
@@ -75,15 +70,16 @@ def unless(story: Story, value: str, *, seen: bool = True, note: str = "") -> Ob
 
 
 def shown(story: Story, value: str, *, seen: bool, note: str = "") -> Observation:
-    """Return the observation as `unless`, but only if the story is complete.
+    """Return an observation that is only valid if the case came to its end (``seen``).
 
-    For values that an incomplete story has too: nothing was done wrong where nothing was done.
+    Otherwise return ``incomplete``, or what prevented it: a client that did nothing did nothing
+    wrong.
     """
     return unless(story, value if seen else "incomplete", seen=seen, note=note)
 
 
 def malformed_observation(malformed: Malformed) -> Observation:
-    """Return the observation of bytes that the protocol does not allow."""
+    """Return the observation for bytes from the client that the protocol does not allow."""
     error = malformed.error
     difference = Difference(error.field, error.offset, error.expected, error.found)
     return observed(f"malformed:{error.field}", difference=difference)

@@ -12,16 +12,16 @@ from wireproof_spec.driver.lines import Unsupported
 
 Role: TypeAlias = Literal["producer", "consumer"]
 Values: TypeAlias = Mapping[str, str]
-"""Values by the names that stand in braces in a client's command."""
+"""Values by the names that may stand in braces in a client's command line."""
 Until: TypeAlias = Callable[[Story], bool]
 Stories: TypeAlias = Mapping[str, Story]
-"""The stories of the short runs at the start, by the name of the run."""
+"""The events of the short runs before the cases, by the name of the run."""
 S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment(Generic[S]):
-    """A short run in one role: its script, and the condition that ends it."""
+    """A short run that probes a client in one role: its script, and the condition that ends it."""
 
     role: Role
     script: S
@@ -36,15 +36,16 @@ class Experiment(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class ClientPart(Generic[S]):
-    """How the clients of one protocol are started, probed and met; ``S`` is its kind of script.
+    """How the clients of one protocol are started, probed and served; ``S`` is its script type.
 
     ``settings`` are the names that the kit fills into a command; ``addresses`` are those of them
     that are addresses. ``name`` returns what one case works with, such as a topic, from the run's
-    token and the number of the case. ``fill`` returns the values of all settings. ``first`` are
-    the runs that show whether a client can be judged in a role at all, ``further`` the others; a
-    run of ``first`` in a role bears the name of the role, further ones of that role any other.
-    ``undone`` says what a client did not do that does not play a role. A role whose run of
-    ``first`` meets ``prefer`` goes first where a case leaves the role open.
+    token and the number of the case. ``decode`` makes the decoder of traffic, ``meet`` the servers
+    for a script. ``fill`` returns the values of all settings. ``first`` are the runs that show
+    whether a client can be tested in a role at all, ``further`` the others; a run of ``first`` has
+    the name of its role, further ones of that role any other. ``undone`` says what a client did
+    not do that does not play a role. A role whose run of ``first`` meets ``prefer`` goes first if
+    a case leaves the role open.
     """
 
     settings: tuple[str, ...]

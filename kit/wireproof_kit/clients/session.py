@@ -23,7 +23,7 @@ CLIENT = "client"
 START_S, START_LEAST, START_MOST = 30.0, 10.0, 60.0
 FACTOR = 10
 ANSWER_S = 0.25
-"""A loopback round trip takes far less, unless the machine is too busy to be judged on."""
+"""Seconds of a loopback round trip above which the machine is too busy to judge a client."""
 PROBES_AT_ONCE = 3
 PROBE_S = 6.0
 PROBE_TRIES = 3
@@ -39,7 +39,7 @@ S = TypeVar("S")
 
 
 class ClientSession(Generic[S]):
-    """The client of one run; its methods are thread-safe."""
+    """A session with the client program of one run; its methods are thread-safe."""
 
     def __init__(self, part: ClientPart[S], target: Target, options: SessionOptions) -> None:
         self._part = part
@@ -53,11 +53,11 @@ class ClientSession(Generic[S]):
         self.patience = Patience(answer=ANSWER_S, push=0.0, redelivery=0.0)
 
     def meet(self) -> None:
-        """Start the client in its roles and see that it can be judged.
+        """Start the client in each role and check that it can be tested.
 
         Raises:
             UsageFault: the client cannot be started.
-            TargetUnreachable: the client ends at once, never connects, or does not do its role.
+            TargetUnreachable: the client ends at once, never connects, or does not play its role.
         """
         roles: tuple[Role, ...] = ROLES[self._role]
         self._run_all({name: run for name, run in self._part.first.items() if run.role in roles})
@@ -73,30 +73,30 @@ class ClientSession(Generic[S]):
         self._run_all({name: run for name, run in further.items() if run.role in played})
 
     def probe_capability(self, name: str) -> Probe:
-        """Return what the short runs show of a capability."""
+        """Return what the short runs before the cases show of a capability."""
         return Probe(self._part.observe_capability(self._stories(), name), self._evidence(name))
 
     def probe_reading(self, name: str) -> Probe:
-        """Return the reading that the client follows, where a run shows it."""
+        """Return which reading the client follows, if a short run shows that."""
         return Probe(self._part.observe_reading(self._stories(), name), Transcript())
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return the client for one run of one case, with names of its own."""
+        """Return the client for one run of a case, with topics and other names of its own."""
         return {CLIENT: self._client(transcript)} if CLIENT in names else {}
 
     def release(self, arguments: Mapping[str, object]) -> None:
-        """Release nothing: a client is ended when its case ends."""
+        """Do nothing: a client is ended when its case ends."""
 
     def control(self) -> Control:
-        """Make a round trip over loopback, between threads, as cases do."""
+        """Measure a round trip over loopback between threads, to see if the machine is busy."""
         return control_round_trip(loopback_round_trip, self.patience)
 
     def is_alive(self) -> bool:
-        """Return True: the next case starts the client anew."""
+        """Return True: the next case starts a new client."""
         return True
 
     def fingerprint(self) -> dict[str, str]:
-        """Return the driver's description of itself, and the client's command."""
+        """Return what the client's driver reports about itself, and the client's command line."""
         found = {"command": self._command}
         for story in self._stories().values():
             greeted = story.first(Greeted)
@@ -111,13 +111,13 @@ class ClientSession(Generic[S]):
         """Do nothing: cases share nothing."""
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
-        """Do nothing: the client chooses its spelling itself."""
+        """Do nothing: the client itself decides which spellings it uses."""
 
     def prepare(self, kinds: object) -> None:
-        """Do nothing: every case has peers of its own."""
+        """Do nothing: every case has servers of its own."""
 
     def close(self) -> None:
-        """End every client that still runs."""
+        """End every client process that still runs."""
         end_all()
 
     def _client(self, transcript: Transcript) -> StartedClient[S]:
@@ -168,11 +168,11 @@ class ClientSession(Generic[S]):
 
 
 def open_client(part: ClientPart[S], target: Target, options: SessionOptions) -> ClientSession[S]:
-    """Start a client and check that it can be judged.
+    """Start a client and check that it can be tested.
 
     Raises:
         UsageFault: an option does not apply to clients, or the command cannot be used.
-        TargetUnreachable: as `ClientSession.meet`.
+        TargetUnreachable: the client ends at once, never connects, or does not play its role.
     """
     if options.topics:
         raise UsageFault("--topic says nothing about a client; leave it out")
@@ -187,7 +187,7 @@ def open_client(part: ClientPart[S], target: Target, options: SessionOptions) ->
 
 
 def explain(part: ClientPart[S], command: str, role: Role, story: Story) -> str:
-    """Say in one sentence why a client cannot be judged."""
+    """Return a sentence on why a client cannot be tested in a role."""
     told = _last_words(story)
     ended, bad = story.first(Ended), story.first(BadLine)
     if bad is not None:

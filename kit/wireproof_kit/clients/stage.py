@@ -48,7 +48,7 @@ from wireproof_spec.driver.lines import NAME, request_line
 LOOPBACK = "127.0.0.1"
 CHUNK = 1 << 16
 MOST_BYTES = 2 << 20
-"""Bytes of a case that are kept, over all connections; a client that sends more is ended."""
+"""The most bytes kept of a case, over all connections; a client that sends more is ended."""
 MOST_EVENTS = 20_000
 MOST_OUTPUT = 64 << 10
 MOST_CONNECTIONS = 512
@@ -67,14 +67,14 @@ class _Connection:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds until the client first connects, and seconds from then until the case is over."""
+    """Time limits in seconds: until the client first connects, and from then to the case's end."""
 
     start: float
     course: float
 
 
 class Stage:
-    """One case being played; `close` must be called in any event."""
+    """Runs one client case: its servers, the client's process and their bytes, until `close`."""
 
     def __init__(self, peers: Peers, story: Story, transcript: Transcript) -> None:
         self._peers = peers
@@ -102,7 +102,7 @@ class Stage:
         self._selector.register(self._wake_read, selectors.EVENT_READ, self._take_output)
 
     def listen(self) -> dict[str, str]:
-        """Give every peer an address, and return them by name."""
+        """Listen on a port for each server; return the addresses by name."""
         for name in self._peers.names():
             self._open(name, port=0)
             self._numbers[name] = itertools.count(1)
@@ -117,7 +117,7 @@ class Stage:
         until: Callable[[Story], bool],
         limits: Limits,
     ) -> None:
-        """Start the client and let the case run its course.
+        """Start the client and serve it until the case is over.
 
         Raises:
             UsageFault: the client cannot be started.
@@ -141,7 +141,7 @@ class Stage:
         self._note_end()
 
     def close(self) -> None:
-        """End the client and close every socket."""
+        """End the client and close all sockets."""
         if self.child is not None:
             self.child.end(within=LAST_OUTPUT_S)
             self._take_output()

@@ -33,59 +33,59 @@ from wireproof_spec.record import TranscriptRecord
 
 DRIVER, ASKED, STDOUT, STDERR = "driver", "asked", "stdout", "stderr"
 PROCESS, KIT = "process", "kit"
-"""Connections of a transcript that are none: the driver's lines, the streams, and notes."""
+"""Names in the place of a connection for the driver's and client's output, and for notes."""
 BY_CLIENT, BY_KIT = "by the client", "by the kit"
 EXPIRED, FLOODED, ENDED = "waited in vain", "more than is kept", "ended with exit code"
 MARK, GIVEN, PROCESSOR = "mark ", "given ", "processor "
 STARVED_SHARE = 0.25
-"""A client that waited for a processor for so much of a case may be late for that alone."""
+"""If a client waited for a processor for this part of a case, being late proves nothing."""
 
 E = TypeVar("E", bound=Event)
 
 
 class Decoder(Protocol):
-    """A protocol's decoder for the bytes on connections to its peers."""
+    """Decodes a protocol's traffic between a client and the servers that the kit plays."""
 
     def open(self, at: float, conn: str) -> None:
-        """Begin a connection."""
+        """Prepare to decode a new connection."""
         ...
 
     def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield the events in bytes from the client."""
+        """Yield the events completed by bytes from the client."""
         ...
 
     def decode_sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield the events in bytes from the kit."""
+        """Yield the events completed by bytes from the kit."""
         ...
 
 
 class Story:
-    """The events of one case so far."""
+    """The events of one client case so far, made from the steps of its transcript."""
 
     def __init__(self, decoder: Decoder) -> None:
         self.events: list[Event] = []
         self.conversation = Conversation()
-        """What was said between the kit and the client's driver."""
+        """The requests to the client's driver, and the driver's answers."""
         self._decoder = decoder
         self._asked: dict[int, str] = {}
 
     def add(self, step: Step) -> Sequence[Event]:
-        """Take a step of the log; return the events that it adds."""
+        """Add a step of the transcript; return the events that it completes."""
         new = list(self._read(step))
         self.events += new
         return new
 
     def of(self, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> list[E]:
-        """Return the events of a kind that match a condition."""
+        """Return the events of a type that match a condition."""
         return [event for event in self.events if isinstance(event, kind) and where(event)]
 
     def first(self, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> E | None:
-        """Return the first event of a kind that matches a condition, or None."""
+        """Return the first event of a type that matches a condition, or None."""
         found = (event for event in self.events if isinstance(event, kind) and where(event))
         return next(found, None)
 
     def index(self, event: Event) -> int:
-        """Return the position of an event in the story."""
+        """Return the position of an event among all events."""
         return next(place for place, each in enumerate(self.events) if each is event)
 
     def after(self, event: Event) -> list[Event]:
@@ -99,16 +99,16 @@ class Story:
         )
 
     def find_given(self, name: str) -> str:
-        """Return the value given to the client under a name; empty if there is no such value."""
+        """Return the value that the client was given under a name; empty if there is none."""
         event = self.first(Given)
         return event.values.get(name, "") if event else ""
 
     def has_expired(self) -> bool:
-        """Return True if the kit's patience ran out."""
+        """Return True if the kit's time limit passed before the awaited event."""
         return self.first(Expired) is not None
 
     def is_starved(self) -> bool:
-        """Return True if the client was kept from running for much of the case."""
+        """Return True if other programs kept the client, or the kit, from running for long."""
         return any(
             max(each.waited, each.kit_waited) > STARVED_SHARE * each.at
             for each in self.of(Measured)[-1:]
@@ -155,7 +155,7 @@ class Story:
 
 
 def read_story(transcript: TranscriptRecord, decoder: Decoder) -> Story:
-    """Return the story of a recorded case."""
+    """Return the events of a recorded client case."""
     story = Story(decoder)
     for step in transcript.steps:
         story.add(Step(step.at_us, step.conn, step.kind, step.data(), note=step.note))

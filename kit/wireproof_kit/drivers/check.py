@@ -15,7 +15,7 @@ END_WITHIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One rule of the protocol; ``wrong`` says how the driver breaks it, or is empty."""
+    """One checked rule of the driver protocol, and in ``wrong`` how a driver breaks it, if so."""
 
     rule: str
     wrong: str = ""

@@ -22,7 +22,7 @@ from wireproof_kit.errors import TargetUnreachable, UsageFault
 
 Stream: TypeAlias = Literal["stdout", "stderr"]
 Sink: TypeAlias = Callable[[Stream, bytes], None]
-"""Told of what the program writes, by a thread of its own; b"" is the end of a stream."""
+"""Called with what the program writes, in a thread of its own; b"" is the end of a stream."""
 
 END_WITHIN_S = 2.0
 WRITE_WITHIN_S = 10.0
@@ -31,7 +31,7 @@ _RUNNING: "weakref.WeakSet[Child]" = weakref.WeakSet()
 
 
 class Child:
-    """A running program; its methods are thread-safe."""
+    """A running program that the kit has started; its methods are thread-safe."""
 
     def __init__(self, command: str, process: subprocess.Popen[bytes], sink: Sink) -> None:
         self.command = command
@@ -47,7 +47,7 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The number of the process that was started, and of its group."""
+        """The id of the program's process, and of its process group."""
         return self._process.pid
 
     def write(self, data: bytes) -> None:
@@ -90,14 +90,14 @@ class Child:
         ended.wait(within)
 
     def last_words(self) -> str:
-        """Return how the program ended (if it has), and the end of its stderr."""
+        """Return how the program ended (if it has), and the last lines of its stderr."""
         code = self.exit_code()
         told = self.kept["stderr"].end() or self.kept["stdout"].end()
         ended = "it still runs" if code is None else describe_end(code)
         return f"{ended}; {f'it wrote: {told}' if told else 'it wrote nothing'}"
 
     def end(self, *, within: float = END_WITHIN_S) -> None:
-        """End the program and its whole group; after this number of seconds, kill it."""
+        """End the program and its process group; after so many seconds, kill them."""
         self.close_input()
         if self._process.returncode is None:
             self._signal(signal.SIGTERM)
@@ -169,7 +169,7 @@ class Child:
 def start(
     words: Sequence[str], *, environment: Mapping[str, str] | None = None, sink: Sink
 ) -> Child:
-    """Start a program.
+    """Start a program; ``sink`` gets its output.
 
     Raises:
         UsageFault: the program cannot be started.
@@ -205,7 +205,7 @@ def split_command(command: str) -> list[str]:
 
 
 def end_all() -> None:
-    """Kill every program that still runs, at the end of the kit itself."""
+    """Kill every program that the kit started and that still runs, when the kit itself ends."""
     for child in tuple(_RUNNING):
         child.end(within=0)
 

@@ -16,6 +16,7 @@ from wireproof_spec.driver.lines import (
     Hello,
     Line,
     LineFault,
+    Members,
     read_line,
     request_line,
 )
@@ -24,7 +25,7 @@ from wireproof_spec.wording import show_value
 
 
 class Conversation:
-    """What was said between the kit and one driver."""
+    """The requests to one driver and its answers, as lines of JSON; it does no I/O."""
 
     def __init__(self) -> None:
         self.hello: Hello | None = None
@@ -34,7 +35,7 @@ class Conversation:
         self._asked: dict[int, str] = {}
 
     def feed(self, data: bytes) -> Iterator[Line]:
-        """Yield the lines that a driver has completed.
+        """Yield the decoded lines that these bytes complete.
 
         Raises:
             LineFault: a line breaks the protocol; the lines after it are not read.
@@ -44,19 +45,15 @@ class Conversation:
             self._check(line)
             yield line
 
-    def request(self, op: str, fields: Mapping[str, JsonValue] | None = None) -> tuple[int, bytes]:
+    def request(self, op: str, fields: Members | None = None) -> tuple[int, bytes]:
         """Return the id and the bytes of a new request."""
         number, self.next_id = self.next_id, self.next_id + 1
         self._asked[number] = op
         return number, request_line(number, op, fields or {})
 
     def open(self, settings: Mapping[str, JsonValue]) -> tuple[int, bytes]:
-        """Return the id and the bytes of the first request."""
+        """Return id and bytes of the first request, which opens the driver with settings."""
         return self.request(OPEN, {"version": VERSION, "settings": dict(settings)})
-
-    def list_owed(self) -> Mapping[int, str]:
-        """Return the operations that are not answered yet, by the id of their request."""
-        return self._asked
 
     def _check(self, line: Line) -> None:
         if isinstance(line, Hello):

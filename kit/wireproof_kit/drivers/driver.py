@@ -18,21 +18,22 @@ from wireproof_spec.driver.lines import (
     Fields,
     Hello,
     LineFault,
+    Members,
     Unsupported,
 )
 
 _Question: TypeAlias = Callable[[], bool]
 
 START_WITHIN_S = 30.0
-"""A Java virtual machine on a busy machine needs ten seconds and more."""
+"""Seconds for a driver to start: a Java virtual machine may need ten on a busy machine."""
 ANSWER_WITHIN_S = 10.0
 _LAST_WORDS_WITHIN_S = 0.5
 MOST_EVENTS = 10_000
-"""As many events may wait to be taken; a driver that writes more is out of control."""
+"""The most events that may wait to be taken; a driver that writes more is out of control."""
 
 
 class Driver:
-    """A running driver; its methods are thread-safe."""
+    """A running driver program, to which the kit sends requests; its methods are thread-safe."""
 
     def __init__(self) -> None:
         self._conversation = Conversation()
@@ -69,21 +70,21 @@ class Driver:
 
     @property
     def hello(self) -> Hello:
-        """The greeting."""
+        """The driver's greeting."""
         hello = self._conversation.hello
         assert hello is not None  # start() has waited for it
         return hello
 
     @property
     def child(self) -> Child:
-        """The process."""
+        """The driver's process."""
         assert self._child is not None  # start() has started it
         return self._child
 
     def request(
-        self, op: str, fields: Fields | None = None, *, within: float = ANSWER_WITHIN_S
+        self, op: str, fields: Members | None = None, *, within: float = ANSWER_WITHIN_S
     ) -> Answer:
-        """Ask for an operation and return the answer.
+        """Send a request for an operation, wait for the answer and return it.
 
         Raises:
             TargetUnreachable: the driver has ended or breaks the protocol.
@@ -91,8 +92,8 @@ class Driver:
         """
         return self.answer(self.send(op, fields), op, within=within)
 
-    def send(self, op: str, fields: Fields | None = None) -> int:
-        """Ask for an operation and return the id of the request, whose answer `answer` takes.
+    def send(self, op: str, fields: Members | None = None) -> int:
+        """Send a request for an operation; return its id, with which `answer` gets the answer.
 
         Raises:
             TargetUnreachable: the driver has ended or does not read.
@@ -103,17 +104,20 @@ class Driver:
         return number
 
     def answer(self, number: int, op: str, *, within: float = ANSWER_WITHIN_S) -> Answer:
-        """Wait for the answer to a request and return it.
+        """Wait for the answer to the request with this id, and return it.
 
         Raises:
-            TargetUnreachable, TargetSilent: as `request`.
+            TargetUnreachable: the driver has ended or breaks the protocol.
+            TargetSilent: the driver does not answer in time.
         """
         with self._changed:
             self._wait(lambda: number in self._answers, f"no answer to {op}", within)
             return self._answers.pop(number)
 
     def next_event(self, *, of: int | None = None, within: float) -> Event | None:
-        """Return the next event, or the next one that belongs to a request; None if none comes.
+        """Return the driver's next event, or None if none comes in time.
+
+        ``of`` is the id of the request to which the event must belong.
 
         Raises:
             TargetUnreachable: the driver has ended or breaks the protocol.
@@ -129,11 +133,11 @@ class Driver:
             return event
 
     def is_alive(self) -> bool:
-        """Return True if the process runs and has kept to the protocol."""
+        """Return True if the driver's process runs and has not broken the protocol."""
         return not self._fault and self.child.exit_code() is None
 
     def close(self, *, within: float = ANSWER_WITHIN_S) -> None:
-        """Ask the driver to close, then end its process and all that it started."""
+        """Ask the driver to close, then end its process and all processes that it started."""
         if within and self.is_alive():
             # Whatever it says, it is ended below.
             with contextlib.suppress(TargetUnreachable, TargetSilent):

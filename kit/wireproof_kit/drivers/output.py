@@ -8,18 +8,18 @@ from wireproof_kit.decoding.printable import clip, printable
 HEAD_BYTES = 16 << 10
 TAIL_BYTES = 48 << 10
 MOST_TOLD = 240
-"""Signs of a program's last lines that stand in one sentence."""
+"""The most characters of a program's last lines that a message quotes."""
 
 
 class LineSplitter:
-    """Splits pieces into lines without line feeds; a line longer than ``limit`` comes in parts."""
+    """Splits bytes into lines without line feeds; a line longer than ``limit`` comes in parts."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._rest = bytearray()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield the lines that end in these bytes, and the part of one that grows too long."""
+        """Yield the lines completed by these bytes, and parts of a line that is too long."""
         *whole, rest = (bytes(self._rest) + data).split(b"\n")
         yield from whole
         self._rest = bytearray(rest)
@@ -28,14 +28,14 @@ class LineSplitter:
             yield rest
 
     def finish(self) -> Iterator[bytes]:
-        """Yield the last line if no line feed ended it."""
+        """Yield the last line if it has no line feed."""
         if self._rest:
             yield bytes(self._rest)
             self._rest.clear()
 
 
 class Kept:
-    """The beginning and the end of a stream of any length."""
+    """The start and the end of a program's output, which may be of any length."""
 
     def __init__(self, *, head: int = HEAD_BYTES, tail: int = TAIL_BYTES) -> None:
         self._head_limit, self._tail_limit = head, tail
@@ -43,7 +43,7 @@ class Kept:
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
         self.size = 0
-        """How many bytes were written in all."""
+        """How many bytes the program has written."""
 
     def add(self, data: bytes) -> None:
         """Append bytes of the output."""
@@ -64,7 +64,7 @@ class Kept:
         return bytes(self._head) + gap + tail
 
     def end(self, lines: int = 3) -> str:
-        """Return the last lines that are not blank, on one line."""
+        """Return the last lines that are not blank, joined into one line."""
         text = self.data()[-4096:].decode("utf-8", "replace")
         last = [line.strip() for line in text.splitlines() if line.strip()][-lines:]
         return clip(printable(" / ".join(last)), MOST_TOLD)

@@ -11,12 +11,12 @@ from pathlib import Path
 _PROCESSES = Path("/proc")
 _NANOSECONDS = 1_000_000_000
 _SESSION = 3
-"""Where the session stands in /proc/N/stat behind the name, after state, parent and group."""
+"""The index of the session id in /proc/N/stat after the name: after state, parent and group."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessorTime:
-    """Seconds on a processor, and seconds ready to run without one; over all threads."""
+    """Seconds that threads ran on a processor, and that they waited for one; all added up."""
 
     used: float = 0.0
     waited: float = 0.0
@@ -26,7 +26,7 @@ class ProcessorTime:
 
 
 def measure_session(leader: int) -> ProcessorTime:
-    """Return the time of the running processes of a session, which bears its leader's number."""
+    """Return the processor time of a session's processes; ``leader`` is the session's id."""
     total = ProcessorTime()
     for process in _list_processes(leader):
         for thread in process.glob("task/*/schedstat"):
@@ -35,7 +35,7 @@ def measure_session(leader: int) -> ProcessorTime:
 
 
 def measure_thread() -> ProcessorTime:
-    """Return the time of the thread that asks."""
+    """Return the processor time of the calling thread."""
     return _read(_PROCESSES / "thread-self" / "schedstat")
 
 

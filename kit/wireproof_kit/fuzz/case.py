@@ -63,10 +63,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Write style: all bytes in one write.
-
-    The next step is sent once the answers have come, or when patience ends.
-    """
+    """Write style: one write of all bytes; the next step waits for answers or a time-out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +154,12 @@ class Case:
 
     @property
     def exercise(self) -> str:
-        """What other clients of the kit do during the case, one of `EXERCISES`.
-
-        Empty if nothing.
-        """
+        """What other clients of the kit do during the case, one of `EXERCISES`, or empty."""
         return self.field if self.field in EXERCISES else ""
 
     @property
     def is_restart(self) -> bool:
-        """Whether the case is a restart of the target."""
+        """Whether the case restarts the target instead of sending bytes."""
         return self.field == RESTART
 
     @property

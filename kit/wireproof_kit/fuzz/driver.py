@@ -17,18 +17,15 @@ from wireproof_kit.wire.transcript import Step as Recorded
 from wireproof_kit.wire.transcript import Transcript
 
 Ends: TypeAlias = Literal["no", "may", "must"]
-"""One end of a connection: the target's address, and the kit's local port."""
+"""Whether a request makes the target close the connection: never, perhaps, or always."""
 
 
 End: TypeAlias = tuple[Address, int]
-"""A connection by the target's address and our local port."""
+"""The kit's end of a connection: the target's address, and the local port."""
 
 
 class Answer(NamedTuple):
-    """One complete answer from the target.
-
-    `kind` is its class, such as ``ok`` or ``E_BAD_BODY``; `data` are its bytes.
-    """
+    """One complete answer from the target: its kind, such as ``E_BAD_BODY``, and its bytes."""
 
     kind: str
     data: bytes
@@ -89,10 +86,7 @@ class AnswerReader(Protocol):
     """Splits the bytes received on a connection into answers, wherever they are cut."""
 
     def feed(self, data: bytes) -> Sequence[Answer]:
-        """Add received bytes.
-
-        Empty bytes are the end of the stream. Return the complete answers.
-        """
+        """Add received bytes, empty at the end of the stream; return the complete answers."""
         ...
 
     @property
@@ -108,10 +102,7 @@ class AnswerReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A rule that a broker or client violated, and in words how.
-
-    `lost` is the message that was not delivered, if there is one.
-    """
+    """A rule that was violated, and in words how; `lost` is the undelivered message, if any."""
 
     violated: str
     words: str
@@ -187,10 +178,10 @@ class Oracle(Listener, Protocol):
 
 
 class Health(Protocol):
-    """Clients of the kit beside the fuzz cases, which no case may disturb."""
+    """The kit's own clients during fuzz cases, which no case may disturb."""
 
     def check(self, *, patient: bool = True) -> Trouble | None:
-        """Let these clients and a new connection each complete a round trip.
+        """Let the kit's own clients and a new connection each complete a round trip.
 
         Return what went wrong, or None. If not `patient`, a slow delivery is left to a later
         check.
@@ -202,7 +193,7 @@ class Health(Protocol):
         return ()
 
     def exercise(self, what: str, until: float) -> Trouble | None:
-        """Let the clients do one of `EXERCISES`, until a time at most; return what went wrong."""
+        """Let the kit's own clients do one of `EXERCISES` for a time; return what went wrong."""
         return None
 
     def begin_watch(self) -> Trouble | None:
@@ -214,7 +205,7 @@ class Health(Protocol):
         return None
 
     def close(self) -> None:
-        """Close the connections of the clients beside the cases."""
+        """Close the connections of the kit's own clients."""
         ...
 
 
@@ -222,11 +213,11 @@ class Generation(Protocol):
     """Fuzz cases generated from a grammar: each depends only on the seed and its index."""
 
     def case(self, index: int) -> Case:
-        """Return the case with this index."""
+        """Return the fuzz case with this index."""
         ...
 
     def cases(self, first: int = 0) -> Iterator[Case]:
-        """Yield the cases from the index `first` on, without end."""
+        """Yield the fuzz cases from the index `first` on, without end."""
         ...
 
     def enter(self, state: str) -> tuple[Step, ...]:
@@ -234,10 +225,7 @@ class Generation(Protocol):
         ...
 
     def start(self, state: str) -> str | None:
-        """Return the initial state of connections on the interface to which `state` belongs.
-
-        None if the interface has no state that a new connection is in.
-        """
+        """Return the initial state on the interface of `state`, if a new connection has one."""
         ...
 
     def right(self, case: Case) -> Case | None:
@@ -270,7 +258,7 @@ class FuzzSession(Protocol):
 
     @property
     def health(self) -> Health:
-        """The health check with clients beside the cases."""
+        """The health check: whether fuzz cases disturbed the kit's own clients."""
         ...
 
     @property
@@ -324,7 +312,7 @@ OpenFuzzSession = Callable[[Target, FuzzSessionOptions], FuzzSession]
 
 
 class ClientFuzzSession(Protocol):
-    """A client under test that is started again and again, and fuzzed by the servers it uses."""
+    """A program that is started again and again: a client with its peers, or an adapter."""
 
     @property
     def patience_s(self) -> float:
@@ -333,38 +321,41 @@ class ClientFuzzSession(Protocol):
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
-        """The properties that identify the client."""
+        """What is known of the program."""
         ...
 
     def generation(self, choice: Choice) -> Generation:
-        """Return the chosen cases, in the states that the client can be brought into."""
+        """Return the chosen cases, in the states that the program plays."""
         ...
 
     def arrange(self, cases: Sequence[Case]) -> Sequence[Case]:
-        """Return the cases ordered so that few clients have to be started."""
+        """Return the cases in an order in which few programs have to be started."""
         ...
 
     def perform(
         self, cases: Sequence[Case], is_stopped: Callable[[], bool]
     ) -> "Iterator[ClientRunResult]":
-        """Send the cases to one client after the other; yield the result for each client."""
+        """Try cases with one program after the other; yield what came of each."""
         ...
 
     def record(self, cases: Sequence[Case], is_stopped: Callable[[], bool]) -> Transcript:
-        """Send the cases once more to one client, and return the transcript."""
+        """Try cases once more, with one program, and return the exchange."""
+        ...
+
+    def revive(self) -> bool:
+        """Return True if the next cases can be tried: the program runs, or can be started."""
         ...
 
     def close(self) -> None:
-        """End every client that still runs."""
+        """End every program that still runs."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ClientRunResult:
-    """The result for one client: the cases sent, and the rule that it violated in the last.
+    """What came of one program: the cases tried, and the rule that it violated in the last one.
 
-    ``key`` identifies a crash by the place in the client; ``log`` is the end of the client's
-    output.
+    ``key`` identifies a death by where in the program it happened; ``log`` are its last words.
     """
 
     cases: tuple[Case, ...]
@@ -374,3 +365,7 @@ class ClientRunResult:
 
 
 OpenClientFuzzSession = Callable[[Target, float | None], ClientFuzzSession]
+OpenAdapterFuzzSession = Callable[
+    [Target, FuzzSessionOptions, Callable[[], bool] | None], ClientFuzzSession
+]
+"""Opens a system behind an adapter, with what restarts it if the user gave that."""

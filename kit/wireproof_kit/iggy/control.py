@@ -18,10 +18,7 @@ class ControlClient:
         return self._change(topic, offset, "state", state)
 
     def flip(self, topic: Topic, offset: int, bit: int) -> TransferResult:
-        """Invert one bit of the payload of the message at an offset.
-
-        Bit 0 is the first byte's lowest.
-        """
+        """Invert one bit of a message's payload; bit 0 is the lowest one of the first byte."""
         return self._change(topic, offset, "flip", bit)
 
     def is_set(self, topic: Topic, offset: int, state: int) -> bool:

@@ -40,7 +40,7 @@ Probe = Callable[[Server], Observation]
 
 
 def poll(server: Server) -> Observation:
-    """Send and poll a message: ``ok``, ``missing`` without its payload, or the observed token.
+    """Send and poll a message: ``ok``, ``missing`` (no payload), or ``error:STATUS``.
 
     A server that answers both requests is judged; cases check whether the answers are right.
     """
@@ -55,7 +55,7 @@ def poll(server: Server) -> Observation:
 
 
 def http(server: Server) -> Observation:
-    """Send and poll a message over HTTP: ``ok``, or the observed token."""
+    """Send and poll a message over HTTP: ``ok``, or ``http:STATUS,CODE``."""
     topic = server.new_topic()
     posted = server.post(topic, MESSAGE)
     if not is_success(posted):
@@ -75,7 +75,7 @@ def disk(server: Server) -> Observation:
 
 
 def control(server: Server) -> Observation:
-    """Set the state of a message over the control API: ``ok``, or the observed token."""
+    """Set the state of a message over the control API: ``ok``, or ``http:STATUS,CODE``."""
     api = server.control
     topic = server.new_topic()
     server.send_accepted(topic, MESSAGE)
@@ -84,7 +84,7 @@ def control(server: Server) -> Observation:
 
 
 def groups(server: Server) -> Observation:
-    """Create a consumer group and join it: ``ok``, or the observed token."""
+    """Create a consumer group and join it: ``ok``, or an answer such as ``error:STATUS``."""
     topic = server.new_topic()
     with server.connect() as client:
         for code in (commands.CREATE_CONSUMER_GROUP, commands.JOIN_CONSUMER_GROUP):
@@ -99,7 +99,7 @@ def groups(server: Server) -> Observation:
 
 
 def offsets(server: Server) -> Observation:
-    """Store a consumer's offset and ask for it: ``ok``, or the observed token."""
+    """Store a consumer's offset and ask for it: ``ok``, or an answer such as ``error:STATUS``."""
     topic = server.new_topic()
     server.send_accepted(topic, MESSAGE)
     stored = server.store_offset(topic, _first_offset(server, topic))
@@ -110,7 +110,7 @@ def offsets(server: Server) -> Observation:
 
 
 def login(server: Server) -> Observation:
-    """Log in with name and password: ``ok``, or the observed token."""
+    """Log in with name and password: ``ok``, or an answer such as ``error:STATUS``."""
     with server.connect(enter=False) as client:
         return observe(log_in(client, server.access.login.credentials, PUSH))
 
@@ -118,7 +118,7 @@ def login(server: Server) -> Observation:
 def headers_length(server: Server) -> Observation:
     """Poll messages with and without headers, and check the headers' length field.
 
-    Return ``length:right``, ``length:wrong``, or the token of an answer that cannot be read.
+    Return ``length:right``, ``length:wrong``, or what was answered if it cannot be read.
     """
     topic = server.new_topic()
     header = Header("k", STRING, b"value")
@@ -136,8 +136,8 @@ def headers_length(server: Server) -> Observation:
 def poll_head(server: Server) -> Observation:
     """Poll a message to learn which fields stand before the messages in a poll's response.
 
-    Return ``head:count``, ``head:partition-offset-count``, ``head:none``, or the token of an
-    answer that cannot be read.
+    Return ``head:count``, ``head:partition-offset-count``, ``head:none``, or what was
+    answered if it cannot be read.
     """
     polled = server.sent_and_polled(server.new_topic(), MESSAGE)
     return observe_unread(polled) or observed(f"head:{polled.head}")
@@ -146,8 +146,8 @@ def poll_head(server: Server) -> Observation:
 def unknown_state(server: Server) -> Observation:
     """Set a message's state to an undefined number, and poll the message.
 
-    Return ``state:as-set``, ``state:NAME`` for another state, ``missing``, or the token of an
-    answer that cannot be read.
+    Return ``state:as-set``, ``state:NAME`` for another state, ``missing``, or what
+    was answered if it cannot be read.
     """
     api = server.control
     topic = server.new_topic()

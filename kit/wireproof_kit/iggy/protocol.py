@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from wireproof_kit.drivers.check import Finding
-    from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
-    from wireproof_spec.record import TranscriptRecord
+    from wireproof_kit.fuzz.driver import ClientFuzzSession, FuzzSession, FuzzSessionOptions
+    from wireproof_kit.proxy.part import ProxyPart
+    from wireproof_spec.record import FindingRecord, TranscriptRecord
 
 
 def _open_session(target: Target, options: SessionOptions) -> Session:
@@ -32,6 +33,19 @@ def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSe
     return open_fuzz_session(target, options)
 
 
+def _open_client_fuzz_session(target: Target, timeout_s: float | None) -> "ClientFuzzSession":
+    from wireproof_kit.fuzz.clients.session import open_fuzzed_client
+    from wireproof_kit.iggy.clients.fuzz.part import make_part
+
+    return open_fuzzed_client(make_part(), target, timeout_s)
+
+
+def _write_client_script(finding: "FindingRecord", url: str) -> str:
+    from wireproof_kit.iggy.clients.fuzz.reproduce import write_script
+
+    return write_script(finding, url)
+
+
 def _check_client_driver(command: str) -> "Iterator[Finding]":
     from wireproof_kit.iggy.clients.check import check_client_driver
 
@@ -43,6 +57,12 @@ def _recorded_arguments(transcript: "TranscriptRecord") -> "Mapping[str, object]
     from wireproof_kit.iggy.clients.client import IGGY_CLIENTS
 
     return {"client": recorded_client(IGGY_CLIENTS, transcript)}
+
+
+def _proxy() -> "ProxyPart":
+    from wireproof_kit.iggy.proxy.part import make_part
+
+    return make_part()
 
 
 def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
@@ -61,7 +81,10 @@ KIT = KitPart(
     reference=("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
     keys={"http": "http", "data": "data", "control": "control"},
     open_fuzz_session=_open_fuzz_session,
+    open_client_fuzz_session=_open_client_fuzz_session,
+    write_client_script=_write_client_script,
     check_client_driver=_check_client_driver,
     recorded_arguments=_recorded_arguments,
     tell_course=_tell_course,
+    proxy=_proxy,
 )

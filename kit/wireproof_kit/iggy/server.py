@@ -1,30 +1,20 @@
 """The target as one case uses it: connections, topics, sending and polling."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.iggy.access import Access
-from wireproof_kit.iggy.control import ControlClient
-from wireproof_kit.iggy.observe.disk import DataDirectory
+from wireproof_kit.iggy.http_server import HttpServer, partition_of
 from wireproof_kit.iggy.observe.observations import observe, observe_http
 from wireproof_kit.iggy.observe.polled import Polled, join_polled, read_polled
 from wireproof_kit.iggy.topics import Stream, Topic
 from wireproof_kit.iggy.wire import generations, payloads, requests
 from wireproof_kit.iggy.wire.answers import Answer, Closed, Done
 from wireproof_kit.iggy.wire.connection import Connection, connect_socket
-from wireproof_kit.iggy.wire.http import (
-    HttpClient,
-    JsonPolled,
-    is_success,
-    json_polled,
-    messages_body,
-)
+from wireproof_kit.iggy.wire.http import is_success
 from wireproof_kit.iggy.wire.payloads import POLLING, Polling
 from wireproof_kit.observation import Observation
-from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY, Patience, Wait
-from wireproof_kit.wire.address import Address
-from wireproof_kit.wire.http import Query, TransferResult
+from wireproof_kit.runner.patience import ANSWER, PUSH, Patience, Wait
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_kit.wire.waiting import until
@@ -32,7 +22,7 @@ from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import Payload
 from wireproof_spec.iggy.bodies.consumer_offsets import GetConsumerOffset, StoreConsumerOffset
 from wireproof_spec.iggy.bodies.identifier import Identifier
-from wireproof_spec.iggy.bodies.partitioning import Partitioning, partition_id
+from wireproof_spec.iggy.bodies.partitioning import Partitioning
 from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.bodies.streams import CreateStream, StreamRequest
 from wireproof_spec.iggy.bodies.topics import CreateTopic, TopicRequest
@@ -44,20 +34,16 @@ from wireproof_spec.wire_error import WireError
 PREPARING = PUSH
 
 
-class Server:
+class Server(HttpServer):
     """One case's access to the target; not thread-safe; closing it deletes its topics.
 
-    A case's preparing requests go over TCP, or over HTTP if ``over_http``. If ``polls_again``,
-    each poll is repeated, and the case sees the second response.
+    A case's preparing requests go over TCP, or over HTTP if ``over_http``.
     """
 
     def __init__(self, access: Access, *, transcript: Transcript, patience: Patience) -> None:
-        self.access = access
-        self.transcript = transcript
-        self.patience = patience
+        super().__init__(access, transcript=transcript, patience=patience)
         self.generation: Generation = access.login.generation
         self.over_http = False
-        self.polls_again = False
         self._own: Connection | None = None
         self._open: list[Connection] = []
         self._topics: list[Topic] = []
@@ -99,10 +85,7 @@ class Server:
         return self.client.ask(self.request(code, payload), wait)
 
     def others(self) -> str:
-        """Check that a new connection is served.
-
-        Return ``others-open``, or ``others-`` and what failed.
-        """
+        """Check that a new connection is served: ``others-open``, or ``others-`` and a failure."""
         with self.connect(enter=False) as other:
             login = self.access.login.enter(other, PREPARING)
             if login is None or isinstance(login, Done):
@@ -112,10 +95,7 @@ class Server:
         )
 
     def refusal(self, outgoing: Outgoing) -> Observation:
-        """Send a request on a new connection.
-
-        Observe the response, and whether others are served.
-        """
+        """Send a request on a new connection; observe the answer, and if others are served."""
         with self.connect() as connection:
             answer = connection.ask(outgoing)
         observation = observe(answer)
@@ -178,7 +158,7 @@ class Server:
         by number.
         """
         stream, name = by or (topic.stream.id, topic.id)
-        where = partitioning or _place(topic, partition)
+        where = partitioning or partition_of(topic, partition)
         return self.request(
             commands.SEND_MESSAGES, SendMessages(stream, name, where, tuple(messages))
         )
@@ -310,10 +290,7 @@ class Server:
     def stored_offset(
         self, topic: Topic, *, consumer: int = 1, partition: int | None = None
     ) -> int | None:
-        """Return a consumer's stored offset.
-
-        None when the target has none or its answer is unreadable.
-        """
+        """Return a consumer's stored offset; None without one or with an unreadable answer."""
         answer = self.ask_offset(topic, consumer=consumer, partition=partition)
         if not isinstance(answer, Done):
             return None
@@ -321,102 +298,6 @@ class Server:
             return generations.stored_offset(answer.body, self.generation)
         except WireError:
             return None
-
-    @property
-    def http(self) -> HttpClient:
-        """Return the client of the target's HTTP API.
-
-        Raises:
-            ArrangementFailed: no HTTP address is known.
-        """
-        if self.access.http is None:
-            raise ArrangementFailed("no HTTP address of the target is known; give --http")
-        token = self.access.login.token(self.access.http)
-        return self._http_at(self.access.http, token)
-
-    def post(
-        self,
-        topic: Topic,
-        *messages: SentMessage | Mapping[str, object],
-        partition: int | None = None,
-        partitioning: Partitioning | None = None,
-    ) -> TransferResult:
-        """Send messages over HTTP and return the response; a message may be any JSON object."""
-        body = messages_body(messages, partitioning or _place(topic, partition))
-        return self.http.post(f"{topic.path}/messages", body)
-
-    def get(self, topic: Topic, **query: object) -> JsonPolled:
-        """Poll over HTTP.
-
-        ``query`` overrides the parameters for the first hundred messages of the case.
-        """
-        whole = {
-            "partition_id": topic.partition,
-            "kind": "offset",
-            "value": topic.start,
-            "count": 100,
-        }
-        return self.get_by(topic, {**whole, **query})
-
-    def get_by(self, topic: Topic, query: Query | str) -> JsonPolled:
-        """Poll over HTTP with exactly this query and no default parameters."""
-        return json_polled(self.http.get(f"{topic.path}/messages", query))
-
-    def offset_body(self, topic: Topic, offset: int, *, consumer: int = 1) -> dict[str, object]:
-        """Return the JSON body of the HTTP request that stores a consumer's offset.
-
-        The consumer's number has both of the names that servers use; a server ignores the other.
-        """
-        who = {"id": str(consumer), "consumer_id": str(consumer)}
-        return {**who, "partition_id": topic.partition, "offset": offset}
-
-    def get_until(self, topic: Topic, due: int, **query: object) -> JsonPolled:
-        """Poll over HTTP until ``due`` messages arrive or patience has passed.
-
-        Return the last response.
-        """
-
-        def look() -> JsonPolled | None:
-            polled = self._get_on(topic, due, query)
-            return polled if len(polled.objects) >= due or not polled.is_readable else None
-
-        found = until(look, seconds=self.client.seconds(ANSWER), every=0.02)
-        if found is None:
-            return self.get(topic, **query)
-        return self._get_on(topic, due, query) if self.polls_again else found
-
-    def _get_on(self, topic: Topic, due: int, query: Mapping[str, object]) -> JsonPolled:
-        """Poll over HTTP, and on behind the last message as long as that returns some more."""
-        polled = self.get(topic, **query)
-        while 0 < len(polled.objects) < due and "kind" not in query:
-            last = polled.objects[-1].get("offset")
-            if not isinstance(last, int):
-                break
-            following = self.get(topic, **{**query, "value": last + 1})
-            if not following.objects:
-                break
-            polled = replace(following, objects=(*polled.objects, *following.objects))
-        return polled
-
-    @property
-    def control(self) -> ControlClient:
-        """Return the client of the target's control API.
-
-        Raises:
-            ArrangementFailed: no control address is known.
-        """
-        if self.access.control is None:
-            raise ArrangementFailed("no control address of the target is known; give --control")
-        return ControlClient(self._http_at(self.access.control, self.access.control_token))
-
-    @property
-    def disk(self) -> DataDirectory:
-        """Return the reader of the target's data directory.
-
-        Raises:
-            ArrangementFailed: the directory is not known.
-        """
-        return DataDirectory(self.access.data, self.patience.seconds(REDELIVERY))
 
     def close(self, *, leave: bool = False) -> None:
         """Close the case's connections, and delete what it created unless `leave`."""
@@ -454,11 +335,3 @@ class Server:
         answer = self.ask(code, payload, PREPARING)
         if not isinstance(answer, Done):
             raise ArrangementFailed(f"{what} was answered {observe(answer).value}")
-
-    def _http_at(self, address: Address, token: str) -> HttpClient:
-        seconds = self.access.http_seconds
-        return HttpClient(address, transcript=self.transcript, seconds=seconds, token=token)
-
-
-def _place(topic: Topic, partition: int | None) -> Partitioning:
-    return partition_id(topic.partition if partition is None else partition)

@@ -151,12 +151,12 @@ class IggySession:
         """Do nothing: Iggy creates topics without delay, so none is prepared."""
 
     def probe_capability(self, name: str) -> Probe:
-        """Run the probe of a capability and return its result."""
+        """Find out by a probe (a short exchange) whether the target has a capability."""
         self._measure()
         return self._probe(name, CAPABILITY_PROBES)
 
     def probe_reading(self, name: str) -> Probe:
-        """Run the probe of a reading and return the reading the target follows."""
+        """Find out by a probe which reading of an ambiguous text the target follows."""
         return self._probe(name, READING_PROBES)
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
@@ -168,10 +168,7 @@ class IggySession:
             self._head = PARTITION_OFFSET_COUNT
 
     def prepare(self, kinds: Counter[str]) -> None:
-        """Measure the target's time limits.
-
-        Topics are not prepared, since the cases create them.
-        """
+        """Measure the target's time limits; the cases create their topics themselves."""
         self._measure()
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:

@@ -108,10 +108,7 @@ class Cluster:
         return found
 
     def move_offer(self) -> HttpAnswer | None:
-        """Ask the target whether it can move leaders.
-
-        Return None, or the response that refuses.
-        """
+        """Ask whether the target can move leaders; return None, or the response that refuses."""
         if self._control is not None:
             answer = self.control.request("GET", "/control/state")
             return None if answer.status == 200 else answer
@@ -130,10 +127,7 @@ class Cluster:
             self._move_by_lookup(topic, self.elsewhere(topic))
 
     def next_leader(self, topic: Topic, *, access: str = "r") -> Topic | None:
-        """Wait until lookups name a new leader, and return the topic with its address.
-
-        Return None when lookups never do.
-        """
+        """Wait until lookups name a new leader; return the topic with its address, or None."""
 
         def look() -> Topic | None:
             found = self._leader(self._quiet, topic, access) if self._quiet else None

@@ -16,10 +16,7 @@ UNTIL_LIMIT = 1000
 
 
 class Consumer:
-    """A subscribed connection of a case, as a consumer of one channel.
-
-    ``answer`` is the last response that was not a message.
-    """
+    """A consumer of one channel; ``answer`` is the last response that was not a message."""
 
     def __init__(
         self, connection: Connection, topic: Topic, *, channel: str, layout: Layout, bodies: Bodies

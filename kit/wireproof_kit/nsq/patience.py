@@ -53,18 +53,15 @@ def answer_seconds(round_trip: Callable[[], float], so_far: float) -> float:
 
 
 def make_longest(answer: float) -> Patience:
-    """Return the longest time limits for deliveries, used when nothing was measured.
+    """Return the longest limits for deliveries, for lack of a measurement.
 
-    ``answer`` is the time limit for answers in seconds.
+    `answer` is in seconds.
     """
     return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST, settling=SETTLING)
 
 
 def hasty(answer: float) -> Patience:
-    """Return short time limits for a target that failed to deliver while they were measured.
-
-    ``answer`` is the time limit for answers in seconds.
-    """
+    """Return short limits for a target that failed to deliver when measured; in seconds."""
     return Patience(answer=answer, push=HASTY, redelivery=HASTY)
 
 
@@ -73,10 +70,7 @@ class NothingDelivered(ArrangementFailed):
 
 
 def make_withheld(answer: float) -> Patience:
-    """Return the time limits for a target that delivered nothing within the longest wait.
-
-    ``answer`` is the time limit for answers in seconds.
-    """
+    """Return the limits for a target that delivered nothing in the longest wait; in seconds."""
     return Patience(answer, WITHHELD, WITHHELD, is_withheld=True)
 
 

@@ -34,15 +34,16 @@ def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSe
 
 
 def _open_client_fuzz_session(target: Target, timeout_s: float | None) -> "ClientFuzzSession":
-    from wireproof_kit.nsq.clients.fuzz.session import open_client_session
+    from wireproof_kit.fuzz.clients.session import open_fuzzed_client
+    from wireproof_kit.nsq.clients.fuzz.part import make_part
 
-    return open_client_session(target, timeout_s)
+    return open_fuzzed_client(make_part(), target, timeout_s)
 
 
-def _write_client_script(finding: "FindingRecord", command: str) -> str:
+def _write_client_script(finding: "FindingRecord", url: str) -> str:
     from wireproof_kit.nsq.clients.fuzz.reproduce import write_script
 
-    return write_script(finding, command)
+    return write_script(finding, url)
 
 
 def _check_client_driver(command: str) -> "Iterator[Finding]":

@@ -98,17 +98,17 @@ class NsqSession:
     def begin(self, kinds: Counter[str]) -> None:
         """Start to create topics if that takes long, as in a cluster.
 
-        ``kinds`` counts uses by argument name.
+        ``kinds`` counts, by argument name, how often cases take each kind of topic.
         """
         if self._lookup is not None:
             self._pool.prepare(kinds + Counter(PROBE_TOPICS), spares=CLUSTER_SPARES)
 
     def probe_capability(self, name: str) -> Probe:
-        """Run the probe of a capability and return its result."""
+        """Find out by a probe (a short exchange) whether the target has a capability."""
         return self._probe(name, CAPABILITY_PROBES)
 
     def probe_reading(self, name: str) -> Probe:
-        """Run the probe of a reading and return the reading the target follows."""
+        """Find out by a probe which reading of an ambiguous text the target follows."""
         probe = self._probe(name, READING_PROBES)
         self._probed[name] = probe
         return probe
@@ -120,7 +120,7 @@ class NsqSession:
     def prepare(self, kinds: Counter[str]) -> None:
         """Create the topics that the selected cases need, then measure the target's time limits.
 
-        ``kinds`` counts uses by argument name.
+        ``kinds`` counts, by argument name, how often cases take each kind of topic.
         """
         self._pool.prepare(kinds, spares=CLUSTER_SPARES if self._lookup else 0)
         self._pool.settle()

@@ -1,14 +1,17 @@
 """What the kit knows of OpenMessaging: documents, and systems behind adapters."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import KitPart
 from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import Target
 
 if TYPE_CHECKING:
     from wireproof_kit.drivers.check import Finding
+    from wireproof_kit.fuzz.driver import ClientFuzzSession, FuzzSessionOptions
+    from wireproof_spec.record import FindingRecord
 
 
 def _open_session(target: Target, options: SessionOptions) -> Session:
@@ -33,6 +36,22 @@ def _check_adapter(command: str) -> "Iterator[Finding]":
     return check_adapter(command)
 
 
+def _open_fuzz_session(
+    target: Target, options: "FuzzSessionOptions", restart: Callable[[], bool] | None
+) -> "ClientFuzzSession":
+    from wireproof_kit.oms.fuzz.session import open_adapter_session
+
+    if target.path is not None:
+        raise UsageFault(f"{target.url}: documents cannot be fuzzed; give an adapter")
+    return open_adapter_session(target, options, restart)
+
+
+def _write_script(finding: "FindingRecord", target: str) -> str:
+    from wireproof_kit.oms.fuzz.reproduce import write_script
+
+    return write_script(finding, target)
+
+
 KIT = KitPart(
     open_session=_open_session,
     arguments=("capture", "document_name", "system"),
@@ -41,5 +60,8 @@ KIT = KitPart(
     reference=("--http", "127.0.0.1:0"),
     needs={"system": "adapter"},
     several={"document_name": _document_names},
+    open_adapter_fuzz_session=_open_fuzz_session,
+    adapter_reference=("--stdio",),
+    write_client_script=_write_script,
     check_adapter=_check_adapter,
 )

@@ -273,10 +273,3 @@ def decode_filling(kind: type[L], data: bytes) -> L:
     if behind:
         raise LayerViolation(f"{layer.name}: {len(behind)} bytes stand behind its end")
     return layer
-
-
-def rebuilt(layer: Packet) -> bytes:
-    """Return bytes built anew from a layer's fields, not those that it was decoded from."""
-    again = layer.copy()
-    again.clear_cache()
-    return bytes(again)

@@ -15,10 +15,10 @@ Leaf: TypeAlias = tuple[str, bytes, Value]
 
 @runtime_checkable
 class Pieced(Protocol):
-    """A scapy field that consists of several leaves, such as a word and the space before it."""
+    """A scapy field with several parts (leaves), such as a space and the word after it."""
 
     def pieces(self, value: object) -> Iterator[Leaf]:
-        """Yield path, bytes and value of each leaf in the field's value, in order."""
+        """Yield path, bytes and value of each part of the field's value, in order."""
         ...
 
 

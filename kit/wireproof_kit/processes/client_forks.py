@@ -89,7 +89,7 @@ class Forks:
         self._run = run
         self._listener = listener
         self._launchers: dict[int, tuple[socket.socket, int, int]] = {}
-        """By the number of the connection: it, the client's process, and what tells its end."""
+        """By file number: a connection, its client's process, and the file that shows its end."""
 
     def serve(self) -> None:
         """Fork a program for each launcher that connects, until standard input ends."""
@@ -159,10 +159,7 @@ class Forks:
 
 
 def main(protocol: str, path: str) -> None:
-    """Run the fork server of a protocol's example client, on the socket ``path``.
-
-    It ends at the end of standard input.
-    """
+    """Run the fork server of an example client on the socket ``path``, until stdin ends."""
     run = cast(Main, entry_point(Group.CLIENTS, protocol).load())
     with redirect_stdout(io.StringIO()):
         run(["--list-faults"])  # imports all, so that the forks share it

@@ -14,7 +14,7 @@ _CODE_BYTES = 16
 
 
 def launch(path: str, options: list[str]) -> int:
-    """Have the fork server at ``path`` run a client with these options.
+    """Have the fork server at ``path`` run a client.
 
     Return its exit code, negative for a signal.
     """

@@ -43,10 +43,7 @@ class Watcher(Protocol):
         ...
 
     def see(self, event: Event) -> Iterable[Shown]:
-        """Return which clauses an event shows to be kept or broken.
-
-        Return nothing once the connection cannot be decoded.
-        """
+        """Return which clauses an event shows to be kept or broken; none after decoding failed."""
         ...
 
     def frame_bytes(self, event: Event) -> bytes:

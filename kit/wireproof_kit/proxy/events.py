@@ -37,3 +37,13 @@ class Clipped(Event):
     name: str
     size: int
     kept: int
+
+
+def tell_own(event: Event) -> str | None:
+    """Return one of these events as text; None for another one, and for the first."""
+    if isinstance(event, Noted | Undecoded):
+        return f"proxy  -- {event.conn:<11} {event.text}"
+    if isinstance(event, Clipped):
+        text = f"{event.name} of {event.size} bytes, of which {event.kept} are decoded:"
+        return f"proxy  -- {event.conn:<11} {text}"
+    return None

@@ -18,7 +18,7 @@ class Evidence:
     def __init__(self) -> None:
         self.opening: list[Step] = []
         self.is_full = False
-        """True once a step was not taken into the opening."""
+        """True once the first steps are complete, and a step was kept among the latest."""
         self._bytes = 0
         self._recent: deque[Step] = deque(maxlen=RECENT_STEPS)
         self._dropped = 0

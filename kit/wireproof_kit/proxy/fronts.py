@@ -55,7 +55,7 @@ class OpenGate:
 
     def __init__(self) -> None:
         self.held = {True: bytearray(), False: bytearray()}
-        """By whether the client sent them."""
+        """The bytes held back; True are those that the client sent."""
         self.notes: list[str] = []
 
     def from_client(self, data: bytes) -> bytes:

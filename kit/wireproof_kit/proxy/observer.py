@@ -27,7 +27,7 @@ class Listener(Protocol):
         ...
 
     def deviation(self, entry: Entry) -> None:
-        """Receive the first observation that a clause was broken."""
+        """Receive the first observation, for each clause, that the clause was broken."""
         ...
 
 
@@ -67,7 +67,7 @@ class Observer:
         self.tally = tally
         self.traffic = Traffic()
         self.faults: list[str] = []
-        """What went wrong in the kit while it observed; the first few."""
+        """Errors of the kit while it observed."""
 
     def run(self) -> None:
         """Process steps until the tap ends."""

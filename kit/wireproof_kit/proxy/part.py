@@ -22,7 +22,8 @@ class ProxyPart:
     one. ``make_gate`` makes what changes a connection's bytes on their way, ``watch`` the watcher
     that decodes and judges the connection, given its name. ``tell`` returns an event as text, or
     None if it is not worth a line. ``clauses`` are the ids of the clauses that passing traffic can
-    show to be kept or broken.
+    show to be kept or broken, ``opening`` those of the cases for clients that are observed on the
+    beginning of connections.
     """
 
     list_services: Callable[[Target], Sequence[Service]]
@@ -30,3 +31,4 @@ class ProxyPart:
     watch: Callable[[str], Watcher]
     tell: Callable[[Event], str | None]
     clauses: tuple[str, ...]
+    opening: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from wireproof_kit.runner.engine import difference_record, judge_record, steps_r
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext
 from wireproof_kit.wire.transcript import Step
-from wireproof_spec.catalogue import CLIENT, PASSING, Catalogue, Clause
+from wireproof_spec.clauses.catalogue import CLIENT, PASSING, Catalogue, Clause
 from wireproof_spec.record import CaseRecord, ClaimRecord
 
 CONFORMS, DEVIATES = "conforms", "deviates"
@@ -59,7 +59,7 @@ class Tally:
     def add(self, shown: Shown, conn: str, steps: Iterable[Step]) -> Entry | None:
         """Count a clause shown to be kept or broken.
 
-        Return its entry if it is the first deviation. ``steps`` are only read if this is the first
+        Return its entry if broken for the first time. ``steps`` are only read if this is the first
         evidence.
         """
         case = f"{self._protocol}{PASSING}{shown.clause}"
@@ -70,10 +70,7 @@ class Tally:
     def add_opening(
         self, cases: Sequence[str], conn: str, steps: Sequence[Step]
     ) -> Iterator[Entry]:
-        """Observe cases at the start of a connection.
-
-        Yield the entries that deviate for the first time.
-        """
+        """Observe cases at the start of a connection; yield the entries of first deviations."""
         record = steps_record(steps)
         for case in cases:
             instance = self._opening.get(case)

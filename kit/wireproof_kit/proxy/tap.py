@@ -30,7 +30,7 @@ class Tap:
         self.lost_connections = 0
         self.lost_bytes = 0
         self.most_waiting = 0
-        """The largest number of bytes that waited at once."""
+        """The largest number of bytes that waited for the observer at once."""
 
     def put(self, kind: str, conn: str, *, data: bytes = b"", note: str = "") -> None:
         """Append a step, with the time since the queue was made."""

@@ -37,10 +37,7 @@ def give_up(config: pytest.Config, items: list[pytest.Item], sentence: str) -> N
 
 
 def worker_output(config: pytest.Config) -> dict[str, str] | None:
-    """Return the mapping that an xdist worker sends to its controller at its end.
-
-    Return None in any other process.
-    """
+    """Return what an xdist worker sends to its controller at its end; None elsewhere."""
     return cast(dict[str, str] | None, getattr(config, "workeroutput", None))
 
 
@@ -130,10 +127,7 @@ class Conductor:
 
 
 class Recorder:
-    """Collects the records of a run, in the process that writes the bundle.
-
-    That is the only process, or the xdist controller.
-    """
+    """Collects the records of a run, in the only process or in the xdist controller."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

@@ -28,23 +28,24 @@ _OPTIONS = (
 
 
 def collect(
-    *protocols: str, expression: str | None = None, url: str | None = None
+    *protocols: str, expression: str | None = None, url: str | None = None, within: str = ""
 ) -> tuple[Instance, ...]:
     """Return the cases of the given protocols, or of all, one for each set of parameters.
 
     ``expression`` keeps the cases that pytest's ``-k`` would keep; ``url`` is the target, whose
-    documents some cases run once for each.
+    documents some cases run once for each. ``within`` is a package of the suites, such as
+    ``.client``, to read no others.
 
     Raises:
         KitError: the suites do not import, or a case does not fit the catalogue.
         UsageFault: the expression is wrong.
     """
-    return _collect(protocols or known_protocols(), expression, several_of(url))
+    return _collect(protocols or known_protocols(), expression, several_of(url), within)
 
 
 @functools.cache
 def _collect(
-    protocols: tuple[str, ...], expression: str | None, several: Several
+    protocols: tuple[str, ...], expression: str | None, several: Several, within: str = ""
 ) -> tuple[Instance, ...]:
     import pytest
 
@@ -52,7 +53,7 @@ def _collect(
 
     collector = CaseCollector(several)
     narrowing = ["-k", expression] if expression else []
-    packages = [suites(protocol) for protocol in protocols]
+    packages = [suites(protocol) + within for protocol in protocols]
     said = io.StringIO()
     with _without_variables(), contextlib.redirect_stderr(said):
         code = pytest.main([*_OPTIONS, *narrowing, "--pyargs", *packages], plugins=[collector])

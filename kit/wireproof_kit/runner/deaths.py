@@ -36,6 +36,15 @@ class Deaths:
     _charged: set[str] = field(default_factory=set[str])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def begin(self) -> int | None:
+        """Return the number of deaths as a case begins; None if the target is dead for good.
+
+        While a death is being looked into, this waits: a case that began then with the new number
+        would be charged with the same death once more.
+        """
+        with self._lock:
+            return None if self.is_final else self.number
+
     def notice(self, case: str, seen: Observation, *, since: int) -> SeenRecord | None:
         """Return the observation that a case killed the target, or None if the target is alive.
 
@@ -79,7 +88,7 @@ class Deaths:
         return not is_suspect or self.session.is_alive()
 
     def make_undecided(self, seen: str = "") -> SeenRecord:
-        """Return the observation of a case that another case prevented by killing the target.
+        """Return ``undecided`` for a case that another case prevented by killing the target.
 
         ``seen`` is what the case itself had observed.
         """

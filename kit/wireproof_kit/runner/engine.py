@@ -151,10 +151,10 @@ class Engine:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, instance: Instance) -> CaseRecord:
-        if self._deaths.is_final:
+        since = self._deaths.begin()
+        if since is None:
             empty = _Outcome(observed(UNDECIDED), Transcript(), 0.0)
             return self._record_undecided(instance, empty)
-        since = self._deaths.number
         outcome = self._perform(instance)
         first = self._record_seen(instance, outcome, since)
         record = self._record(instance, first, outcome)
@@ -259,7 +259,9 @@ class Engine:
             and seconds < left
             and self._hurry.repeats(instance)
         ):
-            since = self._deaths.number
+            since = self._deaths.begin()
+            if since is None:
+                break
             outcome = self._perform(instance)
             seen = self._record_seen(instance, outcome, since)
             left -= outcome.seconds
@@ -268,8 +270,6 @@ class Engine:
                 same += 1
             else:
                 others.append(seen)
-            if self._deaths.is_final:
-                break
         repeats = RepeatsRecord(runs=same + len(others), same=same, others=tuple(others))
         return _with(record, repeats=repeats)
 

@@ -13,10 +13,7 @@ from wireproof_kit.errors import KitError
 
 
 class Exclusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A case of the kit that is known to be wrong: its id or prefix, why, and until when.
-
-    After the date the case must be corrected.
-    """
+    """A case of the kit known to be wrong: id or prefix, why, and until when to correct it."""
 
     id: str
     why: str

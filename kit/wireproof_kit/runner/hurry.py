@@ -45,7 +45,7 @@ class Hurry:
         return self.is_general or instance.clause.group in self._groups
 
     def spend(self, instance: Instance, waited_s: float) -> None:
-        """Add the seconds that a failing run of a case waited in vain to its clause group's."""
+        """Count the seconds that a failing case waited in vain; enough shorten later waits."""
         if self.never or not waited_s:
             return
         group = instance.clause.group
@@ -56,7 +56,7 @@ class Hurry:
             self.is_general |= len(self._groups) >= GROUPS
 
     def learn(self, instance: Instance, record: CaseRecord) -> None:
-        """Take the final result of a failing case into account, after all its repetitions."""
+        """Count a failing case, after all its repetitions; enough shorten later waits."""
         if self.never or not _has_waited_in_vain(record):
             return
         with self._lock:

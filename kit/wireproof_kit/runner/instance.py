@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from wireproof_kit.case import CaseMark
 from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import kit_part, protocol_of
-from wireproof_spec.catalogue import CLIENT, Catalogue, Clause, is_below
+from wireproof_spec.clauses.catalogue import CLIENT, Catalogue, Clause, is_below
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,10 +75,7 @@ class Patience:
         return in_hurry(budgets[wait])
 
     def settling_seconds(self) -> float:
-        """Return the time limit for several nodes to agree, in seconds.
-
-        Longer on a busy machine.
-        """
+        """Return the seconds that several nodes may take to agree, longer on a busy machine."""
         seconds = self.seconds(SETTLING)
         if self.settling is None:
             return seconds

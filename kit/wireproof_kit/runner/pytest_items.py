@@ -12,7 +12,7 @@ from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance, lawless, make_instance
 from wireproof_kit.runner.several import Several
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 INSTANCE: pytest.StashKey[Instance] = pytest.StashKey()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.run import RunPlan
-from wireproof_spec.origin import BINDING, Binding
+from wireproof_spec.clauses.origin import BINDING, Binding
 
 LONGEST_S = 86400
 _CLAIMS = {"true": True, "false": False, "yes": True, "no": False}

@@ -57,10 +57,7 @@ def usual_effort(short: Effort = SHORT) -> Effort:
 
 
 class LawBroken(Exception):
-    """A sequence of operations showed wrong behaviour.
-
-    It has the observation's word and a note.
-    """
+    """A sequence of operations showed wrong behaviour: an observation's word, and a note."""
 
     def __init__(self, word: str, note: str, *, overdue: bool = False) -> None:
         super().__init__(f"{word}: {note}")

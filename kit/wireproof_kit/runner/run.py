@@ -11,39 +11,21 @@ from typing import Self
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, list_with_reference, protocol_of, read_target
 from wireproof_kit.runner.activity import Activity
-from wireproof_kit.runner.engine import transcript_record
+from wireproof_kit.runner.claims import Probed, probe_target
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
-from wireproof_kit.targets.session import Probe, Session, SessionOptions
+from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_kit.verdicts.judge import (
-    JudgeContext,
-    claim_state,
-    missing_capability,
-)
+from wireproof_kit.verdicts.judge import JudgeContext, missing_capability
 from wireproof_kit.verdicts.outcome import EXCLUDED
 from wireproof_kit.verdicts.revision import check_revision
 from wireproof_kit.version import KIT_VERSION
-from wireproof_spec.catalogue import (
-    CLIENT,
-    Capability,
-    Catalogue,
-    Level,
-    is_below,
-    load_catalogue,
-    matches,
-)
-from wireproof_spec.origin import BINDING, Binding
-from wireproof_spec.record import (
-    FORMAT,
-    BindingRecord,
-    ClaimRecord,
-    HeaderRecord,
-    ReadingChoice,
-    TargetRecord,
-)
+from wireproof_spec.clauses.catalogue import CLIENT, Catalogue, Level, is_below
+from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.clauses.origin import BINDING, Binding
+from wireproof_spec.record import FORMAT, HeaderRecord, ReadingChoice, TargetRecord
 
 REFERENCE = "reference"
 
@@ -77,6 +59,8 @@ class RunPlan:
     passing: bool = False
     command: str = ""
     reference_options: tuple[str, ...] = ()
+    probed: Probed | None = None
+    """What probes of the same target showed before; the target is then not probed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +149,12 @@ class Run:
         try:
             own = _of_target(target.protocol, instances, is_client=target.is_client())
             session.begin(_count_needed(item for item in own if _is_asked_for(plan, item)))
-            claims = _probe_claims(session, catalogue, plan.claims, activity)
-            readings = _bind_readings(session, catalogue, activity)
+            probed = plan.probed or probe_target(session, catalogue, plan.claims, activity)
+            session.bind({name: bound.reading for name, bound in probed.readings.items()})
         except BaseException:
             session.close()
             raise
-        bench = JudgeContext(catalogue, claims, readings, plan.reading)
+        bench = JudgeContext(catalogue, probed.claims, probed.readings, plan.reading)
         return cls(plan, seed, target, session, catalogue, bench, embedded)
 
     def choose(self, instances: Sequence[Instance]) -> Choice:
@@ -361,56 +345,3 @@ def describe_unmatched(
 def _prefixes(identifier: str, separator: str) -> list[str]:
     words = identifier.split(separator)
     return [separator.join(words[:count]) for count in range(1, len(words) + 1)]
-
-
-def _probe_claims(
-    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool], activity: Activity
-) -> dict[str, ClaimRecord]:
-    unknown = set(claimed) - {capability.id for capability in catalogue.capabilities}
-    if unknown:
-        known = ", ".join(capability.id for capability in catalogue.capabilities)
-        raise UsageFault(f"claim {sorted(unknown)[0]!r} is unknown; known claims: {known}")
-    claims: dict[str, ClaimRecord] = {}
-    for capability in catalogue.capabilities:
-        activity.begin(f"the probe of {capability.id}, and the topics that it needs")
-        said = claimed.get(capability.id)
-        probe = _probe(session, capability)
-        seen = probe.observation.value
-        state = claim_state(capability, seen, claimed=said is True)
-        claims[capability.id] = ClaimRecord(
-            state="absent" if said is False else state,
-            observation=seen,
-            claimed=said is True,
-            transcript=transcript_record(probe.transcript),
-            note=probe.observation.note,
-        )
-    return claims
-
-
-def _probe(session: Session, capability: Capability) -> Probe:
-    """Return what the first witness of a capability shows that shows it, else the probe's own."""
-    first = session.probe_capability(capability.probe)
-    if matches(first.observation.value, capability.shown_by):
-        return first
-    for witness in capability.witnesses:
-        probe = session.probe_capability(witness)
-        if matches(probe.observation.value, capability.shown_by):
-            return probe
-    return first
-
-
-def _bind_readings(
-    session: Session, catalogue: Catalogue, activity: Activity
-) -> dict[str, BindingRecord]:
-    bound: dict[str, BindingRecord] = {}
-    for decision in catalogue.decisions:
-        activity.begin(f"the probe of the reading {decision.id}")
-        probe = session.probe_reading(decision.probe)
-        seen = probe.observation.value
-        bound[decision.id] = BindingRecord(
-            reading=decision.find_shown(seen),
-            observation=seen,
-            transcript=transcript_record(probe.transcript),
-        )
-    session.bind({name: binding.reading for name, binding in bound.items()})
-    return bound

@@ -96,10 +96,7 @@ class OpenRun:
         self._engine.start(item for item in self.cases if item.id not in lacking)
 
     def run_case(self, instance: Instance) -> CaseRecord:
-        """Run and judge a case.
-
-        A failure listed in the deviations file gets the verdict `known`.
-        """
+        """Run and judge a case; a failure in the deviations file gets the verdict `known`."""
         self._activity.begin(instance.id)
         if instance.id in self._unsupported:
             record = record_unsupported(instance, self.run.bench)

@@ -8,11 +8,12 @@ import msgspec
 
 from wireproof_kit.errors import KitError
 from wireproof_kit.selftest.plan import FAULT, Trial
-from wireproof_spec.catalogue import Clause, is_below, load_catalogue
+from wireproof_spec.clauses.catalogue import Clause, is_below
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import find_protocol
 
 TABLE = "dimensions.toml"
-ROLE = "broker"
+ROLES = ("broker", "server")
 AT = "@"
 CANDIDATES = 5
 # A fault that is wrong in one case only, or too late, is thin already: cornered it breaks nothing.
@@ -64,7 +65,7 @@ def judged_clauses(protocol: str) -> list[Clause]:
     return [
         each
         for each in clauses
-        if each.level == "must" and each.role == ROLE and each.status == "tested"
+        if each.level == "must" and each.role in ROLES and each.status == "tested"
     ]
 
 

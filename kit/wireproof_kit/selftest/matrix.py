@@ -53,10 +53,7 @@ class Matrix:
         return [row for row in self.rows if row.trial.kind == FAULT and row.unexpected]
 
     def unshown(self) -> list[str]:
-        """Return the accepted observations that no trial without faults showed.
-
-        Return nothing unless each of these was run with every case.
-        """
+        """Return the accepted observations that no faultless trial showed, if all cases ran."""
         legal = [row for row in self.rows if row.trial.kind != FAULT]
         if not legal or self.interrupted or not self.complete:
             return []
@@ -137,10 +134,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_matrix(path: Path, matrix: Matrix) -> None:
-    """Write a selftest's results as a Markdown page or as JSON lines.
-
-    JSON lines are a header, one line for each trial, and the summary.
-    """
+    """Write a selftest's results as a Markdown page or as JSON lines, by the file's suffix."""
     if path.suffix == PAGE:
         path.write_text("\n".join(page(matrix)) + "\n", encoding="utf-8")
         return

@@ -27,10 +27,10 @@ class Trial(msgspec.Struct, frozen=True):
     """One test of the kit: a broker with some switches on, and the clauses that these break.
 
     ``kind`` is fault, variant, alternative or mix; ``way`` in what way a fault is wrong;
-    ``not_with`` which variants a variant is never mixed with. Cases that must not fail are all run
-    if ``every`` is true; otherwise one set of parameters of each case function, another one in
-    each trial. ``candidates`` are faults limited to the same circumstances, tried in turn until
-    one does something there.
+    ``not_with`` which variants a variant is never mixed with; ``lacks`` which capabilities an
+    alternative lacks. Cases that must not fail are all run if ``every`` is true; otherwise one set
+    of parameters of each case function, another one in each trial. ``candidates`` are faults
+    limited to the same circumstances, tried in turn until one does something there.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Trial(msgspec.Struct, frozen=True):
     text: str = ""
     way: str = ""
     not_with: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
     every: bool = True
     candidates: tuple[str, ...] = ()
 
@@ -51,7 +52,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class RedCase(msgspec.Struct, frozen=True):
-    """A case that failed in a trial although it should not have."""
+    """A case that failed in a trial of the selftest, where it should not have failed."""
 
     case: str
     clause: str
@@ -68,7 +69,8 @@ class TrialResult(msgspec.Struct, frozen=True):
     clause had failed already. ``trouble`` says why the trial could not be run. ``idle`` is True if
     the fault was limited to circumstances (such as one partition) that no case brought about.
     ``shown`` are, for a legal variant, the readings that it follows and the accepted observations
-    of must cases that it showed.
+    of must cases that it showed. ``lacking`` maps each capability that a legal variant lacks to
+    the first case that was not run for this reason.
     """
 
     trial: Trial
@@ -81,6 +83,7 @@ class TrialResult(msgspec.Struct, frozen=True):
     trouble: str = ""
     idle: bool = False
     shown: tuple[str, ...] = ()
+    lacking: dict[str, RedCase] = {}
 
     @property
     def verdict(self) -> str:
@@ -95,7 +98,7 @@ class TrialResult(msgspec.Struct, frozen=True):
 
 
 def list_trials(protocol: str, kind: str, *, of_client: bool = False) -> tuple[Trial, ...]:
-    """Return the faults or variants that the reference lists, as trials.
+    """Return the faults or permitted variants that the reference lists, as trials.
 
     Faults of its parser are left out, since the fuzzer has to find them. ``of_client``: those of
     the example client.
@@ -117,15 +120,18 @@ def list_trials(protocol: str, kind: str, *, of_client: bool = False) -> tuple[T
 
 
 def random_mixes(variants: Sequence[Trial], *, seed: int, count: int = MIXES) -> tuple[Trial, ...]:
-    """Return ``count`` random mixes of variants that may be combined."""
+    """Return ``count`` trials, each with a random mix of permitted variants of the reference."""
     source = random.Random(seed)
     return tuple(_mix(variants, source, number) for number in range(1, count + 1))
 
 
 def joint_trials(alternatives: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return trials that together turn on all alternatives, as many in each as can be combined."""
+    """Return trials that turn on several alternatives each, as many as can be combined.
+
+    An alternative that lacks a capability stays alone: it would hide cases from the others.
+    """
     groups: list[list[Trial]] = []
-    for each in alternatives:
+    for each in (trial for trial in alternatives if not trial.lacks):
         fitting = (g for g in groups if not any(_are_apart(each, other) for other in g))
         group = next(fitting, None)
         if group is None:
@@ -213,9 +219,10 @@ def _trial(line: str, kind: str) -> Trial:
         name,
         kind,
         (name,),
-        breaks=tuple(word for word in words if not word.endswith("?")),
+        breaks=tuple(word for word in words if not word.endswith("?") and kind == FAULT),
         may_break=tuple(word.removesuffix("?") for word in words if word.endswith("?")),
         text=text,
         way=last if kind == FAULT else "",
         not_with=tuple(last.split(",")) if kind != FAULT and last else (),
+        lacks=() if kind == FAULT else tuple(words),
     )

@@ -7,14 +7,15 @@ wrongly without anybody noticing.
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 
-from wireproof_spec.catalogue import Law, load_catalogue
+from wireproof_spec.clauses.catalogue import Law
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import find_protocol
 
 REASONS = "unshown.toml"
 
 
 def accepted_patterns(law: Law) -> tuple[str, ...]:
-    """Return the patterns of observations that conform under any reading."""
+    """Return the patterns of observations that conform under at least one reading."""
     of_readings = (each for options in law.reading.values() for each in options.values())
     return (*law.accept, *(pattern for patterns in of_readings for pattern in patterns))
 
@@ -30,7 +31,7 @@ def reading_shown(decision: str, reading: str | None) -> str:
 
 
 def all_acceptable(protocol: str) -> Iterator[str]:
-    """Yield all that a right broker may show, as lines.
+    """Yield all observations and readings that a right broker may show, one line each.
 
     These are each reading, and each accepted pattern if a must case accepts several.
     """
@@ -47,7 +48,10 @@ def all_acceptable(protocol: str) -> Iterator[str]:
 
 
 def read_reasons(protocol: str) -> Mapping[str, str]:
-    """Return reasons why an accepted line is shown by no variant, by line or its beginning."""
+    """Return, by accepted observation, the written reason why no variant shows it.
+
+    The keys are lines as in `all_acceptable`, or parts of them.
+    """
     path = find_protocol(protocol).folder() / REASONS
     if not path.is_file():
         return {}
@@ -56,7 +60,7 @@ def read_reasons(protocol: str) -> Mapping[str, str]:
 
 
 def unshown(protocol: str, shown: Iterable[str]) -> list[str]:
-    """Return the accepted lines that no variant showed and that have no written reason."""
+    """Return the accepted observations that no variant showed and that have no written reason."""
     seen, reasons = set(shown), tuple(read_reasons(protocol))
     return [
         line

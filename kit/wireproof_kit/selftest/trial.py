@@ -13,7 +13,7 @@ from itertools import zip_longest
 from zlib import crc32
 
 from wireproof_kit.protocols import read_target
-from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.engine import RunOptions, record_unsupported
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import RunPlan
@@ -28,7 +28,8 @@ from wireproof_kit.selftest.plan import (
     TrialResult,
 )
 from wireproof_kit.selftest.shown import accepted_patterns, pattern_shown, reading_shown
-from wireproof_spec.catalogue import Catalogue, matches
+from wireproof_kit.verdicts.judge import missing_capability
+from wireproof_spec.clauses.catalogue import Catalogue, matches
 from wireproof_spec.record import CaseRecord
 
 # Late twins of faults act after 3 s; a case must still be waiting then.
@@ -43,12 +44,13 @@ _RED = ("fail", "unstable")
 
 
 def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
-    """Return the cases to run in a trial, first those that must fail.
+    """Return the cases to run in a trial of the selftest, first those that must fail.
 
-    A fault has all cases of its clauses and the other cases of their interfaces, a variant or a
-    mix the cases of all interfaces. Cases that must not fail are all taken if ``trial.every``;
-    otherwise one case of each function, of a third of the functions or, for a mix, of a quarter:
-    other functions in each trial, and at least one case of each clause.
+    For a fault, these are all cases of the clauses that it breaks and the other cases of their
+    interfaces; for a permitted variant or a mix of variants, cases of all interfaces. Cases that
+    must not fail are all taken if ``trial.every``; otherwise one case of each function, of a third
+    of the functions or, for a mix, of a quarter: other functions in each trial, and at least one
+    case of each clause.
     """
     if trial.kind != FAULT:
         return _draw_cases(trial, instances)
@@ -93,10 +95,10 @@ def interface(case_id: str) -> str:
 
 
 def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instance]) -> TrialResult:
-    """Run the cases of a trial against a reference, several at a time, and return the result.
+    """Run the cases of a trial against its reference, several at a time, and return the result.
 
-    Once a clause that the fault breaks or may break has failed, its other cases are not run:
-    they decide nothing, and each may wait its full time for a message that never comes.
+    Once a clause that the fault breaks or may break has failed, its other cases are not run: they
+    decide nothing, and each may wait its full time for a message that never comes.
     """
     patience: float | None = PATIENCE_S.get(trial.kind, LEGAL_PATIENCE_S)
     waiters = WAITERS
@@ -106,10 +108,28 @@ def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instanc
     plan = RunPlan(url=url, protocol=protocol, seed=seed, timeout=patience, passing=True)
     options = RunOptions(repeats=1, waiters=waiters, transcripts=False, patient=True)
     request = RunRequest(plan, options)
-    with closing(OpenRun.open(request, cases_of(trial, instances))) as opened:
+    chosen = cases_of(trial, instances)
+    with closing(OpenRun.open(request, chosen)) as opened:
         cases = _TrialRun(trial, opened, waiters)
         cases.run(opened.supported)
         return cases.result()
+
+
+def find_lacking(url: str, protocol: str, instances: Sequence[Instance]) -> dict[str, RedCase]:
+    """Return the capabilities that a reference lacks, each with the first case that needs it."""
+    plan = RunPlan(url=url, protocol=protocol, timeout=LEGAL_PATIENCE_S)
+    with closing(OpenRun.open(RunRequest(plan, RunOptions()), instances)) as opened:
+        return _lacking(opened)
+
+
+def _lacking(opened: OpenRun) -> dict[str, RedCase]:
+    supported = {item.id for item in opened.supported}
+    found: dict[str, RedCase] = {}
+    for item in opened.cases:
+        need = missing_capability(item.needs, opened.run.bench)
+        if need is not None and item.id not in supported:
+            found.setdefault(need, _red_case(record_unsupported(item, opened.run.bench)))
+    return found
 
 
 class _TrialRun:
@@ -152,6 +172,7 @@ class _TrialRun:
             cases=len(self._records),
             spared=self._spared,
             shown=() if trial.kind == FAULT else tuple(sorted(self._shown)),
+            lacking={} if trial.kind == FAULT else _lacking(self._opened),
         )
 
     @staticmethod
@@ -194,7 +215,7 @@ def patterns_shown(record: CaseRecord, catalogue: Catalogue) -> Iterator[str]:
 
 
 def is_unexpected(trial: Trial, record: CaseRecord) -> bool:
-    """Return True if a case's verdict is wrong for the fault or variants of a trial.
+    """Return True if the kit judged a case wrongly, given the fault or variants of the trial.
 
     Variants must leave no case without a verdict: `unsupported` would hide what they break. An
     alternative may lack what a case needs, but no must case may fail.

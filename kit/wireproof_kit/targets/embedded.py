@@ -58,12 +58,12 @@ class EmbeddedReference:
     folder: tempfile.TemporaryDirectory[str]
 
     def close(self) -> None:
-        """End the process and remove its data."""
+        """End the reference's process and remove its data."""
         self.end()
         self.folder.cleanup()
 
     def end(self) -> None:
-        """End the process and keep its data."""
+        """End the reference's process and keep its data."""
         if self.process.stdin:
             self.process.stdin.close()
         self.process.terminate()
@@ -120,10 +120,10 @@ def start_child(
 ) -> subprocess.Popen[bytes]:
     """Start a reference that exits when this process exits, for whatever reason.
 
-    Its own module is run, since `wireproof serve` takes a fifth longer to start. It runs in its
-    own session, since Ctrl-C goes to every process of a terminal's session: a reference in the
-    kit's own would end before the kit does, and three of five interrupted runs reported that as
-    the broker's death.
+    Its own module is run: what `wireproof serve` does around it takes a fifth of the start. It
+    runs in its own session, since Ctrl-C goes to every process of a terminal's session: a
+    reference in the kit's own would end before the kit does, and three of five interrupted runs
+    reported that as the broker's death.
     """
     module = entry_point(Group.SERVERS, protocol).module
     return subprocess.Popen(

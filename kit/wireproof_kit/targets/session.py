@@ -73,16 +73,16 @@ class Session(Protocol):
     def begin(self, kinds: Counter[str]) -> None:
         """Start to create topics and the like, without waiting.
 
-        ``kinds`` counts uses by argument name.
+        ``kinds`` counts, by argument name, how often cases take each kind of topic.
         """
         return
 
     def probe_capability(self, name: str) -> Probe:
-        """Run the probe of a capability and return its result."""
+        """Find out by a probe (a short exchange) whether the target has a capability."""
         return Probe(observed("unavailable"), Transcript())
 
     def probe_reading(self, name: str) -> Probe:
-        """Run the probe of a reading and return the reading the target follows."""
+        """Find out by a probe which reading of an ambiguous text the target follows."""
         return Probe(observed("unavailable"), Transcript())
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
@@ -90,7 +90,10 @@ class Session(Protocol):
         return
 
     def prepare(self, kinds: Counter[str]) -> None:
-        """Create what the selected cases need; ``kinds`` counts uses by argument name."""
+        """Create what the selected cases need.
+
+        ``kinds`` counts, by argument name, how often cases take each kind of topic.
+        """
         return
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:

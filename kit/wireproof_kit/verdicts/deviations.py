@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import is_below, load_catalogue, named_fault
+from wireproof_spec.clauses.catalogue import is_below
+from wireproof_spec.clauses.loading import load_catalogue, named_fault
 from wireproof_spec.protocol import protocols
 from wireproof_spec.record import CaseRecord, DeviationRecord
 
@@ -59,7 +60,9 @@ class AppliedDeviations:
 def read_deviations(
     path: Path, *, known_ids: Iterable[str] | None, today: date
 ) -> tuple[Deviation, ...]:
-    """Read and check a deviations file; ids are checked against the known ones, if given.
+    """Read and check a deviations file, and return its entries.
+
+    Ids are checked against the known ones, if these are given.
 
     Raises:
         UsageFault: the file is missing or no TOML of this shape, an id is unknown, or an entry
@@ -77,7 +80,14 @@ def read_deviations(
 def parse_deviations(
     text: str, path: Path, *, known_ids: Iterable[str] | None, today: date
 ) -> tuple[Deviation, ...]:
-    """Check the content of a deviations file; raises the same errors as `read_deviations`."""
+    """Return the entries in the text of a deviations file, after checking them.
+
+    ``path`` is for error messages.
+
+    Raises:
+        UsageFault: the text is no TOML of this shape, an id is unknown, or an entry lasts
+            longer than twelve months.
+    """
     try:
         entries = msgspec.convert(tomllib.loads(text), _File).deviation
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:

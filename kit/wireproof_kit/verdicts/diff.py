@@ -12,7 +12,7 @@ from typing import Literal
 from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.verdicts.judge import CONFORMING
-from wireproof_spec.catalogue import is_below, level_rank
+from wireproof_spec.clauses.catalogue import is_below, level_rank
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, HeaderRecord, Verdict
 
 Kind = Literal[

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import Capability, Catalogue, Clause, Decision, Law, matches
+from wireproof_spec.clauses.catalogue import Capability, Catalogue, Clause, Decision, Law, matches
 from wireproof_spec.record import (
     BindingRecord,
     CaseRecord,

@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext, missing_capability
-from wireproof_spec.catalogue import (
+from wireproof_spec.clauses.catalogue import (
     LEVELS,
     Catalogue,
     Clause,
@@ -15,7 +15,7 @@ from wireproof_spec.catalogue import (
     level_rank,
     matches,
 )
-from wireproof_spec.origin import ORIGINS, by_origin
+from wireproof_spec.clauses.origin import ORIGINS, by_origin
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, GroupRecord, HeaderRecord
 
 _DOUBTFUL = frozenset({"inconclusive", "unstable"})
@@ -71,7 +71,7 @@ def exit_code(
     groups: Sequence[GroupRecord],
     standing: RunFactors,
 ) -> int:
-    """Return the exit code: 0 good, 1 failed, 2 not run, 3 undecided, 130 interrupted."""
+    """Return the exit code: 0 good, 1 failed, 2 not done, 3 undecided, 130 interrupted."""
     if standing.interrupted:
         return EXIT_INTERRUPTED
     counted = [record for record in records if header.counts(record.level, record.origin)]

@@ -1,7 +1,7 @@
 """Which revisions of the law a kit judges by."""
 
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import Catalogue
+from wireproof_spec.clauses.catalogue import Catalogue
 
 
 def check_revision(catalogue: Catalogue, revision: int | None) -> None:

@@ -118,10 +118,7 @@ class ConnectionPool:
 
 
 def path_with_query(path: str, query: Query | str) -> str:
-    """Return a request target: the path and the query, with its values percent-encoded.
-
-    A query given as text is appended unchanged.
-    """
+    """Return path and query as a request target; values are percent-encoded, a text is not."""
     text = query if isinstance(query, str) else urlencode(query, quote_via=quote)
     return f"{path}?{text}" if text else path
 

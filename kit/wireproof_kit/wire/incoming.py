@@ -58,10 +58,7 @@ class Incoming(Generic[T]):
         return self._source.pending
 
     def feed(self, data: bytes) -> None:
-        """Add received bytes.
-
-        Beyond the source's limit they are a fault, and are dropped after one.
-        """
+        """Add received bytes; too many are a fault, and bytes after a fault are dropped."""
         if self.fault is not None:
             return
         self._bytes += len(data)

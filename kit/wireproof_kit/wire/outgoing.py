@@ -95,7 +95,7 @@ class Outgoing:
 
 
 def label(field: str, value: str) -> str:
-    """Return the label of a part, ``field value``; a long value is shortened in the middle."""
+    """Return the label of a part, ``field = value``; a long label is cut off at its end."""
     text = f"{field} = {value}" if value else field
     return text if len(text) <= LABEL_LIMIT else f"{text[: LABEL_LIMIT - 1]}…"
 

@@ -78,9 +78,9 @@ class Transcript:
         self._labels = itertools.count()
         self._lock = threading.Lock()
         self.sent = 0
-        """How many bytes were sent so far, over every connection."""
+        """How many bytes were sent so far, over all connections."""
         self.vain_s = 0.0
-        """How many seconds were spent on waits of some length in which nothing came."""
+        """The seconds of all waits in which nothing arrived, without those below GLANCE_S."""
 
     def connection_label(self) -> str:
         """Return the name for the next connection: A to Z, then A2 to Z2 and so on."""

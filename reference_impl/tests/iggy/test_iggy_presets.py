@@ -26,7 +26,7 @@ from wireproof_reference_impl.preset import (
     Preset,
 )
 from wireproof_reference_impl.settings import change_settings
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.iggy import commands
 
 EVERY = [*FAULTS.values(), *VARIANTS.values()]

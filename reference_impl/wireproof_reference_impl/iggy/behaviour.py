@@ -36,7 +36,7 @@ from wireproof_spec.iggy.names import stored_name
 
 
 class FramingBehaviour(Struct, frozen=True):
-    """Commands and frames over TCP: their generation, and the response to malformed ones.
+    """Choices of the Iggy server for frames over TCP, such as the response to malformed ones.
 
     `unreadable` returns the response to a malformed frame, or None to close the connection. The
     connection `goes_on` after such a response, or not.
@@ -49,7 +49,7 @@ class FramingBehaviour(Struct, frozen=True):
 
 
 class StoreBehaviour(Struct, frozen=True):
-    """Which partition a request is sent to, how large it may be, and how names are stored."""
+    """Choices for send requests: the partition, the size limits, and how names are stored."""
 
     choose: Callable[[Topic, Partitioning], int] = partitioning.chosen_partition
     limits: SendLimits = LIMITS
@@ -57,7 +57,7 @@ class StoreBehaviour(Struct, frozen=True):
 
 
 class PollBehaviour(Struct, frozen=True):
-    """Which messages a poll finds.
+    """Choices for polls: which messages a poll finds.
 
     `starts` gives the offset where each strategy begins. `stored` gives the reported value of a
     stored offset. Bytes after the fields of a poll over TCP are ignored if `takes_trailing`, else
@@ -71,14 +71,14 @@ class PollBehaviour(Struct, frozen=True):
 
 
 class MessageBehaviour(Struct, frozen=True):
-    """What polled messages look like over TCP."""
+    """Choices for the layout of poll responses over TCP."""
 
     head: Callable[[Polled], bytes] = polled.count_head
     layout: Callable[[Message], bytes] = message.record
 
 
 class JsonBehaviour(Struct, frozen=True):
-    """What polled messages look like in JSON."""
+    """Choices for the JSON of poll responses over HTTP."""
 
     message: Callable[[Message], Mapping[str, object]] = message_json.message_object
     polled: Callable[[Polled, Sequence[object]], object] = polled.bare_array
@@ -86,7 +86,7 @@ class JsonBehaviour(Struct, frozen=True):
 
 
 class HttpBehaviour(Struct, frozen=True):
-    """Which HTTP requests are accepted, how others are refused, and the headers of responses.
+    """Choices for HTTP: which requests are accepted, how others are refused, response headers.
 
     `sent` checks a message beyond its JSON; `fields` makes the headers of every response from
     those for type and length; `framing` marks the end of a body. Connections stay open after a
@@ -103,7 +103,7 @@ class HttpBehaviour(Struct, frozen=True):
 
 
 class Pacing(Struct, frozen=True):
-    """How sockets are written to; `delay_ms` is called for each write."""
+    """How output is written to sockets: when and in which pieces; `delay_ms` is per write."""
 
     delay_ms: Callable[[], int] = defaults.no_delay
     pieces: Callable[[bytes], Sequence[bytes]] = defaults.one_piece
@@ -115,7 +115,7 @@ class Pacing(Struct, frozen=True):
 
 
 class Behaviour(Struct, frozen=True):
-    """Every choice of the server."""
+    """All choices of the Iggy server that dialects, variants and faults may change."""
 
     framing: FramingBehaviour = field(default_factory=FramingBehaviour)
     store: StoreBehaviour = field(default_factory=StoreBehaviour)

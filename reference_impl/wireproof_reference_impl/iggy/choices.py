@@ -7,15 +7,15 @@ from wireproof_reference_impl.settings import Settings
 
 
 def number(name: str, change: Callable[[int], int]) -> Settings:
-    """Return the setting of a choice that maps a number to a number."""
+    """Return settings in which the choice `name` is a function from number to number."""
     return {name: change}
 
 
 def layout(bytes_of: Callable[[Message], bytes]) -> Settings:
-    """Return settings under which messages over TCP have another layout."""
+    """Return settings under which polled messages over TCP have the layout of this function."""
     return {"message.layout": bytes_of}
 
 
 def json_message(object_of: Callable[[Message], Mapping[str, object]]) -> Settings:
-    """Return settings under which messages in JSON are other objects."""
+    """Return settings under which polled messages in JSON are the objects of this function."""
     return {"json.message": object_of}

@@ -3,11 +3,17 @@
 from collections.abc import Mapping
 from itertools import chain
 
-from wireproof_reference_impl.iggy.faulty.clients import reading, sending, trouble, verifying
+from wireproof_reference_impl.iggy.faulty.clients import (
+    parsing,
+    reading,
+    sending,
+    trouble,
+    verifying,
+)
 from wireproof_reference_impl.iggy.variants import clients
 from wireproof_reference_impl.preset import Preset
 
-_FAMILIES = (reading, verifying, trouble, sending)
+_FAMILIES = (reading, verifying, trouble, sending, parsing)
 
 FAULTS: Mapping[str, Preset] = {
     each.name: each for each in chain.from_iterable(family.FAULTS for family in _FAMILIES)

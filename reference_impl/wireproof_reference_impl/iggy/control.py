@@ -43,13 +43,13 @@ Asked = Exchange[Server]
 
 
 def get_message(exchange: Asked) -> Answer:
-    """Answer with a message."""
+    """Answer a control request with a stored message, in any state."""
     partition, offset = _message(exchange.site, split_query(exchange.query))
     return _answer_message(partition, offset)
 
 
 def change_message(exchange: Asked) -> Answer:
-    """Set the state of a message, flip a bit of its payload, or both."""
+    """Set the state of a stored message, flip a bit of its payload, or both."""
     words = split_query(exchange.query)
     partition, offset = _message(exchange.site, words)
     state = _state(words["state"]) if "state" in words else None
@@ -71,7 +71,7 @@ ROUTES: Routes[Server] = {
 
 
 class ControlConnection(HttpConnection[Server]):
-    """The protocol of a connection to the control, whose requests must show the token."""
+    """One HTTP connection to the control API; each request must show the token."""
 
     def __init__(self, server: Server, access: ControlAccess) -> None:
         super().__init__(server, ROUTES, _answer_refused, most_body_bytes=_MOST_BODY_BYTES)
@@ -83,7 +83,7 @@ class ControlConnection(HttpConnection[Server]):
 
 
 def connection(server: Server, access: ControlAccess) -> ControlConnection:
-    """Return the protocol of an accepted connection."""
+    """Return the protocol of a connection to the control API that was accepted."""
     return ControlConnection(server, access)
 
 

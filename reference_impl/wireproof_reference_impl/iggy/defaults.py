@@ -33,12 +33,12 @@ def same_headers(headers: Headers | None) -> Headers | None:
 
 
 def has_state(message: Message) -> bool:
-    """Return True if a message is in one of the published states."""
+    """Return True if the state of a message is one of the published states."""
     return message.state in STATES
 
 
 def all_messages(messages: list[Message]) -> list[Message]:
-    """Return all messages, in any state."""
+    """Return all messages unchanged, in whatever state."""
     return messages
 
 

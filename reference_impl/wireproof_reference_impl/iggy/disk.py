@@ -41,14 +41,14 @@ _U64_MASK = (1 << 64) - 1
 
 
 class SegmentFiles:
-    """The files of one partition in its folder, which is made when something is kept."""
+    """The files of one partition in its folder, which is created when something is stored."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._made = {folder} if os.path.isdir(folder) else set[str]()
 
     def segments(self) -> Sequence[KeptSegment]:
-        """Return the stored segments; a record ends where the next one begins by the index."""
+        """Return the stored segments with their records, cut by the positions in the index."""
         if not self._made:
             return ()
         found = [
@@ -59,7 +59,7 @@ class SegmentFiles:
         return [_segment(start, path) for start, path in sorted(found)]
 
     def offsets(self, kind: int) -> Mapping[int, int]:
-        """Return the stored offsets of consumers or of groups."""
+        """Return the stored offsets of consumers or of groups (`kind`), by consumer id."""
         if not self._made:
             return {}
         return {
@@ -68,7 +68,7 @@ class SegmentFiles:
         }
 
     def append(self, start: int, rows: Rows) -> None:
-        """Write messages to a segment, all or none.
+        """Write messages to the segment with this first offset, all or none.
 
         Raises:
             OSError: the messages could not be written; the log is as before.
@@ -94,7 +94,7 @@ class SegmentFiles:
             raise
 
     def rewrite(self, start: int, position: int, record: bytes) -> None:
-        """Overwrite a record in place.
+        """Overwrite the record at a position of a segment's log, in place.
 
         Raises:
             OSError: the record could not be written.
@@ -104,7 +104,7 @@ class SegmentFiles:
             file.write(record)
 
     def save_offset(self, kind: int, consumer: int, offset: int) -> None:
-        """Store an offset.
+        """Store the offset of a consumer or a group (`kind`).
 
         Raises:
             OSError: the offset could not be written.
@@ -126,7 +126,7 @@ class SegmentFiles:
 
 
 class DiskStorage:
-    """Stores streams as folders below a folder."""
+    """Stores streams, topics and partitions as folders below a data folder."""
 
     def __init__(self, folder: Path) -> None:
         self._streams = folder / "streams"

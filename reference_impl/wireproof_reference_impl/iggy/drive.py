@@ -12,7 +12,10 @@ from wireproof_reference_impl.iggy.client.driver import Driver
 
 
 def main(argv: Sequence[str]) -> int:
-    """Read the options, then list or drive; a bad option is one sentence and exit code 2."""
+    """Run the example Iggy client as a driver, or list its faults; return the exit code.
+
+    A bad option gives one sentence and exit code 2.
+    """
     return run_client(argv, "Iggy", Driver, _presets)
 
 

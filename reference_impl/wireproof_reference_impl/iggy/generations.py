@@ -37,7 +37,7 @@ _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 
 def of_dialect(generation: str, dialect: str) -> Behaviour:
-    """Return the behaviour of a generation and a dialect, without faults and variants."""
+    """Return the Iggy server's behaviour in a generation and a dialect, without any fault."""
     return change_settings(
         change_settings(Behaviour(), _GENERATIONS[generation]), _DIALECTS[dialect]
     )

@@ -9,32 +9,32 @@ _MICROSECOND_NS = 1_000
 
 
 class Connection(Protocol):
-    """The protocol of a connection; times are in microseconds."""
+    """The interface of a connection's protocol, without I/O; times are in microseconds."""
 
     closed: bool
 
     def receive(self, data: bytes, now_us: int) -> None:
-        """Take bytes from the client."""
+        """Process bytes from the client."""
 
     def end(self) -> None:
         """Handle the end of the client's stream or the loss of the connection."""
 
     def take_output(self) -> bytes:
-        """Return the bytes to send, and forget them."""
+        """Return the bytes to send, and clear the output buffer."""
         ...
 
 
 class NoCommit:
-    """Commits nothing: the server stores messages before it answers."""
+    """Does nothing before an answer: the server stores messages before it answers."""
 
     gathers = False
 
     def commit(self) -> None:
-        """Do nothing."""
+        """Do nothing: what was received is stored already."""
 
 
 class ServerSource:
-    """The source of connections that the shell serves; faults set `halted` to end the process."""
+    """The Iggy server as the shell serves it; faults set `halted` to end the process."""
 
     open = True
 
@@ -48,7 +48,7 @@ class ServerSource:
 
 
 class Link:
-    """One connection, in the form that the shell serves."""
+    """Adapts a connection's protocol to the interface that the shell serves."""
 
     def __init__(self, source: ServerSource, connection: Connection) -> None:
         self.source = source
@@ -60,7 +60,7 @@ class Link:
         return self.connection.closed
 
     def receive(self, data: bytes, now_ns: int) -> None:
-        """Take bytes from the client."""
+        """Process bytes from the client."""
         self.connection.receive(data, now_ns // _MICROSECOND_NS)
         self.source.changed[self] = None
 
@@ -74,12 +74,12 @@ class Link:
         self.connection.end()
 
     def take_output(self) -> bytes:
-        """Return the bytes to send, and forget them."""
+        """Return the bytes to send, and clear the output buffer."""
         return self.connection.take_output()
 
 
 def connector(
     source: ServerSource, connect: Callable[[Callable[[], str], int], Connection]
 ) -> Callable[[Callable[[], str], int], Link]:
-    """Return a function that makes the link of a client from its address and the time."""
+    """Return a function that makes an accepted client's link from its address and the time."""
     return lambda address, now_ns: Link(source, connect(address, now_ns // _MICROSECOND_NS))

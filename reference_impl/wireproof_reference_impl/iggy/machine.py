@@ -11,7 +11,7 @@ _KILOBYTE = 1024
 
 
 def this_host() -> Host:
-    """Return the host that the server reports."""
+    """Return this process and machine as the server reports them."""
     return Host(
         process=os.getpid(),
         hostname=platform.node(),

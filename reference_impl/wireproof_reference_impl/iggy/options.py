@@ -16,7 +16,10 @@ SEGMENT_SIZE = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """Where to listen and how to behave; without a folder, messages are kept in memory."""
+    """The options of the Iggy server: addresses, data folder and behaviour.
+
+    Without a folder, messages are kept in memory.
+    """
 
     tcp: tuple[str, int] = ("127.0.0.1", 8090)
     http: tuple[str, int] = ("127.0.0.1", 3000)

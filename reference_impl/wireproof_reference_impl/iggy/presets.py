@@ -66,7 +66,7 @@ VARIANTS: Mapping[str, Preset] = {
 def build(
     generation: str, dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[str]
 ) -> Behaviour:
-    """Return the behaviour of a generation and a dialect, changed by faults and variants.
+    """Return the server's behaviour in a generation and dialect, with faults and variants.
 
     Raises:
         BadOption: a name that does not exist.

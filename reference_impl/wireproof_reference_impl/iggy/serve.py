@@ -53,7 +53,7 @@ _DIALECT_HELP = (
 
 
 def serve(options: ServeOptions) -> int:
-    """Run a server until SIGTERM or SIGINT and return the exit code.
+    """Run an Iggy server until SIGTERM or SIGINT and return the exit code.
 
     Raises:
         BadOption: an option that cannot be followed.
@@ -98,7 +98,7 @@ def _behaviour(options: ServeOptions) -> Behaviour:
 
 
 def new_id() -> int:
-    """Return a random UUID as the number that its bytes are, little endian."""
+    """Return a random UUID as a number: its 16 bytes in little-endian order."""
     return int.from_bytes(uuid4().bytes, "little")
 
 

@@ -29,7 +29,7 @@ from wireproof_spec.nsq.limits import MAX_JSON_HEADER_SIZE_HTTP
 
 
 class OpenSubscription(Enum):
-    """How clients without extend_support continue when their topic is upgraded."""
+    """Choices for clients without extend_support that are subscribed when a topic is upgraded."""
 
     CLOSED = auto()
     KEPT_OLD = auto()
@@ -37,14 +37,14 @@ class OpenSubscription(Enum):
 
 
 class ChannelStart(Enum):
-    """Where a new channel starts in the queue."""
+    """Choices for where in the queue a new channel starts."""
 
     FIRST_FROM_START = auto()
     END = auto()
 
 
 class BuildRecord(Protocol):
-    """Makes the record of a new message."""
+    """The interface of a function that makes the disk record of a new message."""
 
     def __call__(
         self, entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
@@ -73,7 +73,7 @@ class PublishBehaviour(Struct, frozen=True):
 
 
 class SubscribeBehaviour(Struct, frozen=True):
-    """How the line of a subscription is read."""
+    """Choices for how the line of a subscribe command is read."""
 
     partition_beside_offset: bool = True
 
@@ -87,14 +87,14 @@ class DeliveryBehaviour(Struct, frozen=True):
 
 
 class DispatchBehaviour(Struct, frozen=True):
-    """Which client gets a message."""
+    """Choices for which client gets a message."""
 
     choose: Callable[[Message, Audience], Sequence[Subscriber]] = dispatch.by_tag
     given_back: Callable[[list[Held], Subscriber], list[Held]] = requeue_all
 
 
 class OrderBehaviour(Struct, frozen=True):
-    """The order of deliveries, and the requirements of ordered subscriptions."""
+    """Choices for the order of deliveries, and for what ordered subscriptions must send."""
 
     ready_needed: bool = False
     requeue_delay: bool = True
@@ -103,7 +103,7 @@ class OrderBehaviour(Struct, frozen=True):
 
 
 class DiskBehaviour(Struct, frozen=True):
-    """How messages are stored in the queue."""
+    """Choices for how messages are stored in the queue on disk."""
 
     build: BuildRecord = record.build
 
@@ -115,7 +115,7 @@ class UpgradeBehaviour(Struct, frozen=True):
 
 
 class HttpBehaviour(Struct, frozen=True):
-    """How publishing over HTTP is answered."""
+    """Choices for how publish requests over HTTP are read and answered."""
 
     build_header: Callable[[bytes, http_header.Fields], bytes] = http_header.make_stored
     header: Callable[[bytes], Header] = header.published
@@ -130,7 +130,7 @@ class HttpBehaviour(Struct, frozen=True):
 
 
 class LookupBehaviour(Struct, frozen=True):
-    """The answers of lookup servers. The defaults are beside the code they decide for.
+    """Choices for the answers of lookup servers; the defaults are beside the code they decide for.
 
     `answer` gets the data of every answer before it is put into its envelope, and may refuse it;
     `refusal` gets every error, `sent` the answer with its envelope.
@@ -145,14 +145,14 @@ class LookupBehaviour(Struct, frozen=True):
 
 
 class ClusterBehaviour(Struct, frozen=True):
-    """How a node answers for a partition it does not hold, and how internal ids continue."""
+    """Choices for the answer for a partition that a node lacks, and for a new leader's ids."""
 
     absent: str = error_codes.E_TOPIC_NOT_EXIST
     next_id: Callable[[int, int], int] = answers.next_id
 
 
 class OutputBehaviour(Struct, frozen=True):
-    """When and in which pieces bytes are sent; this never changes their meaning."""
+    """Choices for when and in which pieces bytes are sent; they never change what bytes mean."""
 
     delivery_delay_ns: int = 0
     redelivery_delay_ns: int = 0
@@ -165,14 +165,14 @@ class OutputBehaviour(Struct, frozen=True):
 
 
 class Pacing(Struct, frozen=True):
-    """How the socket is written to."""
+    """How output is written to sockets: after what delay, and in which pieces."""
 
     flush_delay_ms: int = 0
     pieces: Callable[[bytes], Sequence[bytes]] = answers.one_piece
 
 
 class Behaviour(Struct, frozen=True):
-    """All choices of the broker."""
+    """All choices of the NSQ broker that dialects, variants and faults may change."""
 
     publish: PublishBehaviour = field(default_factory=PublishBehaviour)
     subscribe: SubscribeBehaviour = field(default_factory=SubscribeBehaviour)
@@ -219,5 +219,5 @@ _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 
 def of_dialect(dialect: str) -> Behaviour:
-    """Return the behaviour of a dialect, without faults and variants."""
+    """Return the broker's behaviour in a dialect, without faults and variants."""
     return change_settings(Behaviour(), _DIALECTS[dialect])

@@ -28,7 +28,7 @@ _REDIRECT = "redirect"
 
 
 class Control:
-    """The state behind the control API; faults and variants of the cluster do not affect it."""
+    """The cluster as the control API acts on it; faults and variants do not affect the API."""
 
     def __init__(
         self,
@@ -52,25 +52,25 @@ class Control:
 
 
 def state(control: Control, request: Request) -> None:
-    """Change nothing."""
+    """Handle a control request for the state of the cluster: change nothing."""
 
 
 def leader(control: Control, request: Request) -> None:
-    """Move the leader of a partition to the given node, or to the next one."""
+    """Handle a control request: move a partition's leader to a given node, or to the next one."""
     topic, place = _partition(control, request)
     to = _node(control, request) if request.text("node") else None
     control.cluster.move_leader(topic, place, to, request.now_ns)
 
 
 def writable(control: Control, request: Request) -> None:
-    """Make a partition writable or read-only."""
+    """Handle a control request: make a partition writable or read-only."""
     topic, place = _partition(control, request)
     word = _one_of(request, "writable", ("true", "false"))
     control.cluster.set_writable(topic, place, writable=word == "true")
 
 
 def node(control: Control, request: Request) -> None:
-    """Stop a node, or start it again."""
+    """Handle a control request: stop a node, or start it again."""
     member = _node(control, request)
     if _one_of(request, "state", ("up", "down")) == "up":
         control.cluster.bring_up(member, request.now_ns)
@@ -79,13 +79,13 @@ def node(control: Control, request: Request) -> None:
 
 
 def writes(control: Control, request: Request) -> None:
-    """Disable writing for all topics, for ordered topics, or for none."""
+    """Handle a control request: disable writing for all topics, for ordered ones, or for none."""
     word = _one_of(request, "type", [each.value for each in Writes])
     control.cluster.writes = Writes(word)
 
 
 def lookup(control: Control, request: Request) -> None:
-    """Set how a lookup server distorts its answers."""
+    """Handle a control request: set how a lookup server distorts its answers."""
     server = _server(control, request)
     word = _one_of(request, "answer", (*distortion.WAYS, _REDIRECT))
     if word == _REDIRECT:

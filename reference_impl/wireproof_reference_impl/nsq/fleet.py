@@ -25,7 +25,7 @@ from wireproof_reference_impl.shell import Shell
 
 
 class Fleet:
-    """Nodes, lookup servers and control API of one process, and their sockets."""
+    """The nodes, lookup servers and control API that run in one process, with their sockets."""
 
     def __init__(self, options: ServeOptions, behaviour: Behaviour, now_ns: int) -> None:
         self._options = options
@@ -68,7 +68,7 @@ class Fleet:
         return bool(self._gathering)
 
     def commit(self) -> None:
-        """Make durable what is about to be acknowledged, on followers too.
+        """Make stored messages durable, on followers too, before they are acknowledged.
 
         Raises:
             OSError: the messages are not durable.
@@ -77,7 +77,7 @@ class Fleet:
             node.commit()
 
     async def listen(self, shell: Shell) -> Mapping[str, object]:
-        """Open all addresses, and return the fields to announce."""
+        """Open all sockets, and return the fields that announce their addresses."""
         host = self._options.tcp[0]
         for member in self._members:
             first = member.number == 1
@@ -103,7 +103,7 @@ class Fleet:
         return self._fields()
 
     def close(self) -> None:
-        """Close all nodes, which store what they must keep."""
+        """Close all nodes; each stores what it must keep."""
         for member in self._members:
             member.node.close()
 

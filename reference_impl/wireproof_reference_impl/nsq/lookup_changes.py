@@ -34,7 +34,7 @@ def is_old(request: Request) -> bool:
 
 
 def is_unmeant(request: Request) -> bool:
-    """Return True if a request looks up a topic without asking for metadata."""
+    """Return True if a request looks up a topic without metainfo."""
     return is_lookup(request) and not request.text("metainfo")
 
 
@@ -49,12 +49,12 @@ def is_for_writing(request: Request) -> bool:
 
 
 def change_some(change: Change, when: When) -> Settings:
-    """Return settings that change the data of some answers."""
+    """Return settings under which the data of some lookup answers is changed."""
     return {"lookup.answer": make_change(change, when)}
 
 
 def make_change(change: Change, when: When) -> Callable[[Request, object], object]:
-    """Return the rule that changes the data of answers to some requests."""
+    """Return a rule that changes the data of the answers to some requests."""
 
     def rule(request: Request, data: object) -> object:
         return change(dict(cast(Data, data))) if when(request) else data
@@ -63,7 +63,7 @@ def make_change(change: Change, when: When) -> Callable[[Request, object], objec
 
 
 def refuse(data: Data) -> object:
-    """Raise the refusal of a request.
+    """Refuse the request instead of answering it.
 
     Raises:
         HttpRefusal: always.
@@ -72,32 +72,32 @@ def refuse(data: Data) -> object:
 
 
 def without(name: str) -> Change:
-    """Return the change that removes a name."""
+    """Return a change of answer data that removes a member."""
     return lambda data: {key: value for key, value in data.items() if key != name}
 
 
 def rename(name: str, other: str) -> Change:
-    """Return the change that renames a name."""
+    """Return a change of answer data that renames a member."""
     return lambda data: {other if key == name else key: value for key, value in data.items()}
 
 
 def partitions(data: Data) -> dict[str, Record]:
-    """Return the partitions an answer lists."""
+    """Return the partitions listed in the data of a lookup answer."""
     return cast(dict[str, Record], data.get("partitions") or {})
 
 
 def producers(data: Data) -> list[Record]:
-    """Return the producers listed in an answer."""
+    """Return the producers listed in the data of a lookup answer."""
     return cast(list[Record], data.get("producers") or [])
 
 
 def channels(data: Data) -> list[str]:
-    """Return the channels listed in an answer."""
+    """Return the channels listed in the data of a lookup answer."""
     return cast(list[str], data["channels"])
 
 
 def each_record(change: Callable[[Record], Record]) -> Change:
-    """Return the change of every node record; lists that are null stay null."""
+    """Return a change of answer data that changes every node; lists that are null stay null."""
 
     def change_each(data: Data) -> object:
         if data["partitions"] is None:
@@ -109,12 +109,12 @@ def each_record(change: Callable[[Record], Record]) -> Change:
 
 
 def only_partitions(change: Callable[[dict[str, Record]], Mapping[str, Record]]) -> Change:
-    """Return the change of the partitions only; null stays null."""
+    """Return a change of answer data that changes only its partitions; null stays null."""
     return lambda data: {**data, "partitions": data["partitions"] and change(partitions(data))}
 
 
 def only_producers(change: Callable[[list[Record]], list[Record]]) -> Change:
-    """Return the change of the producers only; null stays null."""
+    """Return a change of answer data that changes only its producers; null stays null."""
     return lambda data: {**data, "producers": data["producers"] and change(producers(data))}
 
 
@@ -128,6 +128,6 @@ def exchange_nodes(data: Data) -> object:
 
 
 def drop_names(names: str) -> Callable[[Record], Record]:
-    """Return the change of a record that removes names."""
+    """Return a change of a node's record that removes the members with these names."""
     gone = names.split()
     return lambda node: {key: value for key, value in node.items() if key not in gone}

@@ -11,7 +11,7 @@ DEPLOYED = "deployed"
 
 
 class Fsync(Enum):
-    """When records are synced, to survive a loss of the machine.
+    """When records are synced to the disk, so that they survive a loss of the machine.
 
     They survive the end of the process in any case: each is written to the operating system before
     its publish is answered.
@@ -27,7 +27,7 @@ class Fsync(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """Where to listen and how to behave; without an HTTP address or data folder there is none.
+    """The options of the NSQ broker; without HTTP address or data folder there is none.
 
     With lookup servers the nodes form a cluster; `tcp` and `http` are the first node's, all other
     ports are free ones of the same host.

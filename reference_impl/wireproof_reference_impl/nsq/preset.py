@@ -74,10 +74,10 @@ def fault(
     way: str = "",
     late_overrides: Sequence[Override] = (),
 ) -> Preset:
-    """Return a fault; clauses are words of one string, those of document 000 without `ext.`.
+    """Return a fault of the NSQ broker; `breaks` names clauses in one string of words.
 
-    A fault that delivers something forbidden has a twin that does so 3 s late, made with
-    `late_overrides`.
+    Those of document 000 are named without `ext.`. A fault that delivers something forbidden has a
+    twin that does so 3 s late, made with `late_overrides`.
     """
     broken = _clauses(breaks)
     allowed = dict.fromkeys(_clauses(may_break))
@@ -103,7 +103,7 @@ condition = partial(fault, way=CONDITION)
 
 
 def late_twin(preset: Preset) -> Preset | None:
-    """Return the fault that does 3 s late what this one does, if it delivers wrongly."""
+    """Return the fault that delivers wrongly 3 s later than this one, or None."""
     if not preset.late_overrides:
         return None
     return replace(

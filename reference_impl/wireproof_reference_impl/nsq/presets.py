@@ -32,7 +32,10 @@ _ONE_BY_ONE = replace_function(publish_pipelined, "fits", _never_fits)
 
 
 def conflicts(preset: Preset) -> tuple[str, ...]:
-    """Return the variants that cannot be combined with one: declared, or with the same setting."""
+    """Return the names of variants that cannot be combined with a preset.
+
+    They are declared, or have the same setting.
+    """
     return preset_table.conflicts(preset, VARIANTS)
 
 

@@ -50,7 +50,7 @@ HALTED = 70
 
 
 def serve(options: ServeOptions) -> int:
-    """Run a broker until SIGTERM or SIGINT and return the exit code.
+    """Run an NSQ broker until SIGTERM or SIGINT and return the exit code.
 
     Raises:
         BadOption: an option is invalid.
@@ -65,7 +65,7 @@ def serve(options: ServeOptions) -> int:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Read the options, then list or serve; a bad option is one sentence and exit code 2."""
+    """Read the options, then list faults or run the broker; return the exit code, 2 if bad."""
     return run(argv, _parser(), lambda arguments: serve(_options(arguments)), presets=_presets)
 
 

@@ -57,7 +57,7 @@ class TlsSide:
 
 
 def security(certificate: Path, key: Path) -> Callable[[], TlsSide]:
-    """Return the function that makes the TLS of a connection.
+    """Return a function that makes the TLS side of a new connection.
 
     Raises:
         BadOption: the certificate or key cannot be used.

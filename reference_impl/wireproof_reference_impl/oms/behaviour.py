@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 
 class Behaviour(Struct, frozen=True):
-    """Every choice of the server.
+    """All choices of the OpenMessaging server that variants and faults may change.
 
     `expires_from_birth`: expireTime is a duration, not a time (reading `oms-expire-base`).
     `expires_in_gap`: an expireTime from birth to the due time discards the message; otherwise such

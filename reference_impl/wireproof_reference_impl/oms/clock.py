@@ -6,7 +6,7 @@ MILLISECOND_NS: Final = 1_000_000
 
 
 class ServerClock:
-    """Milliseconds since 1970 from the nanoseconds of the shell's clock.
+    """The server's time in milliseconds since 1970, from the wall clock in nanoseconds.
 
     Moved ahead, it makes delays of 30 s pass at once.
     """
@@ -19,9 +19,9 @@ class ServerClock:
         return wall_ns // MILLISECOND_NS + self._ahead_ms
 
     def wall_ns(self, time_ms: int) -> int:
-        """Return what the wall clock shows at a time of the server."""
+        """Return the wall clock's time, in nanoseconds, at a time of the server."""
         return (time_ms - self._ahead_ms) * MILLISECOND_NS
 
     def advance(self, by_ms: int) -> None:
-        """Move the clock ahead."""
+        """Move the server's clock ahead by this many milliseconds."""
         self._ahead_ms += by_ms

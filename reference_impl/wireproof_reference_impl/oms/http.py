@@ -25,7 +25,7 @@ _METHOD: Final = "POST"
 
 
 class HttpConnection:
-    """The protocol of one connection; a request waits until the one before it is answered."""
+    """One HTTP connection to the adapter; a request waits until the one before is answered."""
 
     def __init__(self, adapter: Adapter, client: str, changed: Callable[[], None]) -> None:
         self.closed = False
@@ -40,7 +40,7 @@ class HttpConnection:
         self._is_reading = False
 
     def receive(self, data: bytes, now_ns: int) -> None:
-        """Take bytes from the client."""
+        """Process bytes from the client."""
         if not self.closed:
             self._requests.feed(data)
             self._read(now_ns)
@@ -57,7 +57,7 @@ class HttpConnection:
         self._adapter.forget(self)
 
     def answer(self, answer: Mapping[str, JsonValue], now_ns: int) -> None:
-        """Write the answer to the request at hand, and go on with those behind it."""
+        """Write the answer to the present request, and process those behind it."""
         self._is_answered = True
         body = exact_json(dict(answer))
         self._write(HTTPStatus.OK, body, _JSON, closes=not (self._head and self._head.lasts))
@@ -65,7 +65,7 @@ class HttpConnection:
         self._read(now_ns)
 
     def take_output(self) -> bytes:
-        """Return the bytes to send, and forget them."""
+        """Return the bytes to send, and clear the output buffer."""
         data = b"".join(self._output)
         self._output.clear()
         return data

@@ -8,16 +8,16 @@ from wireproof_reference_impl.served import NEVER_NS, Schedule
 
 
 class NoCommit:
-    """Commits nothing: messages are kept in memory."""
+    """Does nothing before an answer: messages are kept in memory."""
 
     gathers = False
 
     def commit(self) -> None:
-        """Do nothing."""
+        """Do nothing: messages are kept in memory."""
 
 
 class AdapterSource:
-    """The source of connections to one adapter."""
+    """An adapter as the shell serves it."""
 
     open = True
     halted = False
@@ -27,22 +27,22 @@ class AdapterSource:
         self.schedule = Schedule()
 
     def run_timers(self, now_ns: int) -> None:
-        """Answer what is due, and set when to look again."""
+        """Answer the requests that are due, and set the time of the next call."""
         self.adapter.look(now_ns)
         self.set_alarm()
 
     def set_alarm(self) -> None:
-        """Set when the adapter must look again."""
+        """Set the time at which the shell must run the timers next."""
         due_ns = self.adapter.next_due_ns
         self.schedule.due_ns = NEVER_NS if due_ns is None else due_ns
 
     def connect(self, address: Callable[[], str], now_ns: int) -> "Link":
-        """Return the link of a new connection."""
+        """Return the link of a connection that was accepted."""
         return Link(self, address())
 
 
 class Link:
-    """One connection, in the form that the shell serves."""
+    """Adapts an HTTP connection to the interface that the server's I/O loop drives."""
 
     def __init__(self, source: AdapterSource, client: str) -> None:
         self._source = source
@@ -54,7 +54,7 @@ class Link:
         return self._connection.closed
 
     def receive(self, data: bytes, now_ns: int) -> None:
-        """Take bytes from the client."""
+        """Process bytes from the client."""
         self._connection.receive(data, now_ns)
         self._follow()
 
@@ -68,7 +68,7 @@ class Link:
         self._connection.lose()
 
     def take_output(self) -> bytes:
-        """Return the bytes to send, and forget them."""
+        """Return the bytes to send, and clear the output buffer."""
         return self._connection.take_output()
 
     def _follow(self) -> None:
@@ -80,7 +80,7 @@ class Link:
 
 
 class Whole:
-    """Writes to sockets at once and in one piece."""
+    """How output is written to sockets: at once and in one piece."""
 
     flush_delay_ms = 0
 

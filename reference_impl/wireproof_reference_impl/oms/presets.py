@@ -11,11 +11,13 @@ from wireproof_reference_impl.oms.faulty import (
     expiry,
     headers,
     message,
+    parsing,
     partitions,
     priority,
     store,
     transactions,
 )
+from wireproof_reference_impl.oms.faulty.corners import RESTRICTED
 from wireproof_reference_impl.oms.variants import choices
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import Preset, find_preset
@@ -35,6 +37,7 @@ FAULTS: Mapping[str, Preset] = {
         store,
         message,
         documents,
+        parsing,
     )
     for preset in family.FAULTS
 }
@@ -42,7 +45,7 @@ VARIANTS: Mapping[str, Preset] = {preset.name: preset for preset in choices.VARI
 
 
 def build(*, fault_names: Sequence[str], variant_names: Sequence[str]) -> Behaviour:
-    """Return the behaviour that faults and variants make.
+    """Return the server's behaviour with these faults and variants.
 
     Raises:
         BadOption: a name that does not exist.
@@ -64,5 +67,9 @@ def overrides(fault_names: Sequence[str], variant_names: Sequence[str]) -> tuple
 
 
 def _find(fault_names: Sequence[str], variant_names: Sequence[str]) -> list[Preset]:
-    faults = [find_preset(FAULTS, "fault", name) for name in fault_names]
+    faults = [RESTRICTED.find(name, _fault) for name in fault_names]
     return faults + [find_preset(VARIANTS, "variant", name) for name in variant_names]
+
+
+def _fault(name: str) -> Preset:
+    return find_preset(FAULTS, "fault", name)

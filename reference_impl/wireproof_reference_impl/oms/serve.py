@@ -27,7 +27,7 @@ _SCHEME = "oms+http"
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """Where to listen and how to behave."""
+    """The options of the OpenMessaging server: its address or standard input, and behaviour."""
 
     http: tuple[str, int]
     stdio: bool
@@ -38,7 +38,7 @@ class ServeOptions:
 
 
 def serve(options: ServeOptions) -> int:
-    """Run a broker until it is told to end, and return the exit code.
+    """Run an OpenMessaging server until it is told to end, and return the exit code.
 
     Raises:
         BadOption: an option that cannot be followed.

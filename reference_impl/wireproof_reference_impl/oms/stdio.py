@@ -14,7 +14,7 @@ _STDIN, _STDOUT = 0, 1
 
 
 def serve_lines(adapter: Adapter, clock: Clock) -> str:
-    """Answer requests until standard input ends; return what went wrong, empty if nothing."""
+    """Answer requests on standard input to its end; return what went wrong, or an empty text."""
     connection = LineConnection(adapter)
     _write(connection.take_output())
     while not connection.closed:

@@ -14,7 +14,7 @@ from history_fixture import bundle, with_lines
 
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
 from wireproof_reports.pipeline.worker import BUNDLE, FAULTY, glance, make_reader, make_unpacker
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.history import TABLES
 from wireproof_spec.record import (
     CampaignRecord,

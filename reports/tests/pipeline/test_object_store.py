@@ -1,5 +1,6 @@
 """Both halves of the pipeline on an object store: a real server of S3's protocol, on loopback."""
 
+import json
 import os
 import random
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from history_fixture import bundle, rows
+from late_writer import late_writer
 from spark_cluster import QUICK, SUBMIT_S
 from spark_servers import KEYS, Store, has_s3, object_store
 
@@ -38,8 +40,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def started(store: Store, *arguments: str) -> "subprocess.Popen[str]":
-    settings = [word for item in QUICK.items() for word in ("--conf", "=".join(item))]
-    words = [*arguments, "--master", "local[2]", *settings, *store.settings]
+    conf = {**QUICK, **store.conf}
+    settings = [word for item in conf.items() for word in ("--conf", "=".join(item))]
+    words = [*arguments, "--master", "local[2]", *settings]
     return subprocess.Popen(
         [sys.executable, "-m", "wireproof", *words],
         env={**os.environ, **KEYS},
@@ -89,6 +92,43 @@ def test_bundles_of_a_store_become_a_history_and_a_site(store: Store, tmp_path: 
     assert len(rows(history, "results")) == 3 * BUNDLES
     assert asked[0] == 0, asked[2]
     assert (tmp_path / "site" / "matrix.html").exists()
+
+
+IMPATIENT = """
+import json, sys
+from pathlib import Path
+from wireproof_reports.pipeline.ingest import How, HistoryFault, ingest
+from wireproof_reports.pipeline.session import Wanted, session
+bundle, history, log, settings = sys.argv[1:]
+with session(Wanted("local[2]", settings=json.loads(settings)), Path(log)) as spark:
+    try:
+        print(ingest(spark, [bundle], history, how=How(wait_s=0.0)))
+    except HistoryFault as error:
+        print(error)
+"""
+
+
+def test_java_that_outlives_a_killed_ingest_is_waited_for(store: Store, tmp_path: Path) -> None:
+    path, history = str(bundle(tmp_path / "1.jsonl")), "s3a://runs/late"
+    conf, lies = {**QUICK, **store.conf}, store.bucket / "late"
+    impatient = [sys.executable, "-c", IMPATIENT, path, history, str(tmp_path / "log")]
+    with late_writer(tmp_path, history, path, conf, lies=lies, **KEYS) as go_on:
+        done = subprocess.run(
+            [*impatient, json.dumps(conf)],
+            env={**os.environ, **KEYS},
+            capture_output=True,
+            text=True,
+            timeout=SUBMIT_S,
+            check=True,
+        )
+        go_on()
+
+    code, out, err = ended(store, "ingest", path, "--history", history)
+
+    assert "s3a://runs/late is in use by another ingest" in done.stdout
+    assert code == 0, err
+    assert out.endswith("   0 bundles taken, 1 there already; 0 results\n")
+    assert (len(rows(lies, "runs")), len(rows(lies, "results"))) == (1, 3)
 
 
 def test_without_keys_in_the_environment_nothing_is_read(

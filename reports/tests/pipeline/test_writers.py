@@ -7,14 +7,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 from history_fixture import bundle, rows, versions
+from late_writer import late_writer
 from pyspark.sql import SparkSession
 from quick_spark import quick_session
+from spark_cluster import QUICK
 
+from wireproof_reports.pipeline import attempt as a
 from wireproof_reports.pipeline import history as h
 from wireproof_reports.pipeline import owner
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
@@ -47,18 +51,23 @@ def dead() -> str:
     return f"{owner.own_name().rpartition(' ')[0]} 1"
 
 
+def unlocked(*_: object) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 def left_behind(
     spark: SparkSession, history: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> h.Attempt:
-    """Write all of a batch but its publication, in the name of another process."""
+) -> a.Attempt:
+    """Write all of a batch but its publication, as a process does that shares no lock with us."""
     with monkeypatch.context() as patched:
-        patched.setattr(h, "own_name", lambda: name)
-        attempt = h.begin(spark, str(history))
-        for table in ("results", "grammar"):
-            state = attempt.state
-            some = h.read_table(spark, str(history), table, state).drop("batch").limit(2)
-            attempt.append(table, some, 2)
-        return attempt
+        patched.setattr(a, "own_name", lambda: name)
+        patched.setattr(a, "only_writer", unlocked)
+        with a.begin(spark, str(history)) as attempt:
+            for table in ("results", "grammar"):
+                state = attempt.state
+                some = h.read_table(spark, str(history), table, state).drop("batch").limit(2)
+                attempt.append(table, some, 2)
+            return attempt
 
 
 def seeds(history: Path) -> list[int]:
@@ -94,15 +103,36 @@ def test_what_a_killed_ingest_left_is_taken_back(
 def test_the_first_ingest_may_be_the_killed_one(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It lives longer than the next one thinks, and publishes only when that one has begun."""
     history = tmp_path / "h"
+    empty = {name: spark.createDataFrame([], spark_schema(TABLES[name])) for name in TABLES}
     with monkeypatch.context() as patched:
-        patched.setattr(h, "own_name", dead)
-        schema = spark_schema(TABLES["results"])
-        h.begin(spark, str(history)).append("results", spark.createDataFrame([], schema), 0)
+        patched.setattr(a, "own_name", dead)
+        with a.begin(spark, str(history)) as first:
+            first.append("results", empty["results"], 0)
+    publish = a.Attempt.publish
 
+    def publish_after(attempt: a.Attempt, *given: object, **more: object) -> h.Published:
+        with pytest.raises(a.Conflict):
+            publish(first, empty["runs"])
+        return publish(attempt, *given, **more)  # type: ignore[arg-type]  # as it was called
+
+    monkeypatch.setattr(a.Attempt, "publish", publish_after)
     ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
 
     assert seeds(history) == [2]
+    assert h.read_published(spark, str(history)).count("runs") == 1
+
+
+def test_a_history_whose_only_ingest_was_killed_is_empty(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    history = str(tmp_path / "h")
+    with a.begin(spark, history) as attempt:
+        attempt.restore()
+
+    assert h.read_published(spark, history) == h.NOTHING
+    assert ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], history).bundles == 1
 
 
 def test_of_two_that_make_a_table_at_once_one_comes_again(
@@ -115,11 +145,11 @@ def test_of_two_that_make_a_table_at_once_one_comes_again(
     outcomes: list[str] = []
 
     def append(number: int) -> None:
-        attempt = h.Attempt(spark, str(tmp_path / "h"), h.NOTHING, "")
+        attempt = a.Attempt(spark, str(tmp_path / "h"), h.NOTHING, "")
         rows = spark.range(1, numPartitions=1).mapInArrow(meet(meeting, number), schema)
         try:
             attempt.append("results", rows, 0)
-        except h.Conflict as error:
+        except a.Conflict as error:
             outcomes.append(str(error))
         else:
             outcomes.append("in")
@@ -176,7 +206,7 @@ def test_of_another_machine_a_user_must_say_that_it_was_killed(
     assert ingest(spark, [path], str(history), how=How(take_over=True)).bundles == 1
 
     runs = h.read_table(spark, str(history), "runs", slow.state).drop("batch")
-    with pytest.raises(h.Conflict):
+    with pytest.raises(a.Conflict):
         slow.publish(runs, 1)
     assert seeds(history) == [1, 2]
 
@@ -184,21 +214,61 @@ def test_of_another_machine_a_user_must_say_that_it_was_killed(
 def test_one_that_comes_between_is_noticed_and_the_batch_made_again(
     spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin = h.begin
-    others: list[h.Attempt] = []
-
-    def interrupted(*given: object, **more: object) -> h.Attempt:
-        attempt = begin(*given, **more)  # type: ignore[arg-type]  # as it was called
-        if not others:
-            others.append(attempt)  # first, for what comes between begins an attempt itself
-            left_behind(spark, history, dead(), monkeypatch)
-        return attempt
-
-    monkeypatch.setattr(h, "begin", interrupted)
+    before_another(
+        monkeypatch, lambda: left_behind(spark, history, dead(), monkeypatch), locked=True
+    )
     taken = ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
 
     assert taken.bundles == 1
     assert seeds(history) == [1, 2]
+
+
+def test_a_bundle_that_another_ingest_took_meanwhile_is_left_out(
+    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [str(bundle(tmp_path / f"{seed}.jsonl", seed=seed)) for seed in (2, 3)]
+    before_another(monkeypatch, lambda: ingest(spark, paths[:1], str(history)), locked=False)
+
+    taken = ingest(spark, paths, str(history))
+
+    assert (taken.bundles, taken.already, taken.results) == (1, 1, 3)
+    assert seeds(history) == [1, 2, 3]
+
+
+def before_another(
+    monkeypatch: pytest.MonkeyPatch, come_between: Callable[[], object], *, locked: bool
+) -> None:
+    """Have somebody come between once: when the next ingest has the lock, or before."""
+    begin = a.begin
+    came: list[bool] = []
+
+    @contextmanager
+    def interrupted(*given: object, **more: object) -> Generator[a.Attempt]:
+        if not came and not locked:
+            came.append(True)
+            come_between()
+        with begin(*given, **more) as attempt:  # type: ignore[arg-type]  # as it was called
+            if not came:
+                came.append(True)
+                come_between()
+            yield attempt
+
+    monkeypatch.setattr("wireproof_reports.pipeline.ingest.begin", interrupted)
+
+
+def test_java_that_outlives_a_killed_ingest_is_waited_for(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    history, path = str(tmp_path / "h"), str(bundle(tmp_path / "1.jsonl", seed=1))
+    with late_writer(tmp_path, history, path, QUICK, lies=tmp_path / "h") as go_on:
+        with pytest.raises(HistoryFault, match="is in use by another ingest"):
+            ingest(spark, [path], history, how=How(wait_s=0.0))
+        go_on()
+
+    taken = ingest(spark, [path], history)
+
+    assert (taken.bundles, taken.already) == (0, 1)
+    assert seeds(tmp_path / "h") == [1]
 
 
 def test_two_ingests_at_once_are_one_after_the_other(history: Path, tmp_path: Path) -> None:
@@ -275,19 +345,25 @@ def test_killed_at_random_while_bundles_arrive(tmp_path: Path) -> None:
 
 
 def test_watching_ends_after_the_batch_when_interrupted(tmp_path: Path) -> None:
+    """Ctrl-C reaches all processes of the terminal, while a batch is being written."""
     landing, history = tmp_path / "landing", tmp_path / "h"
     landing.mkdir()
     bundle(landing / "1.jsonl", seed=1)
     words = [*command(str(landing), "--history", str(history))[:-1], "--watch"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
+        before = commits(history)
         bundle(tmp_path / "2", seed=2).rename(landing / "2.jsonl")
-        second = process.stdout.readline()
-        process.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + KILL_S
+        while commits(history) == before:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
         rest, _ = process.communicate(timeout=KILL_S)
 
-    assert first == f"history  {history}   1 bundle taken; 3 results\n"
-    assert second == f"history  {history}   1 bundle taken; 3 results\n"
-    assert (rest, process.returncode) == ("", 0)
+    assert first == rest == f"history  {history}   1 bundle taken; 3 results\n"
+    assert process.returncode == 0
     assert seeds(history) == [1, 2]

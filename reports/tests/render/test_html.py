@@ -14,7 +14,7 @@ from page_reader import PageReader
 
 from wireproof_reports.bundle_file import BundleFault, read_bundle
 from wireproof_reports.render.html import render, write
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, HeaderRecord, TranscriptRecord
 
 HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(1)></style>{{7*7}}\u202e\0"

@@ -82,6 +82,16 @@ def test_names_of_vendors_and_versions_are_not_cut(visit: Visit) -> None:
     assert page.evaluate(cut) == []
 
 
+@pytest.mark.parametrize("vendor", ["", "acme-messaging-gateway"])
+def test_all_columns_of_the_deviations_are_in_sight(visit: Visit, vendor: str) -> None:
+    visit.page.set_viewport_size({"width": 1280, "height": 900})
+    page = visit.open("deviations", f"#deviations.find={vendor}")
+
+    assert page.locator("#deviations tbody tr").count() > 50
+    hidden = "(box => box.scrollWidth - box.clientWidth)(document.querySelector('.scroll'))"
+    assert number(page, hidden) <= 0
+
+
 def test_groups_fold_and_unfold_all_together(visit: Visit) -> None:
     page = visit.open("matrix", "#vendor=tidal")
     assert page.locator("button.cell").count() == CLAUSES * len(VERSIONS)

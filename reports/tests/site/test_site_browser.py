@@ -11,7 +11,7 @@ from site_fixture import ANSWERS, CLAUSES, HOSTILE, LARGE, VENDORS, Rows, write_
 from site_visit import SIZE, Visit, table
 
 from wireproof_reports.site import write
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 SHOWN = {

@@ -7,6 +7,7 @@ read the others, and the tables are written, one commit each (see `history`).
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -16,9 +17,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline import history as h
 from wireproof_reports.pipeline import landing
+from wireproof_reports.pipeline.attempt import WAIT_S, Attempt, Conflict, begin
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
+from wireproof_reports.pipeline.history import Published, read_published, read_table
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
 from wireproof_reports.pipeline.place import HistoryFault, is_url
 from wireproof_reports.pipeline.worker import (
@@ -82,7 +84,7 @@ class How:
     kit: str = ""
     strict: bool = False
     take_over: bool = False
-    wait_s: float = h.WAIT_S
+    wait_s: float = WAIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ def _unknown(
 ) -> list[_Seen]:
     """Return the bundles that the history does not have, each hash once; count the others."""
     known = _find_known(
-        spark, history, h.read_published(spark, history), [one.bundle for one in seen]
+        spark, history, read_published(spark, history), [one.bundle for one in seen]
     )
     new: dict[str, _Seen] = {}
     for one in seen:
@@ -185,12 +187,12 @@ def _unknown(
 
 
 def _find_known(
-    spark: SparkSession, history: str, state: h.Published, bundles: Sequence[str]
+    spark: SparkSession, history: str, state: Published, bundles: Sequence[str]
 ) -> set[str]:
     if state.count(LAST) == 0 or not bundles:
         return set()
     asked = spark.createDataFrame(pa.table({"bundle": pa.array(bundles, pa.string())}))
-    runs = h.read_table(spark, history, LAST, state).select("bundle")
+    runs = read_table(spark, history, LAST, state).select("bundle")
     return {str(row[0]) for row in runs.join(F.broadcast(asked), "bundle", "left_semi").collect()}
 
 
@@ -211,20 +213,36 @@ def _take_batch(
         taken.refused.extend(read.refused)
         for number in range(TRIES):
             try:
-                attempt = h.begin(
+                with begin(
                     spark, history, kit=how.kit, take_over=how.take_over, wait_s=how.wait_s
-                )
-                _write(attempt, packed, read, [*refused, *read.refused], taken)
-            except h.Conflict as error:
+                ) as attempt:
+                    written = _write(attempt, packed, read, [*refused, *read.refused], taken)
+            except _TakenMeanwhile as error:
+                taken.already += len(error.bundles)
+                left = read.bundles - error.bundles
+                rest = [one for one in batch if one.bundle in left]
+                _take_batch(spark, rest, [*refused, *read.refused], history, how, taken)
+                return
+            except Conflict as error:
                 if number == TRIES - 1:
                     raise HistoryFault(
                         f"{history} is written by others again and again (table {error}); "
                         "nothing of this batch is in"
                     ) from error
             else:
+                if written and attempt.batch % COMPACT_EVERY == 0:
+                    _compact(spark, history, how.kit)
                 return
     finally:
         packed.unpersist()
+
+
+class _TakenMeanwhile(Exception):
+    """Another ingest has taken some of the same bundles meanwhile."""
+
+    def __init__(self, bundles: set[str]) -> None:
+        super().__init__(len(bundles))
+        self.bundles = bundles
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,26 +284,25 @@ def _read_packed(spark: SparkSession, batch: Sequence[_Seen], naming: TargetNami
 
 
 def _write(
-    attempt: h.Attempt,
+    attempt: Attempt,
     packed: DataFrame,
     read: _Read,
     refused: Sequence[Refused],
     taken: IngestResult,
-) -> None:
-    """Write a batch's rows, and count what is in once it is published.
+) -> bool:
+    """Write a batch's rows if there are any, and count what is in once it is published.
 
     Raises:
         Conflict: another writer came between.
+        _TakenMeanwhile: the history has some of the bundles by now.
     """
     spark, history = attempt.spark, attempt.history
-    if _find_known(spark, history, attempt.state, sorted(read.bundles)):
-        raise HistoryFault(
-            f"another ingest has taken some of the same bundles into {history} meanwhile; "
-            "nothing of this batch is in; run this again"
-        )
+    known = _find_known(spark, history, attempt.state, sorted(read.bundles))
+    if known:
+        raise _TakenMeanwhile(known)
     refused_rows = list(_new_refused(attempt, refused))
     if not read.bundles and not refused_rows:
-        return
+        return False
     for table in TABLES:
         rows, count = _rows(packed, table), read.rows[table]
         if table == "quarantine" and refused_rows:
@@ -298,19 +315,14 @@ def _write(
     taken.findings += read.rows["findings"]
     if read.rows["quarantine"]:
         taken.quarantined.extend(_list_quarantined(packed))
-    if attempt.batch % COMPACT_EVERY == 0:
-        compact(spark, history, attempt.kit)
+    return True
 
 
-def compact(spark: SparkSession, history: str, kit: str) -> None:
-    """Merge small files of a history by Delta, and publish the merged versions of its tables.
-
-    Raises:
-        Conflict: another writer came between.
-    """
-    attempt = h.begin(spark, history, kit=kit)
-    attempt.compact()
-    attempt.publish(None)
+def _compact(spark: SparkSession, history: str, kit: str) -> None:
+    """Have Delta merge small files, and publish the versions that have them; or do it later."""
+    with suppress(Conflict, HistoryFault), begin(spark, history, kit=kit, wait_s=0) as attempt:
+        attempt.compact()
+        attempt.publish(None)
 
 
 def _rows(packed: DataFrame, table: str) -> DataFrame:
@@ -319,14 +331,14 @@ def _rows(packed: DataFrame, table: str) -> DataFrame:
     return mine.mapInArrow(make_unpacker(table), schema)
 
 
-def _new_refused(attempt: h.Attempt, refused: Sequence[Refused]) -> Iterator[dict[str, object]]:
+def _new_refused(attempt: Attempt, refused: Sequence[Refused]) -> Iterator[dict[str, object]]:
     """Return the rows of refused bundles that the quarantine does not have yet."""
     if not refused:
         return
     state = attempt.state
     known: set[tuple[str, str]] = set()
     if state.count("quarantine"):
-        rows = h.read_table(attempt.spark, attempt.history, "quarantine", state)
+        rows = read_table(attempt.spark, attempt.history, "quarantine", state)
         whole = rows.where(F.col("line") == 0).select("bundle", "reason")
         known = {(str(row[0]), str(row[1])) for row in whole.collect()}
     for one in refused:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault, law_of
-from wireproof_reports.pipeline import history as h
+from wireproof_reports.pipeline.attempt import Attempt, begin
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
 from wireproof_reports.pipeline.landing import escape
 from wireproof_reports.pipeline.place import OLD, HistoryFault, root_of
@@ -83,11 +83,17 @@ def migrate(spark: SparkSession, folder: Path, history: str, *, kit: str = "") -
         Conflict: another writer came between.
     """
     old = read_old(folder)
-    attempt = h.begin(spark, history, kit=kit)
+    with begin(spark, history, kit=kit) as attempt:
+        return _write(attempt, folder, old)
+
+
+def _write(attempt: Attempt, folder: Path, old: Old) -> dict[str, int]:
     if attempt.state.version >= 0:
-        raise HistoryFault(f"{history} is not empty; migrate into a folder that does not exist")
+        raise HistoryFault(
+            f"{attempt.history} is not empty; migrate into a folder that does not exist"
+        )
     counts = {table: old.count(table) for table in TABLES}
-    frames = {table: _rows(spark, folder, old, table) for table in TABLES}
+    frames = {table: _rows(attempt.spark, folder, old, table) for table in TABLES}
     for table, frame in frames.items():
         found = frame.count()
         if found != counts[table]:

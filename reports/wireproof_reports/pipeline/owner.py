@@ -1,8 +1,99 @@
-"""Who writes a history: the process by name, and whether that one still lives."""
+"""Who writes a history: one process at a time, its name, and whether it still lives.
 
+Java makes the commits, and goes on for a moment when the Python process that told it to is killed.
+So Java holds the lock: the system releases it when Java has ended, and no sooner.
+"""
+
+import hashlib
 import os
 import platform
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
+from typing import Protocol, cast
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from wireproof_reports.pipeline.place import LOCK, HistoryFault, root_of
+
+POLL_S = 0.5
+_TAKEN = "OverlappingFileLockException"
+"""Java's error when the lock is held by the same Java process."""
+
+
+_OPEN = attrgetter("_jvm.java.io.RandomAccessFile")
+"""pyspark has no public name for the classes of its Java."""
+
+
+class _File(Protocol):
+    """What is used of Java's RandomAccessFile."""
+
+    def getChannel(self) -> "_Channel": ...
+
+
+class _Channel(Protocol):
+    """What is used of Java's FileChannel."""
+
+    def tryLock(self) -> object | None: ...
+    def close(self) -> None: ...
+
+
+@contextmanager
+def only_writer(spark: SparkSession, history: str, wait_s: float) -> Generator[None]:
+    """Keep all other ingests of this machine, and of a shared folder, from writing meanwhile.
+
+    Raises:
+        HistoryFault: another process was writing, and did not end in time; or the history cannot
+            be locked.
+    """
+    place = _lock_file(history)
+    channel = _open(spark, place)
+    deadline = time.monotonic() + wait_s
+    try:
+        while not _try_lock(channel, place):
+            if time.monotonic() > deadline:
+                name = place.read_text() if place.exists() else ""
+                raise HistoryFault(
+                    f"{history} is in use by another ingest ({in_words(name)}, or its Java); "
+                    "wait until it has ended"
+                )
+            time.sleep(POLL_S)
+        place.write_text(own_name())
+        yield
+    finally:
+        channel.close()
+
+
+def _lock_file(history: str) -> Path:
+    """Return the file that is locked: in a folder's history, or on this machine for a URL."""
+    root = root_of(history)
+    if root.startswith("file://"):
+        return Path(root.removeprefix("file://")) / LOCK
+    user = Path(tempfile.gettempdir()) / f"wireproof-{getattr(os, 'getuid', int)()}"
+    user.mkdir(mode=0o700, exist_ok=True)
+    return user / hashlib.sha256(root.encode()).hexdigest()[:32]
+
+
+def _open(spark: SparkSession, place: Path) -> _Channel:
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        file = cast(_File, _OPEN(spark.sparkContext)(str(place), "rw"))
+        return file.getChannel()
+    except (OSError, Py4JError) as error:
+        raise HistoryFault(f"{place} cannot be opened to lock the history") from error
+
+
+def _try_lock(channel: _Channel, place: Path) -> bool:
+    try:
+        return channel.tryLock() is not None
+    except Py4JError as error:
+        if _TAKEN in str(error):
+            return False
+        raise HistoryFault(f"{place} cannot be locked, so that two ingests might mix") from error
 
 
 def own_name() -> str:

@@ -10,7 +10,9 @@ CHECKPOINT = "_checkpoint"
 """Beside the tables: which files of a landing folder a watching ingest has seen."""
 PARTIALS = "_partials"
 """Beside the tables: what aggregates keep of what they have counted."""
-_OWN = {*TABLES, CHECKPOINT, PARTIALS}
+LOCK = "_lock"
+"""Beside the tables: an empty file that who writes holds locked, or its name."""
+_OWN = {*TABLES, CHECKPOINT, PARTIALS, LOCK}
 
 
 class HistoryFault(Exception):

@@ -63,11 +63,6 @@ class Wanted:
         """Whether Spark runs on this machine only."""
         return not self.remote and is_local(self.master)
 
-    @property
-    def needs_java(self) -> bool:
-        """Whether this process itself must start Java."""
-        return not self.remote
-
 
 SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": HEAP,

@@ -6,14 +6,13 @@ from datetime import date
 
 import msgspec
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.history import Published, path_of, read_table
 from wireproof_reports.pipeline.partials import Partial, read_kept
 from wireproof_reports.pipeline.place import PARTIALS
 from wireproof_reports.pipeline.session import ERRORS, first_line
-from wireproof_reports.pipeline.steps import round_down
 from wireproof_spec.history import TABLES
 
 _TARGET = ("protocol", "vendor", "version")
@@ -31,6 +30,14 @@ TESTED = (*CONFORMING, "fail", "known", "unstable")
 OUTCOMES = (*_TARGET, "case", "case_hash")
 """What has one outcome in each run."""
 
+DECADES = 12
+"""Beyond 10^14 µs, three years, nothing more is rounded."""
+WIDTHS = tuple(
+    (below * 10**decade, width * 10**decade)
+    for decade in range(DECADES)
+    for below, width in ((200, 2), (500, 5), (1000, 10))
+)
+"""Below so many µs, durations are rounded down to multiples of so many; not at all below 100."""
 
 Warn = Callable[[str], None]
 """Told in a sentence what could not be used, and what is done instead."""
@@ -139,6 +146,15 @@ def _add_up(counts: DataFrame) -> DataFrame:
 
 def _count_days(results: DataFrame) -> DataFrame:
     return results.groupBy(*_OF_DAY).agg(F.count(F.lit(1)).alias("cases"))
+
+
+def round_down(duration_us: Column) -> Column:
+    """Round durations down to one of 160 steps per factor of ten, so that they can be counted."""
+    width = F.lit(1)
+    for below, multiple in reversed(WIDTHS):
+        width = F.when(duration_us < below, F.lit(multiple)).otherwise(width)
+    width = F.when(duration_us < 100, F.lit(1)).otherwise(width)
+    return duration_us - duration_us % width
 
 
 def _count_steps(results: DataFrame) -> DataFrame:

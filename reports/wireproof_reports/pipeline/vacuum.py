@@ -5,7 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
 
-from wireproof_reports.pipeline import history as h
+from wireproof_reports.pipeline.attempt import Attempt, begin
+from wireproof_reports.pipeline.history import (
+    KEEP_DAYS,
+    Published,
+    entries,
+    publications,
+    quote_table,
+)
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.session import run_sql
 
@@ -26,17 +33,17 @@ class Vacuumed:
     lost: tuple[tuple[int, str], ...]
 
 
-def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[h.Published]:
-    """Return the states of a history whose files a vacuum would remove now, newest first.
+def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[Published]:
+    """Return the states whose files a vacuum removes now, the newest first.
 
     A state needs the files of each table's version in it. A vacuum removes a file that a later
     commit replaced before the retention period began.
     """
-    states = h.publications(spark, history, _ALL)
+    states = publications(spark, history, _ALL)
     before = datetime.now(UTC) - timedelta(days=keep_days)
     replaced: dict[str, int] = {}
     for table in states[0].note.versions if states else ():
-        for entry in h.entries(spark, history, table, _ALL):
+        for entry in entries(spark, history, table, _ALL):
             if entry.removed and entry.when < before:
                 replaced[table] = max(replaced.get(table, 0), entry.version)
     return [
@@ -50,7 +57,7 @@ def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[h.P
 
 
 def vacuum(
-    spark: SparkSession, history: str, *, keep_days: float = h.KEEP_DAYS, kit: str = ""
+    spark: SparkSession, history: str, *, keep_days: float = KEEP_DAYS, kit: str = ""
 ) -> Vacuumed:
     """Merge a history's small files, then remove files that no state of the last days needs.
 
@@ -58,19 +65,24 @@ def vacuum(
         HistoryFault: there is no history, or another ingest is writing.
         Conflict: another writer wrote meanwhile.
     """
-    attempt = h.begin(spark, history, kit=kit)
+    with begin(spark, history, kit=kit) as attempt:
+        return _vacuum(attempt, keep_days)
+
+
+def _vacuum(attempt: Attempt, keep_days: float) -> Vacuumed:
+    spark, history = attempt.spark, attempt.history
     if attempt.state.version < 0:
         raise HistoryFault(f"{history} is no history: it has no table runs")
     attempt.compact()
     lost = unreachable(spark, history, keep_days)
-    states = h.publications(spark, history, _ALL)
+    states = publications(spark, history, _ALL)
     kept = [state.version for state in states if state not in lost]
     oldest = min(kept, default=states[0].version + 1)
     now = attempt.publish(None, oldest=max(oldest, attempt.state.note.oldest))
     spark.conf.set(_CHECK, "false")
     spark.conf.set(_LOGGING, "false")  # its commits would change no table, but its version
     for table in [*now.note.versions, "runs"]:
-        name = h.quote_table(history, table)
+        name = quote_table(history, table)
         run_sql(spark, f"VACUUM {name} RETAIN {keep_days * 24:g} HOURS")
     told = [
         (state.version, state.when.isoformat(timespec="seconds") if state.when else "")

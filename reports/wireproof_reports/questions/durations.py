@@ -7,15 +7,8 @@ which are the same on any number of machines, and are at most 2 % below the exac
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.steps import DECADES
-from wireproof_reports.pipeline.tables import Tables
-from wireproof_reports.questions.question import (
-    PROTOCOL,
-    VENDOR,
-    VERSION,
-    AnswerColumn,
-    Question,
-)
+from wireproof_reports.pipeline.tables import DECADES, Tables
+from wireproof_reports.questions.question import PROTOCOL, VENDOR, VERSION, AnswerColumn, Question
 from wireproof_reports.questions.verdicts import TARGET, version_order
 
 PERCENTILES = {"p50_us": 50, "p95_us": 95, "p99_us": 99}
@@ -23,10 +16,10 @@ KEYS = (*TARGET, "interface")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Return percentiles of case durations, read off counts of rounded durations."""
-    count_noun = tables.steps.groupBy(*KEYS, "step").agg(F.sum("cases").alias("cases"))
+    """Count durations in steps, and read the percentiles off the counts."""
+    counted = tables.steps.groupBy(*KEYS, "step").agg(F.sum("cases").alias("cases"))
     growing, whole = Window.partitionBy(*KEYS).orderBy("step"), Window.partitionBy(*KEYS)
-    ranked = count_noun.select(
+    ranked = counted.select(
         *KEYS,
         "step",
         "cases",

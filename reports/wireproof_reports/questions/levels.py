@@ -6,22 +6,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.tables import Tables
-from wireproof_reports.questions.question import (
-    PROTOCOL,
-    VENDOR,
-    VERSION,
-    AnswerColumn,
-    Question,
-)
-from wireproof_reports.questions.verdicts import (
-    ASSERTED,
-    TARGET,
-    cases,
-    conforms,
-    version_order,
-)
-from wireproof_spec.catalogue import LEVELS
-from wireproof_spec.origin import BINDING
+from wireproof_reports.questions.question import PROTOCOL, VENDOR, VERSION, AnswerColumn, Question
+from wireproof_reports.questions.verdicts import ASSERTED, TARGET, cases, conforms, version_order
+from wireproof_spec.clauses.catalogue import LEVELS
+from wireproof_spec.clauses.origin import BINDING
 
 KEYS = (*TARGET, "day", "group")
 PARTS = (*LEVELS, *(f"must_{origin}" for origin in BINDING))

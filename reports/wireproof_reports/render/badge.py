@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
-from wireproof_spec.origin import by_origin
+from wireproof_spec.clauses.origin import by_origin
 from wireproof_spec.record import GroupRecord
 
 HEIGHT = 20

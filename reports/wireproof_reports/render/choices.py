@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.exchange.evidence import Exchange, exchange
 from wireproof_reports.wording import CLAIM_WORDS, spoken
-from wireproof_spec.catalogue import Catalogue, Decision
+from wireproof_spec.clauses.catalogue import Catalogue, Decision
 from wireproof_spec.record import BindingRecord, ClaimRecord
 
 

@@ -10,8 +10,8 @@ from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import Exchange, exchange, first_difference, talk
 from wireproof_reports.exchange.reproducer import repeat_command
 from wireproof_reports.wording import VERDICT_WORDS, Word, shown_time, spoken, spoken_patterns
-from wireproof_spec.catalogue import LEVELS, Catalogue, Clause, Group, is_below
-from wireproof_spec.origin import PREMISES, by_origin
+from wireproof_spec.clauses.catalogue import LEVELS, Catalogue, Clause, Group, is_below
+from wireproof_spec.clauses.origin import PREMISES, by_origin
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, GroupRecord
 
 MOST_EXCHANGES = 2000

@@ -9,7 +9,7 @@ from wireproof_reports.exchange.evidence import Exchange, exchange, first_differ
 from wireproof_reports.exchange.reproducer import Reproducer, reproducer
 from wireproof_reports.render.clauses import CaseView, case_view, source, unknown_clause
 from wireproof_reports.wording import spoken
-from wireproof_spec.catalogue import Catalogue
+from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.record import CaseRecord, DifferenceRecord
 
 MOST_SHOWN = 40

@@ -22,7 +22,7 @@ def target_facts(header: HeaderRecord) -> Iterator[tuple[str, str]]:
 
 
 def client_facts(header: HeaderRecord) -> dict[str, str]:
-    """Return the role, the driver and the command of a client; nothing of another target."""
+    """Return names and values: a client's role, driver and command; nothing for other targets."""
     target = header.target
     if not target.is_client():
         return {}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wireproof_reports.bundle_file import Bundle
-from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.clauses.catalogue import LEVELS
 from wireproof_spec.record import GroupRecord
 
 

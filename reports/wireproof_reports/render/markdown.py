@@ -7,7 +7,7 @@ from pathlib import Path
 from wireproof_reports.render.clauses import CaseView, GroupView, Score
 from wireproof_reports.render.page import Page, read_page
 from wireproof_reports.wording import count_noun, escape_unprintable
-from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.clauses.catalogue import LEVELS
 
 _ACTIVE = r"[\\`*_{}\[\]<>|#~&!]"
 """Signs by which text becomes Markdown or HTML."""

@@ -15,7 +15,7 @@ from wireproof_reports.render.findings import CauseView, Lack, cause_views, lack
 from wireproof_reports.render.fingerprint import client_facts
 from wireproof_reports.render.level_reached import LevelReached, levels_reached
 from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word, count_noun
-from wireproof_spec.origin import BINDING, ORIGIN_MEANINGS
+from wireproof_spec.clauses.origin import BINDING, ORIGIN_MEANINGS
 
 
 @dataclass(frozen=True, slots=True)

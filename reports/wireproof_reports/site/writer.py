@@ -16,7 +16,7 @@ from typing import cast
 import jinja2
 
 from wireproof_reports.render.clauses import source
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
 from wireproof_spec.protocol import protocols
 

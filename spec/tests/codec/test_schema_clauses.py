@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from wireproof_spec import iggy, nsq
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.decoding import Schema
 from wireproof_spec.nsq.message import message_schema
 

@@ -8,7 +8,8 @@ from check_each import check_each
 from jsonschema import Draft202012Validator
 
 from wireproof_spec import json_schema
-from wireproof_spec.catalogue import Clause, Law, load_catalogue, matches
+from wireproof_spec.clauses.catalogue import Clause, Law, matches
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.oms import extension_header as effect
 from wireproof_spec.oms import golden
 from wireproof_spec.oms.document import Document, read

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 PAGE = Path(__file__).parents[3] / "docs" / "openmessaging.md"
 

@@ -8,6 +8,7 @@ instances of their types, or (`as_tuples`) plain tuples of the same fields.
 from collections.abc import Callable
 from typing import cast
 
+from wireproof_spec.codec import encoder_lengths as encoder_lengths
 from wireproof_spec.codec.encoder import write_encoder
 from wireproof_spec.codec.functions import write_decoder, write_decoder_of_many
 from wireproof_spec.codec.making import make_object, make_tuple, take_object, take_tuple

@@ -1,7 +1,8 @@
 """Encoder source, shape by shape.
 
 Each shape writes its own part and then calls a function that writes the rest. After a conditional
-part, the rest is written twice, once for each outcome.
+part, the rest is written twice, once for each outcome. `encoder_lengths` has the shapes that
+measure or repeat others.
 """
 
 import math
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial, singledispatch
 from typing import TypeAlias
 
-from wireproof_spec import layout, lengths, texts
+from wireproof_spec import layout, texts
 from wireproof_spec.codec.expression import expression
 from wireproof_spec.codec.making import Taker
 from wireproof_spec.codec.source import NotGenerated, Source
@@ -21,7 +22,6 @@ from wireproof_spec.codec.writing import (
     Octets,
     PackedPart,
     joined_bytes,
-    size_of,
     write_tests,
 )
 from wireproof_spec.dissection import PartRefused
@@ -68,7 +68,7 @@ def write_encoder(shape: Shape, take: Taker) -> Source:
 
     with code.block("def encode(value):"):
         with code.block("try:"):
-            _write(shape, to, BoundPart("value", {}, {}), EncoderPath(), end)
+            write(shape, to, BoundPart("value", {}, {}), EncoderPath(), end)
         with code.block("except failures:"):
             code.line("raise unfit from None")
     return code
@@ -84,16 +84,16 @@ def _is_single(value: object) -> bool:
 
 
 @singledispatch
-def _write(shape: object, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
+def write(shape: object, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     """Write a part, and then the rest."""
     raise NotGenerated(repr(shape))
 
 
-@_write.register(layout.Integer)
+@write.register(layout.Integer)
 def _(
     shape: layout.Integer, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
 ) -> None:
-    piece = _pack(shape, part.value)
+    piece = pack(shape, part.value)
     then(written.and_test(_no_integer(part.value)).and_piece(piece))
 
 
@@ -106,12 +106,13 @@ def _no_bytes(value: str) -> str:
     return f"{value}.__class__ is not bytes and not isinstance({value}, bytes)"
 
 
-def _pack(integer: layout.Integer, value: str) -> PackedPart:
+def pack(integer: layout.Integer, value: str) -> PackedPart:
+    """Return the piece of an integer."""
     order = integer.fmtstr[0] if integer.length > 1 else ""
     return PackedPart(order, integer.fmtstr[1], integer.length, (value,))
 
 
-@_write.register(layout.WideInteger)
+@write.register(layout.WideInteger)
 def _(
     shape: layout.WideInteger, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
 ) -> None:
@@ -123,37 +124,37 @@ def _(
     then(written.and_test(_no_integer(value)).and_piece(piece))
 
 
-@_write.register(layout.Float)
+@write.register(layout.Float)
 def _(shape: layout.Float, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     piece = PackedPart("<", "f", shape.length, (part.value,))
     then(written.and_test(f"not is_single({part.value})").and_piece(piece))
 
 
-@_write.register(layout.Ranged)
+@write.register(layout.Ranged)
 def _(
     shape: layout.Ranged, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
 ) -> None:
     value = part.value
     written = written.and_test(_no_integer(value))
     written = written.and_test(f"not {shape.lowest} <= {value} <= {shape.highest}")
-    then(written.and_piece(_pack(shape.integer, value)))
+    then(written.and_piece(pack(shape.integer, value)))
 
 
-@_write.register(layout.OneOf)
+@write.register(layout.OneOf)
 def _(shape: layout.OneOf, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     value = part.value
     written = written.and_test(_no_integer(value), f"{value} not in {shape.values!r}")
-    then(written.and_piece(_pack(shape.integer, value)))
+    then(written.and_piece(pack(shape.integer, value)))
 
 
-@_write.register(layout.Literal)
+@write.register(layout.Literal)
 def _(
     shape: layout.Literal, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
 ) -> None:
     then(written.and_piece(Constant(shape.value)))
 
 
-@_write.register(layout.Bytes)
+@write.register(layout.Bytes)
 def _(shape: layout.Bytes, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     if isinstance(shape.length, int):
         value = part.value
@@ -161,24 +162,24 @@ def _(shape: layout.Bytes, to: Encoder, part: BoundPart, written: EncoderPath, t
         piece = PackedPart("", f"{shape.length}s", shape.length, (value,))
         then(written.and_test(*tests).and_piece(piece))
         return
-    written, octets = _prepare(shape, to, part.value, written)
+    written, octets = prepare(shape, to, part.value, written)
     then(written.and_piece(octets))
 
 
-@_write.register(texts.Utf8)
+@write.register(texts.Utf8)
 def _(shape: texts.Utf8, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
-    written, octets = _prepare(shape, to, part.value, written)
+    written, octets = prepare(shape, to, part.value, written)
     then(written.and_piece(octets))
 
 
-def _prepare(
+def prepare(
     shape: Shape, to: Encoder, value: str, written: EncoderPath
 ) -> tuple[EncoderPath, Octets]:
     """Write the code that encodes bytes or text once; return the variable with the bytes."""
     if value in written.prepared:
         return written, written.prepared[value]
     if isinstance(shape, layout.When):
-        return _prepare(shape.subcon, to, value, written)
+        return prepare(shape.subcon, to, value, written)
     if isinstance(shape, texts.Utf8):
         written = write_tests(to.code, written.and_test(f"not isinstance({value}, str)"))
         octets = to.code.name("octets")
@@ -192,14 +193,14 @@ def _prepare(
     return written.and_prepared(value, found), found
 
 
-@_write.register(texts.Text)
+@write.register(texts.Text)
 def _(shape: texts.Text, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     value, pattern = part.value, to.code.constant(shape.pattern.fullmatch, "pattern")
     tests = (_no_bytes(value), f"not {pattern}({value})")
     then(written.and_test(*tests).and_piece(Octets(value, f"len({value})")))
 
 
-@_write.register(texts.Decimal)
+@write.register(texts.Decimal)
 def _(
     shape: texts.Decimal, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
 ) -> None:
@@ -210,12 +211,12 @@ def _(
     then(written.and_piece(Octets(digits, f"len({digits})")))
 
 
-@_write.register(texts.Words)
+@write.register(texts.Words)
 def _(shape: texts.Words, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
-    _write_repeated(shape.subcon, to, part, written, then, before=Constant(b" "))
+    write_repeated(shape.subcon, to, part, written, then, before=Constant(b" "))
 
 
-@_write.register(texts.CarriageReturn)
+@write.register(texts.CarriageReturn)
 def _(
     shape: texts.CarriageReturn, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
 ) -> None:
@@ -229,12 +230,12 @@ def _(
     then(written.and_test(rf"not {value} and {before}.endswith(b'\r')"))
 
 
-@_write.register(layout.Field)
+@write.register(layout.Field)
 def _(shape: layout.Field, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
-    _write(shape.subcon, to, part, written, then)
+    write(shape.subcon, to, part, written, then)
 
 
-@_write.register(layout.Record)
+@write.register(layout.Record)
 def _(
     shape: layout.Record, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
 ) -> None:
@@ -270,30 +271,30 @@ def _write_parts(
             return
         each = shape.parts[index]
         part = BoundPart(names[each.name], names, shapes)
-        _write(each, to, part, written, partial(write_from, index + 1))
+        write(each, to, part, written, partial(write_from, index + 1))
 
     write_from(0, written)
 
 
-@_write.register(layout.When)
+@write.register(layout.When)
 def _(shape: layout.When, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
     condition = expression(shape.condition, part.names)
     nothing = () if part.value == "None" else (f"{part.value} is not None",)
     answer = written.answers.get(condition)
     if answer is not None:
         if answer:
-            _write(shape.subcon, to, part, written, then)
+            write(shape.subcon, to, part, written, then)
         else:
             then(written.and_test(*nothing))
         return
     written = write_tests(to.code, written)
     with to.code.block(f"if {condition}:"):
-        _write(shape.subcon, to, part, written.and_answer(condition, True), then)
+        write(shape.subcon, to, part, written.and_answer(condition, True), then)
     with to.code.block("else:"):
         then(written.and_answer(condition, False).and_test(*nothing))
 
 
-@_write.register(layout.Translated)
+@write.register(layout.Translated)
 def _(
     shape: layout.Translated, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
 ) -> None:
@@ -301,10 +302,10 @@ def _(
     written = write_tests(to.code, written.and_test(f"type({part.value}) is not {made}"))
     before, whole = to.code.constant(shape.before, "before"), to.code.name("whole")
     to.code.line(f"{whole} = {before}({part.value})")
-    _write(shape.subcon, to, replace(part, value=whole), written, then)
+    write(shape.subcon, to, replace(part, value=whole), written, then)
 
 
-@_write.register(layout.Lifted)
+@write.register(layout.Lifted)
 def _(
     shape: layout.Lifted, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
 ) -> None:
@@ -324,68 +325,7 @@ def _(
     _write_parts(shape.inner, to, {**names, shape.number: whole}, written, then)
 
 
-@_write.register(lengths.Declared)
-def _(
-    shape: lengths.Declared, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
-) -> None:
-    written, octets = _prepare(part.shapes[shape.of], to, part.names[shape.of], written)
-    size, integer = octets.size, shape.integer
-    if isinstance(shape.bounds, lengths.BoundsBy):
-        bounds, table = to.code.name("bounds"), dict(shape.bounds.bounds)
-        written = write_tests(to.code, written)
-        chosen = part.names[shape.bounds.name]
-        to.code.line(f"{bounds} = {to.code.constant(table, 'bounds')}.get({chosen})")
-        test = f"{bounds} is not None and not {bounds}[0] <= {size} <= {bounds}[1]"
-        written = written.and_test(test)
-    elif callable(shape.bounds):
-        raise NotGenerated(repr(shape.bounds))
-    elif shape.bounds is not None:
-        lowest, highest = shape.bounds
-        if lowest > integer.lowest or highest < integer.highest:
-            written = written.and_test(f"not {lowest} <= {size} <= {highest}")
-    then(written.and_piece(_pack(integer, size)))
-
-
-@_write.register(lengths.Count)
-def _(
-    shape: lengths.Count, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
-) -> None:
-    counted = part.names[shape.of]
-    written = written.and_test(f"not isinstance({counted}, tuple)")
-    then(written.and_piece(_pack(shape.integer, f"len({counted})")))
-
-
-@_write.register(lengths.Sized)
-def _(
-    shape: lengths.Sized, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest
-) -> None:
-    integer = shape.integer
-    at, measured = len(written.pieces), to.measured
-    to.measured = True
-
-    def end(written: EncoderPath) -> None:
-        to.measured = measured
-        size = _pack(integer, size_of(written.pieces[at + 1 :]))
-        pieces = (*written.pieces[:at], size, *written.pieces[at + 1 :])
-        then(replace(written, pieces=pieces))
-
-    _write(shape.subcon, to, part, written.and_piece(_pack(integer, "0")), end)
-
-
-@_write.register(lengths.Many)
-def _(shape: lengths.Many, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
-    _write_repeated(shape.subcon, to, part, written, then)
-
-
-@_write.register(lengths.Each)
-def _(shape: lengths.Each, to: Encoder, part: BoundPart, written: EncoderPath, then: Rest) -> None:
-    if shape.fewest:
-        tests = (f"not isinstance({part.value}, tuple)", f"len({part.value}) < {shape.fewest}")
-        written = written.and_test(*tests)
-    _write_repeated(shape.subcon, to, part, written, then)
-
-
-def _write_repeated(
+def write_repeated(
     each: Shape,
     to: Encoder,
     part: BoundPart,
@@ -393,6 +333,7 @@ def _write_repeated(
     then: Rest,
     before: Constant | None = None,
 ) -> None:
+    """Write the code that writes each item of a tuple, and then the rest."""
     code, measured = to.code, to.measured
     written = write_tests(code, written.and_test(f"not isinstance({part.value}, tuple)"))
     parts, item, octets = code.name("parts"), code.name("item"), code.name("octets")
@@ -405,7 +346,7 @@ def _write_repeated(
     to.measured = True
     with code.block(f"for {item} in {part.value}:"):
         inside = EncoderPath() if before is None else EncoderPath((before,))
-        _write(each, to, BoundPart(item, {}, {}), inside, end)
+        write(each, to, BoundPart(item, {}, {}), inside, end)
     to.measured = measured
     code.line(f"{octets} = b''.join({parts})")
     then(written.and_piece(Octets(octets, f"len({octets})")))

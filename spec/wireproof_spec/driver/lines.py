@@ -26,6 +26,8 @@ MAX_LINE_BYTES = 4 << 20
 """No line is longer: a message of 1 MiB as base64 fits with all that may stand beside it."""
 
 Fields: TypeAlias = Mapping[str, JsonValue]
+Members: TypeAlias = Fields | bytes
+"""The members of a request beside its id, or the text of an object with them and the operation."""
 
 _KINDS = {
     "hello": "hello",
@@ -110,8 +112,10 @@ def read_hello(value: dict[str, JsonValue]) -> Hello:
     return _hello(value)
 
 
-def request_line(id: int, op: str, fields: Fields) -> bytes:
-    """Return a request to a driver as the bytes of a line, with its line feed."""
+def request_line(id: int, op: str, fields: Members) -> bytes:
+    """Return a request to a driver as a line with its line feed; a text stays as it is."""
+    if isinstance(fields, bytes):
+        return b'{"id": %d, %s\n' % (id, fields.lstrip()[1:])
     return json.dumps({"id": id, "op": op, **fields}, ensure_ascii=True).encode() + b"\n"
 
 

@@ -12,3 +12,4 @@ generations, unless its module says otherwise.
 from typing import Literal, TypeAlias
 
 Generation: TypeAlias = Literal["published", "tagged"]
+GENERATIONS: tuple[Generation, ...] = ("published", "tagged")

@@ -100,8 +100,13 @@ class CommandReader:
         line_limit: int = limits.MAX_LINE_SIZE,
         message_limit: int = limits.MAX_MSG_SIZE,
         body_limit: int = limits.MAX_BODY_SIZE,
+        bodies: Mapping[bytes, Schema[Body]] = BODIES,
     ) -> None:
-        """Create a reader with limits in bytes for lines, message bodies, and other bodies."""
+        """Create a reader with limits in bytes for lines, message bodies, and other bodies.
+
+        ``bodies`` are the commands whose line is followed by a body.
+        """
+        self._bodies = bodies
         self._line_limit = line_limit
         self._message_limit = message_limit
         self._body_limit = body_limit
@@ -146,7 +151,7 @@ class CommandReader:
         if line is NEED_MORE:
             if self._buffer:
                 self._part(self._line_shape()[0], 0, len(self._buffer))
-        elif schema := _body_schema(line):
+        elif schema := self._body_schema(line):
             self._part(schema, len(line.data), len(self._buffer))
 
     def _line(self) -> CommandPart[Line] | NeedMore:
@@ -167,7 +172,7 @@ class CommandReader:
         return _ACKNOWLEDGEMENTS[found[1]], found.end() + MESSAGE_ID_SIZE if has_id else 0
 
     def _body(self, line: CommandPart[Line]) -> CommandPart[Body] | NeedMore | None:
-        schema = _body_schema(line)
+        schema = self._body_schema(line)
         if schema is None:
             return None
         start = len(line.data)
@@ -180,6 +185,9 @@ class CommandReader:
         if size is None or len(self._buffer) < start + size:
             return NEED_MORE
         return self._part(schema, start, start + size)
+
+    def _body_schema(self, line: CommandPart[Line]) -> Schema[Body] | None:
+        return self._bodies.get(line.value.name) if isinstance(line.value, CommandLine) else None
 
     def _part(self, schema: Schema[T], start: int, end: int) -> CommandPart[T]:
         data = bytes(self._buffer[start:end])
@@ -196,7 +204,3 @@ class CommandReader:
             expected=f"at most {self._line_limit} bytes",
             found="more",
         )
-
-
-def _body_schema(line: CommandPart[Line]) -> Schema[Body] | None:
-    return BODIES.get(line.value.name) if isinstance(line.value, CommandLine) else None

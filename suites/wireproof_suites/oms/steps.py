@@ -33,7 +33,7 @@ UNCHANGED, CHANGED, DROPPED = "unchanged", "changed", "dropped"
 
 @dataclass(frozen=True, slots=True)
 class Trip:
-    """A message that was sent, and its delivery if it arrived."""
+    """A message that was sent, with the answer to sending it, and its delivery if it arrived."""
 
     sent: Sent
     delivery: Delivery | None
@@ -46,7 +46,7 @@ class Trip:
 
 
 def missing() -> Observation:
-    """Return the observation that a message that was due did not arrive."""
+    """Return the observation of a message that was due and did not arrive."""
     return observed("missing", overdue=True)
 
 
@@ -57,14 +57,14 @@ def travel(
     header: Attributes = NOTHING,
     body: bytes | None = None,
 ) -> Trip:
-    """Send a message to a destination of its own and receive it."""
+    """Send a message to a destination of its own, receive it, and return both."""
     destination, consumer = system.warm_destination()
     sent = destination.send(attributes, header=header, body=body)
     return Trip(sent, consumer.take([sent]).get(sent.key) if sent.is_accepted else None)
 
 
 def compare(found: Attributes, sent: Attributes) -> Observation:
-    """Return whether what was sent arrived unchanged: the same value of the same type."""
+    """Compare attributes with the sent ones, by value and type: unchanged, or what differs."""
     for name, value in sent.items():
         if name not in found:
             return observed(DROPPED, difference=Difference(name, None, _shown(value), "nothing"))

@@ -105,7 +105,7 @@ def test_between(system: System) -> Observation:
 
 @case("oms/expire/base", clause="oms.expire.base", needs=("expire-time",), waiting=True)
 def test_base(system: System) -> Observation:
-    """Of two messages, one with absolute and one with relative expireTime, one is delivered."""
+    """Of messages with an absolute and a relative expireTime, exactly one is delivered."""
     found = _send_both(system, SOONEST_MS)
     if isinstance(found, Observation):
         return found

@@ -19,7 +19,7 @@ IDS: Mapping[str, Attributes] = {"unset": {}, "set": {names.MESSAGE_ID: "wp-send
 @case("oms/message/message-id-assigned", clause="oms.message.message-id-assigned", waiting=True)
 @pytest.mark.parametrize("header", IDS.values(), ids=IDS)
 def test_message_id(system: System, header: Attributes) -> Observation:
-    """Two messages have different ids, neither of them empty or the sender's."""
+    """The server gives two messages different ids, neither empty nor set by the sender."""
     destination, consumer = system.warm_destination()
     sent = [destination.send(header=header) for _ in range(2)]
     for each in sent:

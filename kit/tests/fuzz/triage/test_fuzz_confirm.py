@@ -44,8 +44,7 @@ def test_time_to_confirm_is_left_though_the_hunt_took_all(monkeypatch: pytest.Mo
     told = Told()
 
     with fuzz_target_at(FAULTY) as fuzz_target:
-        Campaign(
-            WorkerPlan(CHOICE, time_s=60, stop_at_first=True, shrink=False), fuzz_target, told
-        ).run()
+        plan = WorkerPlan(CHOICE, time_s=60, stop_at_first=True, shrink=False)
+        Campaign(plan=plan, fuzz_target=fuzz_target, listener=told).run()
 
     assert [(each.shown, each.runs) for each in told.findings][-1] == (TIMES, TIMES)

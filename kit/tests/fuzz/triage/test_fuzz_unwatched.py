@@ -100,7 +100,7 @@ class Reviving:
 
 def opened(*pids: int | None) -> float | None:
     """Open a target so often; return when its process was lost."""
-    campaign = Campaign(PLAN, Reviving(list(pids)), SilentListener())
+    campaign = Campaign(plan=PLAN, fuzz_target=Reviving(list(pids)), listener=SilentListener())
     for _ in pids:
         campaign.open()
     return campaign.unwatched_s

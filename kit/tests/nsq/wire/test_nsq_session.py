@@ -18,7 +18,7 @@ from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 SOON = 8.0
 OPTIONS = SessionOptions(seed=1, run_token="token", timeout=0.2)

@@ -36,7 +36,7 @@ def migrate(old: Path, history: str, master: str, conf: tuple[str, ...]) -> None
         check_writable(history)
     except HistoryFault as error:
         raise UsageFault(str(error)) from error
-    from wireproof_reports.pipeline.history import Conflict
+    from wireproof_reports.pipeline.attempt import Conflict
     from wireproof_reports.pipeline.migrate import migrate as convert
 
     try:

@@ -44,7 +44,7 @@ def vacuum(history: str, keep: int, master: str, conf: tuple[str, ...]) -> None:
         check_readable(history)
     except HistoryFault as error:
         raise UsageFault(str(error)) from error
-    from wireproof_reports.pipeline.history import Conflict
+    from wireproof_reports.pipeline.attempt import Conflict
     from wireproof_reports.pipeline.vacuum import vacuum as clean
 
     try:

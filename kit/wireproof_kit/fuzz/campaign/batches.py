@@ -43,8 +43,9 @@ class BatchInProgress:
 class Batches:
     """Makes the batches of one worker, and counts what became of their cases.
 
-    `left_out` counts those that may touch what is not the kit's own, `skipped` those like one
-    that was found to cost much. `restarts`: the target may be restarted as one of the inputs.
+    `left_out` counts cases that may affect objects that the kit did not create, `skipped` cases
+    like one that was found to cost much. `restarts`: the target may be restarted as one of the
+    inputs.
     """
 
     plan: WorkerPlan
@@ -70,7 +71,7 @@ class Batches:
         return self.plan.cases is not None and batch * BATCH >= self.plan.cases
 
     def restart_after(self, batch: int) -> Case | None:
-        """Return the restart of the target that follows a batch; None if none does."""
+        """Return the case that restarts the target after a batch; None for most batches."""
         chosen = self.plan.choice.frames or self.plan.choice.states
         if chosen or not self.restarts or self.generation is None:
             return None
@@ -86,10 +87,7 @@ class Batches:
         return batch // self.step % QUIET == 1
 
     def begin(self, batch: int, sorter: Sorter | None) -> BatchInProgress:
-        """Start a batch without cases.
-
-        Without a sorter, its cases are not prepared for sending.
-        """
+        """Start a batch without cases; they are prepared for sending only with a sorter."""
         watch = batch // self.step % WATCHED == 0
         return BatchInProgress(
             batch, sorter.sort_cases((), watch=watch) if sorter is not None else None
@@ -110,9 +108,9 @@ class Batches:
                 yield
 
     def drop_blocked(self, made: BatchInProgress, sorter: Sorter | None) -> SortedBatch | None:
-        """Return the batch prepared without the cases that were blocked since they were made.
+        """Return the batch without the cases blocked since they were made.
 
-        The result is None if there is no sorter.
+        None without a sorter.
         """
         kept = self.keep_sent(made.cases)
         ready = made.ready
@@ -121,10 +119,7 @@ class Batches:
         return sorter.sort_cases(kept, watch=ready.is_watched)
 
     def keep_sent(self, cases: Sequence[Case]) -> list[Case]:
-        """Return the cases that may be sent and count their coverage.
-
-        Count the others as skipped.
-        """
+        """Return the cases that may be sent; count their coverage, and the others as skipped."""
         allowed = self.select_allowed(cases)
         kept = [case for case in allowed if self._is_sent(case)]
         self.skipped += len(allowed) - len(kept)
@@ -135,10 +130,9 @@ class Batches:
     def make_again(self, batches: Iterable[int]) -> Sequence[Case]:
         """Return the cases of earlier batches that may be sent, without counting them.
 
-        The restarts of the target that followed batches are among them.
-
-        An exercise of the bystanders is none of them: it takes seconds, and a death that one
-        causes is told of it at once.
+        These include the restarts of the target after a batch. Cases with an exercise of the kit's
+        other clients are left out: an exercise takes seconds, and a death that it causes is
+        attributed to it at once.
         """
         found: list[Case] = []
         for batch in batches:

@@ -1,21 +1,19 @@
 """One worker's part of a campaign: batch after batch, and what follows from what they raise."""
 
 import contextlib
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
 from wireproof_kit.fuzz.campaign.batches import Batches, Meanwhile
 from wireproof_kit.fuzz.campaign.exchanges import planned_exchange, record_once, record_until_shown
-from wireproof_kit.fuzz.campaign.plan import FuzzTarget, WorkerPlan
-from wireproof_kit.fuzz.campaign.progress import CampaignListener
-from wireproof_kit.fuzz.campaign.records import cases_of, map_renamed
+from wireproof_kit.fuzz.campaign.plan import FuzzTarget
+from wireproof_kit.fuzz.campaign.records import map_renamed
 from wireproof_kit.fuzz.campaign.restarts import not_started, split_at_restarts
-from wireproof_kit.fuzz.campaign.target_history import TargetHistory
+from wireproof_kit.fuzz.campaign.worker_campaign import WorkerCampaign
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import FuzzSession, Generation
 from wireproof_kit.fuzz.oracle.resource_growth import Watch
@@ -30,7 +28,7 @@ from wireproof_kit.fuzz.oracle.rules import (
 )
 from wireproof_kit.fuzz.send import pump
 from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter
-from wireproof_kit.fuzz.send.engine import Counts, Engine
+from wireproof_kit.fuzz.send.engine import Engine
 from wireproof_kit.fuzz.send.fresh_names import Renaming, are_as_long
 from wireproof_kit.fuzz.send.replay import POLL_S, replay
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
@@ -42,40 +40,21 @@ from wireproof_kit.fuzz.triage.consequences import (
     STUCK,
 )
 from wireproof_kit.fuzz.triage.deaths import finding_of_deaths, likely_causes
-from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.fuzz.triage.findings import Findings
 from wireproof_kit.fuzz.triage.triage import Triage
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.record import FindingRecord
 
 RECORD_S: Final = 10.0
 """The most seconds for recording the transcript of many cases."""
 
 
-@dataclass(slots=True)
-class Campaign:
+@dataclass(slots=True, kw_only=True)
+class Campaign(WorkerCampaign):
     """The running fuzz campaign of one worker against a broker."""
 
-    plan: WorkerPlan
     fuzz_target: FuzzTarget
-    listener: CampaignListener
-    is_interrupted: Callable[[], bool] = lambda: False
-    batch: int = 0
-    executed: int = 0
-    died: bool = False
-    counts: Counts = field(default_factory=Counts)
-    fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
-    patience_s: float = 0.0
-    unwatched_s: float | None = None
-    batches: Batches = field(init=False)
-    findings: Findings = field(init=False)
-    history: TargetHistory = field(default_factory=TargetHistory)
-    _triage: Triage = field(init=False)
-    _names: Mapping[str, str] = field(default_factory=dict[str, str])
     _engine: Engine | None = None
     _watch: Watch | None = None
-    _started: float = 0.0
-    _ends_at: float = math.inf
     _revival_s: float = 0.0
     is_watched: bool = False
 
@@ -86,9 +65,7 @@ class Campaign:
 
     def run(self) -> None:
         """Run until the time is over, all cases are sent or the user interrupts."""
-        self._started = time.monotonic()
-        if self.plan.time_s is not None:
-            self._ends_at = self._started + self.plan.time_s
+        self._start_clock()
         self.open()
         try:
             for record in self.plan.corpus:
@@ -102,41 +79,8 @@ class Campaign:
             engine = self._engine
             self.close(leave=engine is not None and engine.was_cut and not engine.is_well())
 
-    def cases_of(self, record: FindingRecord) -> tuple[Case, ...]:
-        """Return the cases of a recorded finding, with the names that exist in this session.
-
-        Raises:
-            UsageFault: the record is damaged, or has a state of another protocol.
-        """
-        generation = self.batches.generation
-        assert generation is not None, "the campaign is open"
-        return cases_of(record, self._names, generation.enter)
-
-    @property
-    def elapsed_s(self) -> float:
-        """Seconds since the campaign's start."""
-        return time.monotonic() - self._started
-
-    @property
-    def left_s(self) -> float:
-        """Seconds until the campaign's end."""
-        return self._ends_at - time.monotonic()
-
-    @property
-    def hunting_s(self) -> float:
-        """The seconds spent on confirming and minimizing anomalies."""
-        return self._triage.spent_s
-
-    @property
-    def names(self) -> Mapping[str, str]:
-        """The names on the target that cases use, such as topics, by purpose."""
-        return self._names
-
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Send cases on fresh connections.
-
-        Return the anomaly with the rule `violated`, or None.
-        """
+        """Send cases on fresh connections; return the anomaly of the rule `violated`, or None."""
         engine, watch = self._engine, self._watch
         if engine is None:
             return None
@@ -159,10 +103,7 @@ class Campaign:
         return _alike(found, violated)
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Send cases to a newly started target, then wait.
-
-        Return the death they cause, or None.
-        """
+        """Send cases to a newly started target and wait; return the death they cause, or None."""
         if not self.fuzz_target.can_restart:
             return None
         if (self._engine is None or not self._engine.is_unused) and not self._revive(stuck=True):
@@ -182,7 +123,10 @@ class Campaign:
         return _alike(found, DEAD)
 
     def restart(self, case: Case) -> list[Anomaly]:
-        """Restart the target, which keeps its data; return its death if it stays dead."""
+        """Restart the target with its data.
+
+        Return the anomaly if it does not start, or nothing.
+        """
         self.close(leave=True)
         if self.fuzz_target.restart():
             with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
@@ -197,9 +141,8 @@ class Campaign:
     def probe_apart(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
         """Send each case on its own connections, then a sentinel; return the anomaly, or None.
 
-        Some faults show only in the request after the case. The campaign that recorded the finding
-        may also have known that a case closes its connection; whoever repeats it does not know
-        that.
+        Some faults show only in the request after the case. Also, the campaign that recorded the
+        finding may have known that a case closes its connection, which a repetition does not know.
         """
         engine = self._engine
         if engine is None:
@@ -219,10 +162,7 @@ class Campaign:
         )
 
     def disturbs(self, cases: Sequence[Case]) -> bool:
-        """Send cases one by one.
-
-        Return True if the kit's other clients are disturbed afterwards.
-        """
+        """Send cases one by one; return True if the kit's own clients are disturbed afterwards."""
         engine = self._engine
         if engine is None:
             return False
@@ -302,9 +242,6 @@ class Campaign:
             self._engine.perform(cases, watch=False, patient=False)
             self._engine.close()
 
-    def _report(self, finding: Finding) -> None:
-        self.listener.on_finding(self, finding)
-
     def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
         """Send cases once more, one by one, while there is time; return the transcript.
 
@@ -318,7 +255,7 @@ class Campaign:
         )
 
     def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
-        """Return what cases send, without sending it: the target may be gone for good."""
+        """Return a transcript of the bytes that cases would send, as the target may be gone."""
         generation = self.batches.generation
         return planned_exchange(cases, generation.enter if generation else lambda _: ())
 
@@ -333,16 +270,6 @@ class Campaign:
         elif engine is None or not (engine.is_well() or engine.is_well()):
             self._revive(stuck=True)
         return recorded
-
-    def _has_enough(self) -> bool:
-        """Return True if the campaign stops at its first finding and has one."""
-        return self.plan.stop_at_first and self.findings.are_confirmed
-
-    def is_over(self) -> bool:
-        """Return True if the time is over, all cases are sent or the user interrupted."""
-        if self.died or self.is_interrupted() or time.monotonic() >= self._ends_at:
-            return True
-        return self.batches.is_behind(self.batch)
 
     def heal(self, found: Sequence[Anomaly]) -> bool:
         """Restart the target if it ended or is stuck; return True if it works."""
@@ -370,16 +297,16 @@ class Campaign:
         return False
 
     def open(self, *, has_data: bool = False) -> None:
-        """Open a session on the target and make the cases for its names.
+        """Open a session on the target and make the generator of cases for its names.
 
-        `has_data`: the target was restarted and has the data of before.
+        `has_data`: the target was restarted and still has its earlier data.
         """
         fuzz_session = self.fuzz_target.open()
         self.fingerprint = fuzz_session.fingerprint
         self.patience_s = fuzz_session.patience_s
         self.history.begin(has_data=has_data)
         generation = self._made_for(fuzz_session)
-        now = Renaming(map_renamed(self._names, fuzz_session.names))
+        now = Renaming(map_renamed(self.names, fuzz_session.names))
         self._engine = Engine(
             fuzz_session, generation, self.is_interrupted, self._ends_at, self.counts, renaming=now
         )
@@ -390,8 +317,8 @@ class Campaign:
 
     def _made_for(self, fuzz_session: FuzzSession) -> Generation:
         """Return the cases; they are made again only if the length of a name changed."""
-        if self.batches.generation is None or not are_as_long(self._names, fuzz_session.names):
-            self._names = fuzz_session.names
+        if self.batches.generation is None or not are_as_long(self.names, fuzz_session.names):
+            self.names = fuzz_session.names
             self.batches.generation = fuzz_session.generation(self.plan.choice)
         return self.batches.generation
 

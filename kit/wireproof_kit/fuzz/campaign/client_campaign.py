@@ -1,57 +1,33 @@
-"""A campaign against a client: one worker's batches, and what follows from what they raise.
+"""A campaign against a program, tried run by run: a client, or a system behind an adapter.
 
-A client is started anew for every run of cases, so nothing has to be healed or restarted.
+A client is started anew for every run of cases; an adapter when it has ended.
 """
 
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
 from wireproof_kit.fuzz.campaign.batches import Batches
-from wireproof_kit.fuzz.campaign.plan import WorkerPlan
-from wireproof_kit.fuzz.campaign.progress import CampaignListener
-from wireproof_kit.fuzz.campaign.records import cases_of
-from wireproof_kit.fuzz.campaign.target_history import TargetHistory
+from wireproof_kit.fuzz.campaign.worker_campaign import WorkerCampaign
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import ClientFuzzSession, ClientRunResult
-from wireproof_kit.fuzz.send.engine import Counts
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
-from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.fuzz.triage.findings import Findings
 from wireproof_kit.fuzz.triage.triage import Triage
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.record import FindingRecord
 
 AT_ONCE: Final = 128
 """How many cases are tried before their anomalies are confirmed and minimized."""
 
 
-@dataclass(slots=True)
-class ClientCampaign:
-    """The running fuzz campaign of one worker against a client."""
+@dataclass(slots=True, kw_only=True)
+class ClientCampaign(WorkerCampaign):
+    """The running campaign of one worker against a client, or a system behind an adapter."""
 
-    plan: WorkerPlan
     open_session: Callable[[], ClientFuzzSession]
-    listener: CampaignListener
-    is_interrupted: Callable[[], bool] = lambda: False
-    batch: int = 0
-    executed: int = 0
-    died: bool = False
-    counts: Counts = field(default_factory=Counts)
-    fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
-    names: Mapping[str, str] = field(default_factory=dict[str, str])
-    patience_s: float = 0.0
-    unwatched_s: float | None = None
-    batches: Batches = field(init=False)
-    findings: Findings = field(init=False)
-    history: TargetHistory = field(default_factory=TargetHistory)
-    _triage: Triage = field(init=False)
     _session: ClientFuzzSession | None = None
-    _started: float = 0.0
-    _ends_at: float = math.inf
 
     def __post_init__(self) -> None:
         self.batches = Batches(self.plan)
@@ -60,9 +36,7 @@ class ClientCampaign:
 
     def run(self) -> None:
         """Run until the time is over, all cases are tried or the user interrupts."""
-        self._started = time.monotonic()
-        if self.plan.time_s is not None:
-            self._ends_at = self._started + self.plan.time_s
+        self._start_clock()
         self.open()
         try:
             for record in self.plan.corpus:
@@ -90,41 +64,8 @@ class ClientCampaign:
         if self._session is not None:
             self._session.close()
 
-    def cases_of(self, record: FindingRecord) -> tuple[Case, ...]:
-        """Return the cases of a finding.
-
-        Raises:
-            UsageFault: the record is damaged, or has a state of another protocol.
-        """
-        generation = self.batches.generation
-        assert generation is not None, "the campaign is open"
-        return cases_of(record, self.names, generation.enter)
-
-    @property
-    def elapsed_s(self) -> float:
-        """Seconds since the campaign's start."""
-        return time.monotonic() - self._started
-
-    @property
-    def left_s(self) -> float:
-        """Seconds until the campaign's end."""
-        return self._ends_at - time.monotonic()
-
-    @property
-    def hunting_s(self) -> float:
-        """The seconds spent on confirming and minimizing anomalies."""
-        return self._triage.spent_s
-
-    def is_over(self) -> bool:
-        """Return True if the time is over, all cases are tried or the user interrupted."""
-        is_behind = self.batches.is_behind(self.batch)
-        return is_behind or self.is_interrupted() or time.monotonic() >= self._ends_at
-
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Try cases with newly started clients.
-
-        Return the anomaly with the rule `violated`, or None.
-        """
+        """Try cases with newly started clients; return the anomaly of the rule, or None."""
 
         def is_it(anomaly: Anomaly) -> bool:
             return anomaly.trouble.violated == violated
@@ -132,10 +73,7 @@ class ClientCampaign:
         return next(filter(is_it, self._try(cases, is_it)), None)
 
     def shows(self, cases: Sequence[Case], violated: str) -> bool:
-        """Try cases with newly started clients.
-
-        Return True if they violate the rule `violated`.
-        """
+        """Try cases with newly started clients; return True if they violate the rule."""
         return self.probe(cases, violated) is not None
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
@@ -147,8 +85,9 @@ class ClientCampaign:
         return ()
 
     def heal(self, found: Sequence[Anomaly]) -> bool:
-        """Return True: the next client is newly started."""
-        return True
+        """Return True if the next cases can be tried: the next client is a new one."""
+        self.died = self._session is None or not self._session.revive()
+        return not self.died
 
     def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
         """Try cases once more and return the transcript."""
@@ -196,12 +135,6 @@ class ClientCampaign:
 
     def _is_cut(self) -> bool:
         return self.is_interrupted() or time.monotonic() >= self._ends_at
-
-    def _has_enough(self) -> bool:
-        return self.plan.stop_at_first and self.findings.are_confirmed
-
-    def _report(self, finding: Finding) -> None:
-        self.listener.on_finding(self, finding)
 
 
 def _anomaly(result: ClientRunResult) -> Anomaly | None:

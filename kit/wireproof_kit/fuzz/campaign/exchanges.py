@@ -12,7 +12,10 @@ from wireproof_kit.wire.transcript import Transcript
 
 
 def planned_exchange(cases: Sequence[Case], enter: Callable[[str], Sequence[Step]]) -> Transcript:
-    """Return the transcript of what cases send; ``enter`` has the steps into a state."""
+    """Return a transcript of the bytes that cases would send, without sending them.
+
+    ``enter`` returns the steps that bring a connection into a state.
+    """
     transcript = Transcript()
     for case in cases:
         if case.is_restart:
@@ -32,17 +35,23 @@ def planned_exchange(cases: Sequence[Case], enter: Callable[[str], Sequence[Step
 
 
 RECORDINGS: Final = 3
-"""Exchanges at most until one shows the finding; it showed in most of several runs before."""
+"""How often cases are sent to record a transcript that shows the finding.
+
+It showed in most of several runs before.
+"""
 NOT_SHOWN: Final = "the finding did not show in this run, which is recorded for its bytes only"
 
 Recorded: TypeAlias = tuple[Transcript, set[str]]
-"""An exchange, and the rules that it violates."""
+"""The transcript of cases that were sent, and the rules that the target violated."""
 
 
 def record_until_shown(
     record: Callable[[], Recorded], *, wanted: str | None, is_over: Callable[[], bool]
 ) -> Transcript:
-    """Return a recorded exchange, one that violates the wanted rule while there is time."""
+    """Call ``record`` until a transcript shows the wanted rule violated, a few times at most.
+
+    Return the last transcript, with a note if it does not show that.
+    """
     transcript, shown = record()
     for _ in range(RECORDINGS - 1):
         if wanted is None or wanted in shown or is_over():
@@ -59,9 +68,10 @@ def record_once(
     restart: Callable[[Case], Sequence[Anomaly]],
     until: float,
 ) -> Recorded:
-    """Send cases one by one until a time; return the exchange and the rules that it violates.
+    """Send cases one by one until a time; return the transcript and the violated rules.
 
-    ``engine`` returns what sends them: after a ``restart`` of the target it is another one.
+    ``engine`` returns the engine that sends the next case: it changes at a ``restart`` of the
+    target.
     """
     transcript, shown = Transcript(), set[str]()
     for case in cases:

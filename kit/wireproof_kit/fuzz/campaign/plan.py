@@ -20,7 +20,7 @@ class FuzzTarget(Protocol):
         ...
 
     def restart(self) -> bool:
-        """Restart a healthy target, which keeps its data; return True if it runs."""
+        """Restart a working target with its data; return True if it runs again."""
         ...
 
     @property
@@ -30,7 +30,7 @@ class FuzzTarget(Protocol):
 
     @property
     def may_restart(self) -> bool:
-        """Whether a campaign may restart a healthy target, as one of its inputs."""
+        """Whether a campaign may restart a working target as one of its inputs."""
         ...
 
     @property

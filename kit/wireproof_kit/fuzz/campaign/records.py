@@ -199,10 +199,7 @@ def finding_case(finding: FindingRecord, protocol: str) -> CaseRecord:
 
 
 def map_renamed(old: Mapping[str, str], new: Mapping[str, str]) -> dict[bytes, bytes]:
-    """Return each changed name with its new name, the longest first.
-
-    `old` and `new` have the names by purpose.
-    """
+    """Return each changed name with its new name, the longest first; both are by purpose."""
     pairs = [(old[key].encode(), new[key].encode()) for key in old if key in new]
     changed = [(before, after) for before, after in pairs if before and before != after]
     return dict(sorted(changed, key=lambda pair: -len(pair[0])))

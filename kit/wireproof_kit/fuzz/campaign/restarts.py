@@ -13,7 +13,7 @@ NOT_STARTED: Final = "does not start again with the data that it has"
 
 
 def split_at_restarts(cases: Sequence[Case]) -> Iterator[tuple[Sequence[Case], Case | None]]:
-    """Yield the cases before each restart, with that restart; and those after the last one."""
+    """Yield the cases before each restart, with that restart; at the end those after the last."""
     first = 0
     for at, case in enumerate(cases):
         if case.is_restart:

@@ -26,7 +26,7 @@ CONNECT_S = 2.0
 
 @dataclass(slots=True)
 class AddressTarget:
-    """A target at an address; `command` restarts it and returns True if that worked.
+    """A fuzz target at an address; `command` restarts it and returns True if that worked.
 
     `is_shared`: other workers use the target at the same time.
     """
@@ -46,12 +46,12 @@ class AddressTarget:
 
     @property
     def can_restart(self) -> bool:
-        """Whether the user gave a command to restart it."""
+        """Whether the user gave a command to restart the target."""
         return self.command is not None
 
     @property
     def may_restart(self) -> bool:
-        """Whether nobody else loses by a restart: another worker, or who watches the process."""
+        """Whether a restart harms nothing else: no other worker, and no watch on the process."""
         return self.can_restart and not self.is_shared and self.process is None
 
     @property
@@ -126,7 +126,7 @@ class ReferenceTarget:
         return True
 
     def restart(self) -> bool:
-        """End the reference and start it again with the data that it has."""
+        """End the reference and start it again with its data; return True if it runs again."""
         if self._running is None:
             return False
         self._running.end()

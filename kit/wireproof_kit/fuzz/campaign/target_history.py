@@ -55,7 +55,7 @@ class TargetHistory:
     _cases: int = 0
 
     def begin(self, *, has_data: bool) -> None:
-        """Take note that the target was started; one that has its data also has its past."""
+        """Record a start of the target; forget earlier batches unless it still has their data."""
         self.started = time.monotonic()
         self._cases = 0
         if not has_data:

@@ -22,7 +22,7 @@ from wireproof_kit.fuzz.send.engine import Counts
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.processes.worker_pool import JobLost, WorkerPool
-from wireproof_kit.protocols import kit_part, read_target
+from wireproof_kit.protocols import adapter_reference, kit_part, read_target
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import Target
 from wireproof_spec.record import FindingRecord
@@ -34,9 +34,10 @@ LOST = "worker {} ended without a last word: what it covered is not counted"
 
 @dataclass(frozen=True, slots=True)
 class TargetChoice:
-    """The target: a URL with keys, or the reference of a protocol with further options.
+    """The target of a campaign as the user chose it, in a form that workers can receive.
 
-    `is_shared`: several workers use the target at that URL.
+    It is a URL with keys, or the reference of a protocol with further options. `is_shared`:
+    several workers use the target at that URL.
     """
 
     url: str = ""
@@ -54,7 +55,7 @@ class TargetChoice:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The progress of a worker."""
+    """The progress of one worker of a fuzz campaign, as reported by the worker."""
 
     worker: int
     batch: int = 0
@@ -103,7 +104,8 @@ def run_workers(
 ) -> None:
     """Run a campaign in this process or in several workers; ``report`` gets their reports."""
     with ExitStack() as stack:
-        server = BrokerForkServer(place.protocol) if place.protocol else None
+        is_forked = place.protocol and not kit_part(place.protocol).adapter_reference
+        server = BrokerForkServer(place.protocol) if is_forked else None
         if server is not None:
             stack.enter_context(server)
         if count == 1:
@@ -178,14 +180,37 @@ def campaign_at(
     server: BrokerForkServer | None = None,
 ) -> Generator[Campaign | ClientCampaign]:
     """Yield the campaign of a plan; a reference started for it ends with the block."""
-    target = None if place.protocol else read_target(place.url, place.keys)
-    if target is not None and target.is_client():
+    open_session = _find_opener(place)
+    if open_session is not None:
         yield ClientCampaign(
-            plan, partial(_open_client, target, place.timeout_s), listener, is_interrupted
+            plan=plan,
+            open_session=open_session,
+            listener=listener,
+            is_interrupted=is_interrupted,
         )
         return
     with fuzz_target_at(place, server) as fuzz_target:
-        yield Campaign(plan, fuzz_target, listener, is_interrupted)
+        yield Campaign(
+            plan=plan, fuzz_target=fuzz_target, listener=listener, is_interrupted=is_interrupted
+        )
+
+
+def _find_opener(place: TargetChoice) -> Callable[[], ClientFuzzSession] | None:
+    """Return what opens the program that is tried run by run; None for a broker."""
+    if place.protocol:
+        target = adapter_reference(place.protocol, place.extra)
+    else:
+        target = read_target(place.url, place.keys)
+    if target is None:
+        return None
+    if target.is_client():
+        return partial(_open_client, target, place.timeout_s)
+    opened = kit_part(target.protocol).open_adapter_fuzz_session
+    if opened is None:
+        return None
+    options = FuzzSessionOptions(place.token, timeout_s=place.timeout_s)
+    restart = restart_with(place.restart) if place.restart else None
+    return partial(opened, target, options, restart)
 
 
 def _open_client(target: Target, timeout_s: float | None) -> ClientFuzzSession:

@@ -1,6 +1,8 @@
 """The two ways to generate cases: frames mutated many times, or each case drawn by Hypothesis."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.driver import Choice, Generation
@@ -10,13 +12,29 @@ from wireproof_kit.fuzz.generate.generator import Generator
 from wireproof_kit.fuzz.generate.grammar import Grammar
 
 
-def make_generation(grammar: Grammar, choice: Choice) -> Generation:
-    """Return the generator of the chosen fuzz cases from a grammar.
+class MakeCases(Protocol):
+    """Makes the generation of a seed, for the chosen kinds of frames and states."""
+
+    def __call__(
+        self, grammar: Grammar, seed: int, *, frames: Sequence[str], states: Sequence[str]
+    ) -> Generation:
+        """Return the generation.
+
+        Raises:
+            ValueError: there is no such frame, or the frame is never sent in such a state.
+        """
+        ...
+
+
+def make_generation(
+    grammar: Grammar, choice: Choice, *, usual: MakeCases = Generator
+) -> Generation:
+    """Return the generator of the chosen fuzz cases; ``usual`` makes it unless all are drawn.
 
     Raises:
         UsageFault: the grammar has no frame or state of a chosen name.
     """
-    kind = DrawnCases if choice.drawn else Generator
+    kind: MakeCases = DrawnCases if choice.drawn else usual
     try:
         left, frames = _without(grammar, choice)
         return kind(left, choice.seed, frames=frames, states=choice.states)

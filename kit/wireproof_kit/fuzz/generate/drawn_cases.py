@@ -19,10 +19,7 @@ TALKS = 2
 
 
 class DrawnCases:
-    """Fuzz cases drawn by Hypothesis, each fixed by the seed and its index.
-
-    It has the interface of `Generator`.
-    """
+    """Fuzz cases drawn by Hypothesis, each fixed by seed and index; used like `Generator`."""
 
     def __init__(
         self,
@@ -56,10 +53,7 @@ class DrawnCases:
         return self.grammar.entry[state]
 
     def start(self, state: str) -> str | None:
-        """Return the initial state of connections on the interface to which `state` belongs.
-
-        None if the interface has no state that a new connection is in.
-        """
+        """Return the initial state on the interface of `state`, if a new connection has one."""
         return self.grammar.start(state)
 
     def right(self, case: Case) -> Case | None:

@@ -34,10 +34,7 @@ class FieldIndex:
         return int(data) if digits.isdigit() and len(digits) < 40 else 0
 
     def repairs(self, field: Field, growth: int, items: int = 0) -> Iterator[Edit]:
-        """Yield edits that correct lengths and counts when a field grows.
-
-        `growth` counts bytes, `items` repeated items.
-        """
+        """Yield edits that correct lengths when a field grows by bytes, and counts by items."""
         for path in field.measured_by:
             measure = self.by_path[path]
             more = growth if measure.role == "length" else items

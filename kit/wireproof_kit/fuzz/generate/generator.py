@@ -104,10 +104,7 @@ class Generator:
         return self.grammar.entry[state]
 
     def start(self, state: str) -> str | None:
-        """Return the initial state of connections on the interface to which `state` belongs.
-
-        None if the interface has no state that a new connection is in.
-        """
+        """Return the initial state on the interface of `state`, if a new connection has one."""
         return self.grammar.start(state)
 
     def cases(self, first: int = 0) -> Iterator[Case]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hypothesis.strategies import SearchStrategy
 
 from wireproof_kit.fuzz.case import Frame, Step
-from wireproof_kit.fuzz.generate.text_traps import Trap, Traps
+from wireproof_kit.fuzz.generate.traps.text_traps import Trap, Traps
 
 
 def never(frame: Frame) -> bool:
@@ -62,10 +62,7 @@ class Grammar:
     exercises: tuple[str, ...] = ()
 
     def start(self, state: str) -> str | None:
-        """Return the initial state of connections on the interface to which `state` belongs.
-
-        None if the interface has no state that a new connection is in.
-        """
+        """Return the initial state on the interface of `state`, if a new connection has one."""
         state = next((plain for plain, twin in self.beating.items() if twin == state), state)
         return next(
             (

@@ -12,21 +12,14 @@ from functools import cache
 from itertools import accumulate
 from typing import Literal, NamedTuple, TypeAlias
 
-from wireproof_kit.fuzz.case import (
-    GRAMMAR,
-    HALF_CLOSE,
-    WHOLE,
-    Field,
-    Role,
-    Slow,
-    WriteStyle,
-)
-from wireproof_kit.fuzz.generate import http_traps, json_traps, numbers, structure, text_traps
+from wireproof_kit.fuzz.case import GRAMMAR, HALF_CLOSE, WHOLE, Field, Role, Slow, WriteStyle
+from wireproof_kit.fuzz.generate import structure
 from wireproof_kit.fuzz.generate.edits import Edits, FieldIndex, apply_edits, growth
 from wireproof_kit.fuzz.generate.field_map import pattern
 from wireproof_kit.fuzz.generate.http_frames import END_OF_HEAD, METHOD, VERSION
 from wireproof_kit.fuzz.generate.random_source import RandomSource
-from wireproof_kit.fuzz.generate.text_traps import NO_TRAPS, Trap, Traps
+from wireproof_kit.fuzz.generate.traps import http_traps, json_traps, numbers, text_traps
+from wireproof_kit.fuzz.generate.traps.text_traps import NO_TRAPS, Trap, Traps
 from wireproof_kit.fuzz.send import write_styles
 
 Change: TypeAlias = Callable[[FieldIndex, Field, RandomSource], Edits | None]
@@ -45,9 +38,9 @@ class Mutation:
     """A way to make a field wrong, or to send a frame in an unusual way.
 
     The `lengths` around the field ``follow`` the change (counts by `items`), or are ``kept`` and
-    thus wrong, or are ``seen to`` by the change itself. `copies` of the frame go out in one write.
-    With a `mate`, a valid frame of another kind follows in the same write. `heavy` mutations are
-    used less often. A `mark` is put inside the field, and the frame is cut right behind it.
+    thus wrong, or are corrected by the change itself (``seen to``). `copies` of the frame go out
+    in one write. With a `mate`, a valid frame of another kind follows in the same write. `heavy`
+    mutations are used less often. A `mark` is put inside the field, and the frame is cut after it.
     """
 
     name: str

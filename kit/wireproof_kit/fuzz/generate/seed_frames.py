@@ -101,10 +101,7 @@ def case_of(
     mates: Sequence[SeedFrame],
     source: RandomSource,
 ) -> Case:
-    """Return the case that sends a mutant in a state.
-
-    If the mutation needs a second frame, it is chosen from `mates`.
-    """
+    """Return the case that sends a mutant in a state, with a frame from `mates` if needed."""
     entry, mutant = done
     kind, mutation, data = frame.kind.name, entry.mutation, mutant.data
     name = mutation.name

@@ -102,10 +102,7 @@ def many_cases(
 
 
 def conversations(grammar: Grammar, *, states: Sequence[str] = ()) -> st.SearchStrategy[Case]:
-    """Return a strategy for cases of several frames.
-
-    The frames are valid and malformed ones, in states that allow them and in others.
-    """
+    """Return a strategy for cases of several frames, valid and malformed, in any state."""
     return _conversation(grammar, tuple(states or grammar.states[grammar.talking]))
 
 

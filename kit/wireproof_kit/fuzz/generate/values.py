@@ -103,7 +103,7 @@ class Drawer(Generic[T]):
         self._feed = cast(Callable[[bytes], object], handle.hypothesis.fuzz_one_input)
 
     def draw(self, number: int) -> T:
-        """Return the value with this number.
+        """Draw the value for a number; the same number gives the same value in every process.
 
         Raises:
             ValueError: the strategy rejects everything that is drawn.

@@ -19,7 +19,7 @@ from wireproof_kit.fuzz.generate.mutations import (
     columns,
     mutations_of,
 )
-from wireproof_kit.fuzz.generate.text_traps import Traps
+from wireproof_kit.fuzz.generate.traps.text_traps import Traps
 
 WEIGHTS: Mapping[Role, int] = {
     "length": 18,

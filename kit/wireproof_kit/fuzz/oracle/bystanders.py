@@ -61,9 +61,9 @@ class Missing:
         del self._left[one]
 
     def strike(self, readings: Sequence[bytes]) -> bool:
-        """Remove a delivered message; return True if it was missing.
+        """Remove a delivered message, stored in one of these forms.
 
-        `readings` are the possible stored forms of the message.
+        Return True if it was missing.
         """
         return self._strike(tuple(readings), set())
 

@@ -9,7 +9,7 @@ SPINS: Final = "spins"
 HOARDS: Final = "hoards"
 
 CLIENT_MEANINGS: Final = {
-    ENDED: "the client's process ended",
+    ENDED: "the process ended",
     STUCK: "the client did not come back to work",
     NOT_GIVEN: "the client acknowledged a message that it was not given",
     SPINS: "the client tries again and again without a pause",

@@ -45,10 +45,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The messages that a request stores if the server accepts it.
-
-    `is_right` is True if the server must accept the request.
-    """
+    """The messages that a request stores if accepted, and whether it must be accepted."""
 
     stored: tuple[bytes, ...] = ()
     is_right: bool = False

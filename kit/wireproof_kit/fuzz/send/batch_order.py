@@ -106,7 +106,7 @@ class SortedBatch:
 
     @property
     def is_up_to_date(self) -> bool:
-        """Return True if no further kind of case was seen to close its connection in between."""
+        """Return True if no kind of case was seen to close connections since this batch began."""
         return self.closers == len(self.sorter.closers)
 
     def _is_closer(self, case: Case) -> bool:

@@ -79,10 +79,7 @@ class Conversation:
         return [line.client for line in self._lines.values() if not line.client.ended]
 
     def advance(self) -> None:
-        """Send the next step once all required answers have come.
-
-        After the last one, end the case.
-        """
+        """Send the next step once all required answers have come; end the case after the last."""
         if self._slow:
             self._go_on_slowly()
         self._holds = self._holds and time.monotonic() < self.wake

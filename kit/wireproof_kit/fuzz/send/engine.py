@@ -183,10 +183,7 @@ class Engine:
         return [Anomaly(trouble, whole, first), *found]
 
     def perform_one(self, case: Case, transcript: Transcript | None = None) -> Anomaly | None:
-        """Send one case on its own connections, recorded in a transcript if given.
-
-        Return its anomaly.
-        """
+        """Send one case on its own connections, into a transcript if given; return its anomaly."""
         self._answer_s = self.fuzz_session.patience_s
         conversation = self._conversation(self.renaming.case(case), transcript)
         try:

@@ -19,10 +19,7 @@ def are_as_long(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """Replaces old names (topics, streams) in bytes with new ones of equal length.
-
-    An empty mapping changes nothing.
-    """
+    """Replaces old names (topics, streams) in bytes with new ones of equal length, if any."""
 
     names: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
 

@@ -69,10 +69,7 @@ class Pipeline:
     _cases: list[PipelinedCase] = field(default_factory=list[PipelinedCase])
 
     def begin(self, cases: Sequence[PipelinedCase]) -> None:
-        """Start to send cases.
-
-        Bytes that the socket does not accept yet go out in `move_bytes`.
-        """
+        """Start to send cases; bytes that the socket does not accept yet go out later."""
         self._cases = list(cases)
         if not self._cases:
             return
@@ -99,10 +96,7 @@ class Pipeline:
         return bool(client.ended or client.fault) or len(client.answers) >= self._due
 
     def finish(self) -> PipelineResult:
-        """Judge the answers and return the result of the cases.
-
-        The connection is closed unless exactly the expected answers came.
-        """
+        """Judge the answers; close the connection unless exactly the expected ones came."""
         stored: list[bytes] = []
         client = self.client
         if client is None or not self._cases:

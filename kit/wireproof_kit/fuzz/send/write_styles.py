@@ -33,10 +33,7 @@ def half_close(field: Field, size: int, source: RandomSource) -> WriteStyle | No
 
 
 def byte_by_byte(field: Field, size: int, source: RandomSource) -> WriteStyle | None:
-    """Return the write style with one write for each byte.
-
-    None unless there are 2 to 300 bytes.
-    """
+    """Return the write style of one write for each byte; None unless there are 2 to 300."""
     return BYTE_BY_BYTE if 1 < size <= MOST_WRITES else None
 
 

@@ -23,10 +23,7 @@ def likely_causes(deaths: Sequence[Death]) -> tuple[Case, ...]:
 
 
 def finding_of_deaths(deaths: Sequence[Death], seed: int, exchange: Transcript) -> Finding:
-    """Return one finding for all deaths of the target that no case explains.
-
-    A single death is not confirmed.
-    """
+    """Return one finding for all deaths that no case explains; confirmed if there are several."""
     return Finding(
         NOT_ATTRIBUTED,
         Trouble(DEAD, describe_deaths(deaths)),

@@ -36,9 +36,9 @@ class Finding:
     """A minimized bug: the fewest cases that violate a rule, how often they did, and a transcript.
 
     ``shown`` of ``runs`` showed it. ``at_s`` counts from the start of the campaign; ``seen``
-    counts anomalies of this signature. ``known`` says until when the deviations file lists it,
-    ``unconfirmed`` why no run tried to confirm it. ``log`` is the end of the target's output, if
-    it died.
+    counts anomalies of this signature. ``known`` says until when the deviations file lists the
+    finding, ``unconfirmed`` why no run tried to confirm the finding. ``log`` is the end of the
+    target's output, if the target died.
     """
 
     signature: Signature

@@ -45,14 +45,14 @@ class Findings:
         self.report(finding)
 
     def is_seen_again(self, signature: Signature) -> bool:
-        """Return True if a finding has this signature, and count one more anomaly of it."""
+        """Return True if a finding has this signature; if so, count one more anomaly of it."""
         known = self.by_id.get(signature.id)
         if known is not None:
             self.add(known.again())
         return known is not None
 
     def is_known(self, anomaly: Anomaly) -> bool:
-        """Return True if an anomaly whose case is known repeats a finding, and count it."""
+        """Return True if an anomaly whose case is known repeats a finding; if so, count it."""
         violated, case = anomaly.trouble.violated, anomaly.case
         for kind in (NOTHING_SENT, case.frame_kind if case is not None else NOTHING_SENT):
             if (violated, kind) in self.general:
@@ -62,10 +62,7 @@ class Findings:
         return self.is_seen_again(signature_of(anomaly, case))
 
     def count_like(self, anomaly: Anomaly) -> bool:
-        """Return True if a confirmed finding has the same rule and frame kind.
-
-        Count the anomaly.
-        """
+        """Return True if a confirmed finding has its rule and frame kind; if so, count it."""
         case = anomaly.case
         there = (anomaly.trouble.violated, case.frame_kind if case is not None else "")
         for each in self.by_id.values():

@@ -38,7 +38,7 @@ Measured on a busy machine, all 256 took longer than the search may take.
 """
 COSTLY = frozenset({DEAD, HUNG, ROUND_TRIP})
 FEW = 16
-"""Cases at most that are blamed for memory: what many leave together may be kept lawfully."""
+"""The most cases blamed for memory: what many leave together may be kept lawfully."""
 MOST_PAUSES = 64
 """The most writes with pauses between them: they then take more than a second."""
 _SIZE = 4
@@ -53,7 +53,7 @@ class Prober(Protocol):
     """Sends cases on fresh connections to a healthy target."""
 
     def probe(self, cases: Cases, violated: str) -> Anomaly | None:
-        """Send cases; return the anomaly with the rule `violated` that they cause, or None."""
+        """Send cases; return the anomaly of the rule `violated` that they cause, or None."""
         ...
 
     def out_of_time(self) -> bool:
@@ -63,10 +63,7 @@ class Prober(Protocol):
 
 @dataclass(slots=True)
 class CulpritSearch:
-    """Searches the cases that cause an anomaly, and minimizes them.
-
-    `again` are the anomalies of runs that showed it again.
-    """
+    """Searches and minimizes the cases that cause an anomaly; `again` are its repetitions."""
 
     prober: Prober
     violated: str

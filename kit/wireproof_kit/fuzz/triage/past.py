@@ -46,7 +46,10 @@ class PastSearch:
     last: Anomaly | None = None
 
     def culprits(self, past: Sequence[Case]) -> tuple[Case, ...]:
-        """Return few cases that kill a fresh target, in the order of sending; none if none do."""
+        """Return few cases that kill a newly started target, in order of sending, or none.
+
+        `past` are the cases sent before the death.
+        """
         restarts = [at for at, case in enumerate(past) if case.is_restart]
         if not restarts:
             return self._few_alike(past)

@@ -11,6 +11,7 @@ from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.target_history import TargetHistory
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.oracle.client_rules import ENDED
 from wireproof_kit.fuzz.oracle.rules import DEAD, FILES, HUNG, LINGERS, MEMORY
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import (
@@ -87,10 +88,7 @@ class TriagedCampaign(Protocol):
         ...
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Send cases on fresh connections.
-
-        Return the anomaly with the rule `violated`, or None.
-        """
+        """Send cases on fresh connections; return the anomaly of the rule `violated`, or None."""
         ...
 
     @property
@@ -103,10 +101,7 @@ class TriagedCampaign(Protocol):
         ...
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Send cases to a newly started target, then wait.
-
-        Return the death they cause, or None.
-        """
+        """Send cases to a newly started target and wait; return the death they cause, or None."""
         ...
 
     def heal(self, found: Sequence[Anomaly]) -> bool:
@@ -124,10 +119,7 @@ class TriagedCampaign(Protocol):
 
 @dataclass(slots=True)
 class Triage:
-    """Confirms, minimizes and reports the anomalies of a campaign, one at a time.
-
-    ``spent_s`` is the total time in seconds.
-    """
+    """Confirms, minimizes and reports anomalies, one at a time, in ``spent_s`` seconds so far."""
 
     campaign: TriagedCampaign
     spent_s: float = 0.0
@@ -174,17 +166,11 @@ class Triage:
         return came_again
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Send cases on fresh connections.
-
-        Return the anomaly with the rule `violated`, or None.
-        """
+        """Send cases on fresh connections; return the anomaly of the rule `violated`, or None."""
         return self.campaign.probe(cases, violated)
 
     def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Send cases to a newly started target, then wait.
-
-        Return the death they cause, or None.
-        """
+        """Send cases to a newly started target and wait; return the death they cause, or None."""
         return self.campaign.probe_fresh(cases, wait_s)
 
     def out_of_time(self) -> bool:
@@ -338,7 +324,7 @@ class Triage:
 
     def _keep_last_words(self, anomaly: Anomaly) -> None:
         """Record the likely causes when the target died or hangs and cannot be restarted."""
-        is_dead, died = anomaly.trouble.violated == DEAD, self.campaign.died
+        is_dead, died = anomaly.trouble.violated in (DEAD, ENDED), self.campaign.died
         if is_dead and not died:
             return  # no time to find its cause: told with all deaths that no case explains
         self._attribute(anomaly)

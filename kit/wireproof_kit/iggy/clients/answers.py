@@ -20,7 +20,7 @@ _JSON = "Content-Type: application/json"
 
 
 def polled_body(reply: Messages, generation: Generation) -> bytes:
-    """Return the body of a poll's answer over TCP."""
+    """Return the body of the response to a poll over TCP."""
     tagged = generation == "tagged"
     last = max((each.offset for each in reply.messages), default=0)
     head = encode(
@@ -34,7 +34,7 @@ def polled_body(reply: Messages, generation: Generation) -> bytes:
 
 
 def polled_json(reply: Messages, generation: Generation) -> bytes:
-    """Return the body of a poll's answer over HTTP."""
+    """Return the body of the response to a poll over HTTP."""
     objects = [_object(each) for each in reply.messages]
     change = BROKEN_OBJECTS.get(reply.change) or UNUSUAL_OBJECTS.get(reply.change)
     messages = change(objects) if change else objects
@@ -48,12 +48,12 @@ def polled_json(reply: Messages, generation: Generation) -> bytes:
 
 
 def tcp_answer(status: int, body: bytes = b"") -> bytes:
-    """Return an answer over TCP."""
+    """Return a response over TCP: status, length and body."""
     return response(status, body)
 
 
 def http_answer(status: int, body: bytes = b"", *, json: bool = True) -> bytes:
-    """Return an answer over HTTP."""
+    """Return an HTTP response with this status and body."""
     head = [
         f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}",
         *([_JSON] if json and body else []),
@@ -63,7 +63,7 @@ def http_answer(status: int, body: bytes = b"", *, json: bool = True) -> bytes:
 
 
 def http_refusal(status: int) -> bytes:
-    """Return the answer over HTTP for a status of the binary transport."""
+    """Return the HTTP response that corresponds to an error status of the TCP protocol."""
     name = STATUSES.get(status, "error")
     error = {"id": status, "code": name, "reason": name.replace("_", " ")}
     return http_answer(http_status(status), json.dumps(error).encode())

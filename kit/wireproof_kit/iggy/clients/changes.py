@@ -11,10 +11,10 @@ from typing import TypeAlias
 from wireproof_spec.iggy.message import MESSAGE_FIXED_SIZE
 
 Binary: TypeAlias = Callable[[list[bytes]], tuple[int, bytes]]
-"""Returns the count to declare, and the bytes of the messages."""
+"""Changes the encoded messages of a poll; returns the count to declare, and their bytes."""
 Objects: TypeAlias = list[dict[str, object]]
 Json: TypeAlias = Callable[[Objects], object]
-"""Returns what takes the place of the list of messages; bytes take that of the whole body."""
+"""Changes the JSON messages of a poll; returns the new JSON value, or bytes for the whole body."""
 
 _STATE_AT, _HEADERS_AT = 8, 37
 _ID_END, _CHECKSUM_END = 33, 37
@@ -93,7 +93,7 @@ BROKEN_BODIES: Mapping[str, Binary] = {
     "header-cut": _with_headers(_header(b"key", 2, b"value")[:-2]),
     "old-layout": _without_new_fields,
 }
-"""Bodies that no server should send."""
+"""Changes of a poll's body that no server should send, by name."""
 
 
 def _each(change: Callable[[dict[str, object]], dict[str, object]]) -> Json:
@@ -112,7 +112,7 @@ UNUSUAL_OBJECTS: Mapping[str, Json] = {
     "headers-empty": _set("headers", {}),
     "other-order": _each(lambda message: dict(reversed(message.items()))),
 }
-"""JSON that a client reads as usual."""
+"""Changes of a poll's JSON that a client must accept, by name."""
 
 BROKEN_OBJECTS: Mapping[str, Json] = {
     "not-json": lambda _: b"no json",
@@ -140,4 +140,4 @@ BROKEN_OBJECTS: Mapping[str, Json] = {
     "header-kind-unknown": _set("headers", {"key": {"kind": "date", "value": "AQ=="}}),
     "header-value-missing": _set("headers", {"key": {"kind": "bool"}}),
 }
-"""JSON that no server should send."""
+"""Changes of a poll's JSON that no server should send, by name."""

@@ -30,7 +30,9 @@ _NOWHERE = {
 
 
 def check_client_driver(command: str) -> Iterator[Finding]:
-    """Return findings about a driver: first its lines, then what its client does.
+    """Check the driver of an Iggy client: first its output, then what its client does.
+
+    Yield a finding for each rule.
 
     Raises:
         UsageFault: the driver cannot be started.

@@ -14,13 +14,13 @@ from wireproof_kit.wire.transcript import Transcript
 
 Client: TypeAlias = client.Client[Script]
 SETTINGS = ("tcp", "http", "transport", "stream", "topic", "partition", "role")
-"""What the kit fills into a client's command line, and sets in its environment."""
+"""Names of values that the kit puts into a client's command line and environment."""
 
 
 def start_client(
     command: str, role: Role, *, start_s: float, transcript: Transcript
 ) -> StartedClient[Script]:
-    """Return a client that is started for one case."""
+    """Return an Iggy client for one case, which `play` starts."""
     return StartedClient(IGGY_CLIENTS, command, {}, role, start_s, transcript)
 
 

@@ -13,8 +13,13 @@ from wireproof_spec.record import TranscriptRecord
 
 
 def tell(transcript: TranscriptRecord) -> Iterator[str]:
-    """Yield the course of a case."""
+    """Yield one line for each event of a client case: time, sender, receiver and content."""
     return course.tell(transcript, IggyDecoder(), sent=_describe_sent, answer=_describe_answer)
+
+
+def tell_event(event: Event) -> str | None:
+    """Return an event as text; None for one that says nothing."""
+    return course.tell_event(event, _describe_sent, _describe_answer)
 
 
 def _describe_sent(event: Event) -> str | None:
@@ -32,7 +37,7 @@ def _describe_sent(event: Event) -> str | None:
 def _describe_answer(event: Event) -> str | None:
     if not isinstance(event, Responded):
         return None
-    if event.peer == HTTP:
+    if event.peer.startswith(HTTP):
         head, _, body = event.data.partition(b"\r\n\r\n")
         status = b"".join(head.split(b" ", 2)[1:2])
         return f"{status.decode('latin-1')}, {len(body)} bytes"

@@ -4,7 +4,7 @@ A client shows its generation by itself: one of tagged servers logs in before an
 its polls name the consumer by an identifier.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from wireproof_kit.clients.events import Event, Malformed
 from wireproof_kit.clients.http_requests import HttpRequests, NotHttp
@@ -19,27 +19,27 @@ from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.wire_error import WireError
 
 TCP, HTTP = "tcp", "http"
-"""The names of the two peers: one server, with a port for each transport."""
+"""The names of the ports of the server that the kit plays, one for each transport."""
 LARGEST_REQUEST = 16 << 20
 _PAYLOAD_AT = 8
 
 
 class IggyDecoder:
-    """The streams of one case."""
+    """Decodes the traffic of a client case, over TCP and HTTP."""
 
     def __init__(self) -> None:
         self._http: dict[str, HttpRequests] = {}
-        self._tcp: dict[str, _TcpStream] = {}
+        self._tcp: dict[str, RequestDecoder] = {}
 
     def open(self, at: float, conn: str) -> None:
-        """Begin a connection."""
+        """Prepare to decode a new connection."""
         if conn.startswith(HTTP):
             self._http[conn] = HttpRequests()
         else:
-            self._tcp[conn] = _TcpStream()
+            self._tcp[conn] = RequestDecoder()
 
     def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield the requests that end in these bytes."""
+        """Yield the client's requests completed by these bytes."""
         if conn in self._tcp:
             yield from self._tcp[conn].decode(at, conn, data)
             return
@@ -52,37 +52,56 @@ class IggyDecoder:
             yield Malformed(at, conn, error)
 
     def decode_sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield the answer in these bytes; the kit sends each whole."""
+        """Yield the response in these bytes; the kit sends each response in one piece."""
         if conn in self._http:
             self._http[conn].expect_next()
         yield Responded(at, conn, data)
 
 
-class _TcpStream:
+class RequestDecoder:
     """Decodes the requests on one TCP connection."""
 
-    def __init__(self) -> None:
-        self._reader = RequestReader(LARGEST_REQUEST)
-        self._generation: Generation = "published"
-        self._is_broken = False
+    def __init__(
+        self, largest: int = LARGEST_REQUEST, certain: Collection[int] = COMMANDS
+    ) -> None:
+        """Create a decoder; a request must not declare more than `largest` bytes.
+
+        A payload of another command than those in `certain` may have an unknown form.
+        """
+        self._largest = largest
+        self._certain = certain
+        self._reader = RequestReader(largest)
+        self.generation: Generation = "published"
+        self.is_broken = False
+        """True once nothing can be decoded any more."""
+
+    @property
+    def pending(self) -> bytes:
+        """The bytes of an incomplete request."""
+        return self._reader.pending
+
+    def pass_over_pending(self) -> None:
+        """Forget an incomplete request, of which nothing more will be fed."""
+        self._reader = RequestReader(self._largest)
 
     def decode(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        if self._is_broken:
+        """Yield the requests that end in these bytes."""
+        if self.is_broken:
             return
         self._reader.feed(data)
         try:
             while (request := self._reader.next_request()) is not NEED_MORE:
                 yield self._asked(at, conn, request)
         except WireError as error:
-            self._is_broken = True
+            self.is_broken = True
             yield Malformed(at, conn, error)
 
     def _asked(self, at: float, conn: str, request: Request) -> Asked:
         if request.code == commands.LOGIN_USER:
-            self._generation = "tagged"
+            self.generation = "tagged"
         name = COMMANDS.get(request.code, f"command {request.code}")
         payload = self._payload(request)
-        return Asked(at, conn, name, self._generation, payload)
+        return Asked(at, conn, name, self.generation, payload)
 
     def _payload(self, request: Request) -> Payload | None:
         """Return the payload of a request, None if the shape of the command is not known.
@@ -91,14 +110,15 @@ class _TcpStream:
             WireError: the payload fits neither generation.
         """
         try:
-            return decode(payload_schema(request.code, self._generation), request.payload)
+            return decode(payload_schema(request.code, self.generation), request.payload)
         except LookupError:
             return None
         except WireError as error:
             tagged = self._as_tagged(request)
-            if tagged is None:
+            if tagged is None and request.code in self._certain:
                 raise error.at(_PAYLOAD_AT) from None
-            self._generation = "tagged"
+            if tagged is not None:
+                self.generation = "tagged"
             return tagged
 
     def _as_tagged(self, request: Request) -> Payload | None:

@@ -14,7 +14,7 @@ POLL, SEND = "poll", "send"
 
 
 def settings(values: Mapping[str, str]) -> Fields:
-    """Return what a driver is told with open."""
+    """Return the fields of the request that opens a client's driver."""
     return {
         "tcp": values["tcp"],
         "http": values["http"],
@@ -26,14 +26,14 @@ def settings(values: Mapping[str, str]) -> Fields:
 
 
 def ask_poll(offset: int = 0, count: int = 10) -> Operation:
-    """Return the request to poll messages from an offset on."""
+    """Return the driver request to poll ``count`` messages from an offset on."""
     return Operation(POLL, {"strategy": "offset", "value": str(offset), "count": count})
 
 
 def ask_send(
     messages: Sequence[SentMessage], partitioning: Partitioning | None = None
 ) -> Operation:
-    """Return the request to send messages; without partitioning to the partition of the case."""
+    """Return the driver request to send messages, by default to the partition of the case."""
     fields: dict[str, JsonValue] = {"messages": [_message(each) for each in messages]}
     if partitioning is not None:
         fields["partitioning"] = {

@@ -11,10 +11,10 @@ from wireproof_spec.iggy.generation import Generation
 
 @dataclass(frozen=True, slots=True)
 class Asked(Event):
-    """The client sent a request; ``command`` is its name over TCP, also for one over HTTP.
+    """The client sent a request; ``command`` is its name over TCP, even for one over HTTP.
 
-    A request that only the other transport has, or none, bears its own name: ``GET /metrics``.
-    ``members`` are the names that a message has in JSON beside those of the published form.
+    A request that TCP does not have is named as sent: ``GET /metrics``. ``members`` are the names
+    that a message has in JSON in addition to the published ones.
     """
 
     command: str
@@ -25,17 +25,17 @@ class Asked(Event):
 
     @property
     def poll(self) -> PollMessages | None:
-        """The payload of a poll."""
+        """The payload if the request is a poll, else None."""
         return self.payload if isinstance(self.payload, PollMessages) else None
 
     @property
     def sending(self) -> SendMessages | None:
-        """The payload of a request to send."""
+        """The payload if the request sends messages, else None."""
         return self.payload if isinstance(self.payload, SendMessages) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Responded(Event):
-    """The kit sent bytes."""
+    """The kit answered the client with these bytes."""
 
     data: bytes

@@ -42,24 +42,36 @@ _STREAM_AT, _TOPIC_AT = 1, 3
 
 
 def decode(at: float, conn: str, request: HttpRequest) -> Asked:
-    """Return what a request asks for.
+    """Return the event for an HTTP request of a client.
 
     Raises:
         WireError: a parameter or the body does not have its form.
     """
-    words = tuple(request.path.strip("/").split("/"))
+    event, words = decode_head(at, conn, request), _words(request)
+    if event.command == "send_messages":
+        return _sending(event, words, request.body)
+    if event.command == "store_consumer_offset":
+        return _with(event, _offset(words, request.body))
+    return event
+
+
+def decode_head(at: float, conn: str, request: HttpRequest) -> Asked:
+    """Return what a request asks for, without what its body says.
+
+    Raises:
+        WireError: a parameter does not have its form.
+    """
+    words = _words(request)
     command = _command(request.method, words)
     generation: Generation = (
         "tagged" if "authorization" in request.headers or command == "login_user" else "published"
     )
     event = Asked(at, conn, command, generation, closes=request.closes)
-    if command == "poll_messages":
-        return _with(event, _poll(words, request.query))
-    if command == "send_messages":
-        return _sending(event, words, request.body)
-    if command == "store_consumer_offset":
-        return _with(event, _offset(words, request.body))
-    return event
+    return _with(event, _poll(words, request.query)) if command == "poll_messages" else event
+
+
+def _words(request: HttpRequest) -> tuple[str, ...]:
+    return tuple(request.path.strip("/").split("/"))
 
 
 def _command(method: str, words: tuple[str, ...]) -> str:

@@ -23,7 +23,7 @@ def make_message(
     id: int | None = None,
     timestamp: int | None = None,
 ) -> Message:
-    """Return a message; what is not given is right for its offset and payload."""
+    """Return a message; fields not given are right for its offset and payload."""
     payload = payload or b"wireproof-%06d" % offset
     return Message(
         offset=offset,

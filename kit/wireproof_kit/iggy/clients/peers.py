@@ -35,13 +35,13 @@ _EMPTY = frozenset(
         "leave_consumer_group",
     }
 )
-"""Commands that are answered with no body, and change nothing but the stored offset."""
+"""Commands that are answered without a body, and change only the stored offset."""
 _EXISTING = frozenset({"create_stream", "create_topic"})
-_TOKEN_OBJECT = {"user_id": 1, "access_token": {"token": TOKEN, "expiry": 4_102_444_800}}
+TOKEN_OBJECT = {"user_id": 1, "access_token": {"token": TOKEN, "expiry": 4_102_444_800}}
 
 
 class IggyPeers:
-    """One server, with the script of a case."""
+    """The Iggy server that the kit plays for a client under test, by the script of a case."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -53,20 +53,20 @@ class IggyPeers:
         self._log = [replaced.get(each.offset, each) for each in log.LOG]
 
     def names(self) -> Sequence[str]:
-        """Return the names of the peers."""
+        """Return the names of the server's ports."""
         return (TCP, HTTP)
 
     def has_http(self, peer: str) -> bool:
-        """Return True for the port that speaks HTTP."""
+        """Return True if the port with this name speaks HTTP."""
         return peer == HTTP
 
     def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Effect]:
-        """Keep what the driver is to be told; nothing is done before the client starts."""
+        """Store the settings for the driver; there are no effects before the client starts."""
         self._values = values
         return iter(())
 
     def react(self, event: Event) -> Iterator[Effect]:
-        """Return the effects of an event."""
+        """Yield what the server does because of an event, such as to answer a request."""
         if isinstance(event, Asked):
             yield from self._answer(event)
         elif isinstance(event, Malformed):
@@ -82,7 +82,7 @@ class IggyPeers:
                 return
 
     def react_to_timer(self, token: object) -> Iterator[Effect]:
-        """Return nothing: the server sets no timer."""
+        """Yield nothing: the server sets no timer."""
         return iter(())
 
     def _answer(self, event: Asked) -> Iterator[Effect]:
@@ -142,7 +142,7 @@ def _over_http(event: Asked) -> bytes:
     if event.command == "ping":
         return http_answer(200, b"pong", json=False)
     if event.command == "login_user":
-        return http_answer(200, json.dumps(_TOKEN_OBJECT).encode())
+        return http_answer(200, json.dumps(TOKEN_OBJECT).encode())
     if event.command in _EXISTING:
         return http_refusal(STREAM_ID_ALREADY_EXISTS)
     value = resource_object(event.command)

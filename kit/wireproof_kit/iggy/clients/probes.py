@@ -16,12 +16,12 @@ ONE = SentMessage(0, (), b"wireproof")
 
 
 def polls(story: Story) -> list[Asked]:
-    """Return the polls, in order."""
+    """Return the poll requests of a client case, in order."""
     return story.of(Asked, lambda event: event.poll is not None)
 
 
 def sends(story: Story) -> list[Asked]:
-    """Return the requests to send, in order."""
+    """Return the requests to send messages of a client case, in order."""
     return story.of(Asked, lambda event: event.sending is not None)
 
 
@@ -54,11 +54,11 @@ FIRST: Mapping[str, Experiment[Script]] = {
     "consumer-http": _consuming("http"),
     "producer-http": _producing("http"),
 }
-"""The runs that show whether a client can be judged at all, over each transport."""
+"""Short runs that show whether a client can be tested at all, over each transport."""
 
 
 def observe_capability(stories: Stories, name: str) -> Observation:
-    """Return what the runs show of the capability with this name."""
+    """Return what the short runs show of the capability with this name."""
     ask = _QUESTIONS.get(name)
     if ask is None:
         return observed(UNAVAILABLE, note=f"no run of a client shows {name}")
@@ -66,7 +66,7 @@ def observe_capability(stories: Stories, name: str) -> Observation:
 
 
 def observe_reading(stories: Stories, name: str) -> Observation:
-    """Return no reading: a client's generation is answered as it is shown."""
+    """Return no reading: the kit answers a client in the generation that it speaks."""
     return observed(UNAVAILABLE)
 
 

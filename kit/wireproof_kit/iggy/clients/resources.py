@@ -65,7 +65,7 @@ _BODIES: Mapping[str, Callable[[Generation], bytes]] = {
 
 
 def resource_body(command: str, generation: Generation, stored: int) -> bytes | None:
-    """Return the body that answers a command over TCP; None for one the server does not know."""
+    """Return the body of the TCP response to a command; None for one that the server lacks."""
     if command == "get_consumer_offset":
         if generation == "published":
             return encode(CONSUMER_OFFSET, ConsumerOffset(0, stored))
@@ -112,5 +112,5 @@ _OBJECTS: Mapping[str, object] = {
 
 
 def resource_object(command: str) -> object | None:
-    """Return the JSON value that answers a command over HTTP; None for an unknown one."""
+    """Return the JSON value of the HTTP response to a command; None for an unknown one."""
     return _OBJECTS.get(command)

@@ -15,14 +15,14 @@ from wireproof_spec.iggy.message import Message
 Transport: TypeAlias = Literal["tcp", "http"]
 TRANSPORTS: tuple[Transport, ...] = ("tcp", "http")
 STREAM = TOPIC = PARTITION = 1
-"""The one stream, topic and partition of the server."""
+"""The number of the only stream, topic and partition of the server."""
 LOG_SIZE = 30
-"""How many messages the server's log has."""
+"""How many messages the server stores in its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Answer a poll with these messages; ``change`` names what is unusual about the body."""
+    """Script step: answer a poll with these messages; ``change`` names a change of the body."""
 
     messages: tuple[Message, ...]
     change: str = ""
@@ -30,14 +30,14 @@ class Messages:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Answer with this status and no body; over HTTP with the JSON of an error."""
+    """Script step: answer with this error status and no body, or over HTTP an error's JSON."""
 
     status: int
 
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Send these bytes in place of the answer, and then close or reset the connection."""
+    """Script step: send these bytes instead of the answer, then close or reset the connection."""
 
     data: bytes
     reset: bool = False
@@ -48,7 +48,7 @@ Reply: TypeAlias = Messages | Refuse | Raw
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A request to the client's driver."""
+    """A request to the driver of the client under test."""
 
     op: str
     fields: Fields = field(default_factory=dict[str, str])
@@ -56,11 +56,11 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The course of one case.
+    """What the server that the kit plays does in one case, and what the client's driver is asked.
 
     ``polls`` are the answers to the first polls, ``sends`` those to the first requests to send.
-    ``stored`` are messages that take the place of those in the log with their offsets.
-    ``asks`` are the operations that a driver is asked for, one after the other's answer.
+    ``stored`` are messages that replace those in the log with their offsets. ``asks`` are the
+    operations that a driver is asked for, each after the answer to the one before.
     """
 
     role: Role

@@ -9,17 +9,17 @@ from wireproof_spec.iggy.headers import Header
 
 OK_KIND: Final = "status 0"
 REFUSED: Final = frozenset(f"status {number}" for number in range(1, 10_000))
-"""A refusal; real servers know more numbers than any text lists. None has a body."""
+"""The kinds of refusals; real servers use more status numbers than any text lists."""
 WITH_BODY: Final = "refusal with a body"
 BODY_LIMIT: Final = 64 * 1024 * 1024
 TOLD_TIMES: Final = 4
-"""A message of a few bytes is told in so many times what was sent of it."""
+"""How many times longer a message of a few bytes may be in a response than as it was sent."""
 
 _HEAD = Struct("<II")
 
 
 class ResponseReader:
-    """Splits a byte stream into responses; ``volume`` counts the bytes sent so far."""
+    """Splits received bytes into responses; one may hold all the bytes that ``volume`` counts."""
 
     def __init__(self, volume: Volume | None = None) -> None:
         self._volume = volume or Volume()
@@ -55,11 +55,11 @@ def body(answer: Answer) -> bytes:
 
 
 def fingerprint_stored(number: int, headers: Sequence[Header], payload: bytes) -> bytes:
-    """Return the hash of a stored message; id 0 stands for any id that the server made."""
+    """Return the bytes that identify a stored message; id 0 is any id made by the server."""
     told = sorted((each.key, each.kind, each.value) for each in headers)
     return repr((number, told)).encode() + b"\0" + payload
 
 
 def number_of(message: bytes) -> int:
-    """Return the message number that a fingerprint contains."""
+    """Return the message id in the bytes that identify a stored message."""
     return int(message[1 : message.index(b",")])

@@ -32,7 +32,7 @@ from wireproof_spec.outline import outline
 TCP = "tcp"
 _ROLES: Mapping[str, Role] = {"code": "enumerator"}
 _ABSENT = (commands.KILL, commands.LOGIN_USER)
-"""The one ends a server that allows it, the other is none of the published commands."""
+"""Commands that are not fuzzed: one ends a server that allows it, the other is unpublished."""
 
 _CALM = (
     commands.SEND_MESSAGES,
@@ -44,7 +44,7 @@ _CALM = (
     commands.GET_TOPICS,
     commands.GET_CONSUMER_GROUPS,
 )
-"""What has bytes of any content, and is answered over a connection that stays as it is."""
+"""Commands with bytes of any content, after whose answer the connection is as before."""
 IN_SCRATCH = (
     commands.DELETE_STREAM,
     commands.DELETE_TOPIC,
@@ -52,11 +52,11 @@ IN_SCRATCH = (
     commands.CREATE_PARTITIONS,
     commands.DELETE_PARTITIONS,
 )
-"""What changes the kept stream is done to the scratch stream instead."""
+"""Commands that change a stream; they use the scratch stream, not the kept one."""
 
 
 def kinds(there: Names) -> Iterator[Kind]:
-    """Yield the frame kind of each command."""
+    """Yield the kind of frame for each command, with names that exist on the target."""
     for code, name in COMMANDS.items():
         if code in _ABSENT:
             continue
@@ -83,7 +83,7 @@ class _Framing:
 
 
 def names_of_cases() -> st.SearchStrategy[str]:
-    """Draw names that a case may use for its stream or topic."""
+    """Return a strategy for names that a case may use for its stream or topic."""
     return st.text("abcdxyz019.-_ ", max_size=12).map(lambda text: f"wp_{text}z")
 
 
@@ -109,13 +109,13 @@ def _rules(there: Names, code: int) -> Rules:
         "StoreConsumerOffset.offset": st.integers(0, 3),
         Consumer: st.builds(Consumer, st.just(CONSUMER_KIND), st.integers(0, 9)),
         Partitioning: _partitionings(there),
-        Header: _headers(),
+        Header: make_headers(),
     }
     if code in (commands.JOIN_CONSUMER_GROUP, commands.LEAVE_CONSUMER_GROUP):
         rules["group_id"] = st.just(there.group_id)
     if code == commands.SEND_MESSAGES:
         rules["SentMessage.headers"] = st.lists(
-            _headers(), max_size=3, unique_by=lambda header: header.key
+            make_headers(), max_size=3, unique_by=lambda header: header.key
         ).map(tuple)
     return rules
 
@@ -132,7 +132,8 @@ def _partitionings(there: Names) -> st.SearchStrategy[Partitioning]:
     )
 
 
-def _headers() -> st.SearchStrategy[Header]:
+def make_headers() -> st.SearchStrategy[Header]:
+    """Draw one header of a message."""
     keys = st.text("abcdefgh_-", min_size=1, max_size=10)
     return st.sampled_from(sorted(header_kinds.HEADER_KINDS)).flatmap(
         lambda kind: st.builds(Header, keys, st.just(kind), _content(kind))

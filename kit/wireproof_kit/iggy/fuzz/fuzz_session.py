@@ -44,15 +44,16 @@ _SENDING = commands.SEND_MESSAGES.to_bytes(4, "little")
 _POSTING = "POST /streams/{s}/topics/{t}/messages"
 GROUP = 1
 TRIES = ("", "x", "y", "z")
-"""Put behind a campaign's token, when streams of that name are there already."""
+"""Suffixes of a campaign's token, tried in turn if streams of that name exist already."""
 
 
 @dataclass(frozen=True, slots=True)
 class IggyOracle:
-    """Computes the answers required of an Iggy server; ``twin`` is the stream that is watched.
+    """Knows the valid answers of an Iggy server to fuzz cases.
 
-    `volume` is at least what the cases sent to be stored: such a server forgets nothing, and a
-    poll may ask for all of it.
+    ``twin`` is the stream from which the kit consumes stored messages. `volume` counts at least
+    the bytes that cases sent to be stored: such a server deletes nothing, and a poll may ask for
+    all of it.
     """
 
     tcp: Address
@@ -72,7 +73,7 @@ class IggyOracle:
         return reader(case, self.volume) if is_http(case) else ResponseReader(self.volume)
 
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
-        """Return the answers required for bytes that follow the opening bytes of a connection."""
+        """Return the valid answers to `data`, sent on a connection after `before`."""
         if _SENDING in data or (case is not None and case.frame_kind == _POSTING):
             self.volume.sent += len(data)
         if case is not None and is_http(case):
@@ -80,7 +81,7 @@ class IggyOracle:
         return expect(self.homes, data)
 
     def is_pushed(self, kind: str) -> bool:
-        """Return False: an Iggy server pushes no responses."""
+        """Return False: an Iggy server sends nothing without a request."""
         return False
 
     def reply_to_unrequested(self, answer: Answer) -> bytes:
@@ -95,7 +96,7 @@ class IggyOracle:
         return Sentinel(data, lambda answer: answer.kind == OK_KIND and not body(answer))
 
     def use_watched_names(self, case: Case) -> Case:
-        """Return the case with its stream replaced by the watched stream, by number and name."""
+        """Return the case with its stream replaced by the one from which the kit consumes."""
         there = self.names
         pairs = [(str(there.stream_id).encode(), str(self.twin.number).encode())]
         if not is_http(case):
@@ -109,7 +110,7 @@ class IggyOracle:
 
 
 def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget:
-    """Create the streams on a running target and measure the patience it needs.
+    """Create streams on a running target, and measure its time limits.
 
     Raises:
         UsageFault: the target cannot be fuzzed.

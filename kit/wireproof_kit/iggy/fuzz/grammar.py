@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import IN_QUERY
-from wireproof_kit.fuzz.generate.text_traps import Traps, instead, make_append_trap
+from wireproof_kit.fuzz.generate.traps.text_traps import Traps, instead, make_append_trap
 from wireproof_kit.iggy.fuzz import frames, http, states
 from wireproof_kit.iggy.fuzz.names import CASES_PREFIX, Names
 from wireproof_kit.iggy.wire import requests
@@ -21,7 +21,7 @@ from wireproof_spec.wire_error import WireError
 
 REQUEST_HEAD_SIZE = 8
 MOST_PARTITIONS = 1000
-"""More at once are a burden that is no fault of a parser."""
+"""Partitions that a request may create; more are a load on the server, not a parser's fault."""
 _MANY_PARTITIONS = re.compile(rb"partitions_count[^0-9]{1,5}[0-9]{4}")
 _DELETING = frozenset((commands.DELETE_STREAM, commands.DELETE_TOPIC, commands.DELETE_PARTITIONS))
 _WATCHED = _DELETING | {
@@ -32,7 +32,7 @@ _WATCHED = _DELETING | {
 
 
 def is_delimited(kind: str, data: bytes) -> bool:
-    """Return True if the bytes are exactly one whole request."""
+    """Return True if the bytes are exactly one complete request of this kind."""
     if kind.partition(" ")[2]:
         return False  # HTTP: a connection each
     return _extent(data[:4]) == len(data)
@@ -48,7 +48,7 @@ def _extent(head: bytes) -> int | None:
 
 
 class Hazards:
-    """Recognises requests that may modify streams or topics which the kit did not create."""
+    """Recognises requests that may modify streams or topics that the kit did not create."""
 
     def __init__(self, there: Names) -> None:
         self._scratch = (there.scratch_id, there.scratch)
@@ -59,7 +59,7 @@ class Hazards:
     def is_hazardous(self, kind: str, data: bytes) -> bool:
         """Return True if a request may stop the server or change anything but the scratch stream.
 
-        So it is with HTTP requests, as far as their first bytes and counts in their bodies tell.
+        Of an HTTP request, only the first bytes and the counts in the body are checked.
         """
         if kind.partition(" ")[2]:
             elsewhere = data.startswith(b"DELETE") and not data.startswith(self._deletable)
@@ -110,9 +110,9 @@ LIMITS = {
 
 
 def grammar(there: Names, *, scapy: bool = False) -> Grammar:
-    """Return the kinds of requests that can be sent to a server with these names.
+    """Return the requests that can be sent to a server with these streams and topics.
 
-    With `scapy` also those that its `fuzz()` makes; they need the extra ``pcap``.
+    With `scapy`, include frames by its `fuzz()`; they need the optional dependency ``pcap``.
     """
     return Grammar(
         kinds=(*frames.kinds(there), *http.kinds(there), *(_by_scapy(there) if scapy else ())),

@@ -43,7 +43,7 @@ from wireproof_spec.wire_error import WireError
 CONSUMER = Consumer(1, 77)
 AT_ONCE = 1000
 AT_ONCE_BEFORE = 50
-"""Fewer: whatever the cases sent is among them, however large."""
+"""How many earlier messages to poll at once: few, since large ones from cases are among them."""
 PAUSE_S = 0.05
 # A server that has just closed a connection may list its client for a moment longer.
 FORGETS_S = 0.1
@@ -52,7 +52,10 @@ REPEATED = int.from_bytes(b"wireproof")
 
 @dataclass(frozen=True, slots=True)
 class BystanderSettings:
-    """Topics used by the bystanders and the time limits, in seconds, for answers and messages."""
+    """Address and topics of the kit's own clients during fuzz cases, time limits in seconds.
+
+    ``neighbour`` is a topic of their own; from ``watched`` the kit consumes stored messages.
+    """
 
     address: Address
     neighbour: Topic
@@ -102,7 +105,10 @@ class _Due:
 
 @dataclass(slots=True)
 class Bystanders(Health):
-    """Clients beside the fuzzed connection; opened on first use and after each disturbance."""
+    """The kit's own clients during fuzz cases, which no case may disturb.
+
+    They connect on first use and after each disturbance.
+    """
 
     places: BystanderSettings
     token: str
@@ -113,7 +119,7 @@ class Bystanders(Health):
     _drops: bool | None = None
 
     def check(self, *, patient: bool = True) -> Trouble | None:
-        """Make a round trip on the bystander's and on a new connection; return what went wrong."""
+        """Let the kit's own clients and a new one make a round trip; return what went wrong."""
         trouble = self._round_trip()
         if trouble is None:
             return None
@@ -121,9 +127,9 @@ class Bystanders(Health):
         return or_dead(trouble, self.places.address)
 
     def find_lingering(self, ends: Collection[End]) -> Collection[End]:
-        """Return closed connections of ours that get_clients lists although not listed before.
+        """Return the kit's closed connections that get_clients lists, unless listed before.
 
-        A server may need a moment to forget one.
+        A server may need a moment to remove one.
         """
         deadline = time.monotonic() + FORGETS_S * machine_load()
         told = self._list_own_ports()
@@ -150,7 +156,7 @@ class Bystanders(Health):
         return {int(port) for port in ports if port.isdigit()}
 
     def begin_watch(self) -> Trouble | None:
-        """Store the offset of the last message in the watched topic, where the watch begins."""
+        """Store the offset of the last message in the watched topic, from which to consume."""
         fresh = self._connect()
         try:
             said = self._request(fresh, self._poll(self.places.watched, LAST, 0, 1))
@@ -166,8 +172,8 @@ class Bystanders(Health):
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
         """Poll until all expected messages arrived unchanged; return the first that did not.
 
-        What has not come soon after a message sent behind them is lost, however much else comes;
-        but of a server that keeps only the first message of a number no other is due.
+        A message is lost if it does not arrive soon after a message sent later. A server that
+        keeps only the first message of an id need not deliver others with that id.
         """
         due = _Due(Missing(stored))
         fresh = self._connect()
@@ -239,7 +245,7 @@ class Bystanders(Health):
         return found
 
     def close(self) -> None:
-        """Close the connections of the bystanders."""
+        """Close the connections of the kit's own clients, which fuzz cases must not disturb."""
         if self._neighbour is not None:
             self._neighbour.close()
         self._neighbour = None

@@ -26,7 +26,7 @@ _NO_QUERY: st.SearchStrategy[Query] = st.just(())
 
 
 def kinds(there: Names) -> Iterator[Kind]:
-    """Yield the kinds of HTTP requests."""
+    """Yield the kinds of HTTP requests to fuzz."""
     for kind, made in {**_make_queries(there), **_make_changes(there)}.items():
         yield Kind(kind, HTTP, made.map(_RequestBuilder(kind)), (HTTP,))
 

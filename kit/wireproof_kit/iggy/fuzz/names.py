@@ -8,10 +8,10 @@ CASES_PREFIX = "wp_"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The streams of a campaign: one with a topic that is kept, and a scratch stream.
+    """The streams and topics of a campaign: one stream that is kept, and a scratch stream.
 
-    The topic has `partitions` partitions, and a group that connections join. Only the scratch
-    stream has what cases delete or add partitions to; a case may delete the scratch stream itself.
+    The kept topic has `partitions` partitions, and a group that connections join. Cases delete
+    things and add partitions only in the scratch stream, and may delete the scratch stream itself.
     """
 
     stream_id: int

@@ -26,7 +26,7 @@ FIRST_PARTITION: Final = (1).to_bytes(4, "little")
 _LENGTH = Struct("<I")
 _HEAD_SIZE = 8
 _PATIENT = 1 << 24
-"""Bytes; a request that declares more may be refused before it has come."""
+"""A server may refuse a request of more bytes before all of it has arrived."""
 _MOVING = frozenset({commands.JOIN_CONSUMER_GROUP, commands.LEAVE_CONSUMER_GROUP})
 _MAKING = frozenset(
     {
@@ -42,7 +42,7 @@ _MAKING = frozenset(
         *_MOVING,
     }
 )
-"""What is looked into as it is read: names, counts and numbers may end the connection."""
+"""Commands whose names, counts and numbers may make the server close the connection."""
 
 _MALFORMED = Owed(REFUSED, "may")
 _DOUBTFUL = Owed(ANYTHING, "may")
@@ -52,13 +52,19 @@ _DONE = Owed(OK, success=OK)
 
 @dataclass(frozen=True, slots=True)
 class WritableStreams:
-    """Streams that take messages, by identifiers of stream and topic → is what they take read."""
+    """The topics to which cases may send, by identifiers of stream and topic.
+
+    The value is True if the kit consumes from the topic.
+    """
 
     there: Mapping[tuple[Identifier, Identifier], bool]
 
 
 def homes(streams: Mapping[tuple[int, str], bool], *, topic: tuple[int, str]) -> WritableStreams:
-    """Return the homes of one topic in some streams, each by number and by name."""
+    """Return one topic in several streams, under each of its identifiers by number and by name.
+
+    ``streams`` maps number and name to whether the kit consumes from the stream.
+    """
     there: dict[tuple[Identifier, Identifier], bool] = {}
     for (number, name), is_read in streams.items():
         for stream in (numeric(number), make_named(name)):
@@ -68,7 +74,7 @@ def homes(streams: Mapping[tuple[int, str], bool], *, topic: tuple[int, str]) ->
 
 
 def expect(there: WritableStreams, data: bytes) -> Expectation:
-    """Return what is owed for the bytes of a connection."""
+    """Return the valid answers to the bytes sent on a connection."""
     owed: list[Owed] = []
     at, end = 0, len(data)
     moves = False

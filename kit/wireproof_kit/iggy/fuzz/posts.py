@@ -30,7 +30,8 @@ _KEY: Final = re.compile(r"[!-~]{1,255}")
 def read_promise(there: WritableStreams, data: bytes) -> Promise:
     """Return the messages that a request stores if accepted, and whether it must be accepted.
 
-    Nothing when it goes elsewhere, or servers may differ about where, or about its messages.
+    The result is empty if the request goes elsewhere, or if servers may differ about its
+    destination or messages.
     """
     post = first_post(data)
     path = _PATH.fullmatch(post.path) if post is not None and not post.query else None

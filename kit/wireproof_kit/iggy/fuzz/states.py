@@ -35,10 +35,13 @@ MOVES: Mapping[str, Mapping[str, str]] = {
     GREETED: {"join_consumer_group": JOINED},
     JOINED: {"leave_consumer_group": GREETED},
 }
-"""What leads from one state to another; all else leads to none, but from fresh to greeted."""
+"""For each state, the requests that lead to another one.
+
+Any request leads from fresh to greeted.
+"""
 
 
 def moves(state: str, frame: Frame) -> str | None:
-    """Return the connection state after a valid request; a failed one closes nothing."""
+    """Return the connection's state after a valid request; a failed request closes nothing."""
     staying = GREETED if state == FRESH else state
     return MOVES[state].get(frame.kind, staying)

@@ -19,10 +19,7 @@ CONSUMERS = "offsets/consumers"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The three files of a segment of a partition, as bytes; a missing index file is empty.
-
-    ``start`` is the offset of the segment's first message.
-    """
+    """The three files of a segment that begins at offset ``start``; a missing index is empty."""
 
     start: int
     log: bytes
@@ -70,10 +67,7 @@ class DataDirectory:
         return self.segments(topic, partition) if found is None else found
 
     def offset_file(self, topic: Topic, consumer: int, partition: int = FIRST_PARTITION) -> bytes:
-        """Wait for a consumer's offset file.
-
-        Return its content, or empty bytes if it does not appear.
-        """
+        """Wait for a consumer's offset file; return its content, or empty bytes without one."""
         path = self.folder(topic, partition) / CONSUMERS / str(consumer)
 
         def look() -> bytes | None:

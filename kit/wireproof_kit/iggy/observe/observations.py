@@ -162,10 +162,10 @@ def as_drawn(sent: SentMessage, seen: PolledMessage) -> Difference | None:
 
 
 def observe_absence(polled: Polled, *, unwanted: Iterable[bytes], sentinel: bytes) -> Observation:
-    """Return ``unwanted`` if an unwanted payload, or any other, comes before the sentinel.
+    """Return ``unwanted``, ``absent`` or ``no-sentinel`` for payloads that must not be stored.
 
-    Otherwise return ``absent``, or ``no-sentinel``. The sentinel was sent after the unwanted
-    payloads.
+    ``unwanted``: one of them was polled, or anything came before the sentinel, which was sent
+    after them. ``no-sentinel``: the sentinel was not polled.
     """
     unread = observe_unread(polled)
     if unread is not None:

@@ -70,10 +70,7 @@ class OldPolled(Layer):
 
 
 class PolledWithPlace(Layer):
-    """Scapy layer of a poll's response from later servers.
-
-    Partition and current offset stand before the number of messages.
-    """
+    """Scapy layer of later servers' poll response: partition, current offset, count, messages."""
 
     name = "Iggy polled messages (tagged)"
     fields_desc: ClassVar = [

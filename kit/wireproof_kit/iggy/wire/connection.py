@@ -105,10 +105,7 @@ class Connection:
         self.close()
 
     def send(self, outgoing: Outgoing) -> None:
-        """Send all bytes.
-
-        If the peer has closed the connection, the next receive returns Closed.
-        """
+        """Send all bytes; if the peer has closed, the next receive returns Closed."""
         self._wire.record("send", outgoing.data, parts=outgoing.parts, note=outgoing.what)
         self._write(outgoing.data)
 

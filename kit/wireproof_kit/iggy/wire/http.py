@@ -147,10 +147,7 @@ def messages_body(
 
 
 def message_object(message: SentMessage) -> dict[str, object]:
-    """Return a message as JSON, as in the published example.
-
-    Without headers, there is no such key.
-    """
+    """Return a message as JSON, as in the published example; the headers only if it has any."""
     fields: dict[str, object] = {"id": message.id, "payload": base64_text(message.payload)}
     if message.headers:
         fields["headers"] = headers_object(message.headers)

@@ -36,10 +36,7 @@ class Credentials:
 
 @dataclass(slots=True)
 class Login:
-    """Logs in on connections and over HTTP.
-
-    A server of the published generation needs no login.
-    """
+    """Logs in over TCP and HTTP; a server of the published generation needs no login."""
 
     generation: Generation = "published"
     credentials: Credentials = Credentials()
@@ -47,10 +44,7 @@ class Login:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def enter(self, connection: Connection, wait: Wait) -> Answer | None:
-        """Log in if the server requires it.
-
-        Return the response, or None if no login is required.
-        """
+        """Log in if the server requires it; return the response, or None without a login."""
         if self.generation == "published":
             return None
         return log_in(connection, self.credentials, wait)

@@ -37,10 +37,7 @@ def poll_payload(
     *,
     by: tuple[Identifier, Identifier] | None = None,
 ) -> PollMessages:
-    """Return the payload of a poll.
-
-    ``by`` identifies stream and topic otherwise than by number.
-    """
+    """Return the payload of a poll; ``by`` replaces the numbers of stream and topic."""
     stream, name = by or (topic.stream.id, topic.id)
     return PollMessages(
         consumer=generations.consumer(polling.consumer, generation, kind=polling.kind),

@@ -25,7 +25,9 @@ NOWHERE: list[JsonValue] = ["127.0.0.1:1"]
 
 
 def check_client_driver(command: str) -> Iterator[Finding]:
-    """Return findings about a driver: first its lines, then what its client does.
+    """Check the driver of an NSQ client: first its output, then what its client does.
+
+    Yield a finding for each rule.
 
     Raises:
         UsageFault: the driver cannot be started.

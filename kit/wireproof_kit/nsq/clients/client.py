@@ -34,7 +34,7 @@ SETTINGS = (
     "trace",
     "tag",
 )
-"""What the kit fills into a client's command line, and sets in its environment."""
+"""Names of values that the kit puts into a client's command line and environment."""
 LOOKUP_INTERVAL_MS = 1000
 PUBLISH_TIMEOUT_MS = 1000
 MSG_TIMEOUT_MS = 60_000
@@ -43,7 +43,7 @@ MSG_TIMEOUT_MS = 60_000
 def start_client(
     command: str, names: Values, role: Role, *, start_s: float, transcript: Transcript
 ) -> StartedClient[Script]:
-    """Return a client that is started for one case."""
+    """Return an NSQ client for one case, which `play` starts; ``names`` has topic and channel."""
     return StartedClient(NSQ_CLIENTS, command, names, role, start_s, transcript)
 
 

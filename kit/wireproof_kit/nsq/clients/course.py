@@ -18,12 +18,12 @@ _ID = slice(10, 26)
 
 
 def tell(transcript: TranscriptRecord) -> Iterator[str]:
-    """Yield the course of a case."""
+    """Yield one line for each event of a client case: time, sender, receiver and content."""
     return course.tell(transcript, NsqDecoder(), sent=_describe_sent, answer=_describe_answer)
 
 
 def tell_event(event: Event) -> str | None:
-    """Return an event as text; None for one that says nothing."""
+    """Return an event of a client case as text; None for one without content."""
     return course.tell_event(event, _describe_sent, _describe_answer)
 
 

@@ -13,26 +13,26 @@ from wireproof_spec.nsq.frame import NEED_MORE, FrameReader
 from wireproof_spec.wire_error import WireError
 
 LOOKUPD, NSQD, NSQD_HTTP = "lookupd", "nsqd", "http"
-"""What the names of the peers begin with."""
+"""The start of the names of the servers that the kit plays."""
 _SIZE = 4
 
 
 class NsqDecoder:
-    """The streams of one case."""
+    """Decodes the traffic of a client case with lookup servers and nodes."""
 
     def __init__(self) -> None:
         self._http: dict[str, HttpRequests] = {}
         self._tcp: dict[str, _TcpStream] = {}
 
     def open(self, at: float, conn: str) -> None:
-        """Begin a connection."""
+        """Prepare to decode a new connection."""
         if conn.startswith((LOOKUPD, NSQD_HTTP)):
             self._http[conn] = HttpRequests()
         else:
             self._tcp[conn] = _TcpStream()
 
     def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield the requests or commands that end in these bytes."""
+        """Yield the client's requests or commands completed by these bytes."""
         if conn not in self._http:
             yield from self._tcp[conn].decode_received(at, conn, data)
             return
@@ -43,7 +43,7 @@ class NsqDecoder:
             yield Malformed(at, conn, _not_http(str(error)))
 
     def decode_sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield the answer or the frames in these bytes; the kit sends them whole."""
+        """Yield the response or frames in these bytes; the kit sends each in one piece."""
         if conn in self._http:
             self._http[conn].expect_next()
             yield Responded(at, conn, data)
@@ -102,12 +102,12 @@ def _frames(at: float, conn: str, data: bytes) -> Iterator[Event]:
 
 
 def make_requested(at: float, conn: str, request: HttpRequest) -> Requested:
-    """Return the event of an HTTP request."""
+    """Return the event for an HTTP request from the client."""
     return Requested(at, conn, request.method, request.path, request.query, request.headers)
 
 
 def make_commanded(at: float, conn: str, command: Command) -> Commanded:
-    """Return the event of a command."""
+    """Return the event for a command from the client."""
     line, data = command.line.value, command.line.data
     if isinstance(line, CommandLine):
         body = command.body.data[_SIZE:] if command.body else b""
@@ -119,7 +119,7 @@ def make_commanded(at: float, conn: str, command: Command) -> Commanded:
 
 
 def wrong_magic(data: bytes) -> WireError:
-    """Return the error of a connection that begins otherwise."""
+    """Return the error for a connection that does not begin with the magic."""
     return WireError(
         clause="smart.connection.magic",
         field="magic",

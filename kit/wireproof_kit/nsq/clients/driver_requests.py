@@ -12,18 +12,18 @@ PRODUCE, CONSUME = "produce", "consume"
 
 
 class Asking:
-    """The requests of one case, in order."""
+    """The requests to a client's driver in one case, in order."""
 
     def __init__(self, script: Script, *, topic: str, channel: str) -> None:
         self.settings: Fields = {}
-        """What the driver is told with open: the addresses, known once the peers listen."""
+        """Fields of the request that opens the driver, known once the servers listen."""
         self._script = script
         self._topic = topic
         self._channel = channel
         self._published = 0
 
     def next(self, event: Greeted | Answered) -> Iterator[Effect]:
-        """Return the next request after the driver has greeted or answered."""
+        """Yield the next request, after the driver has greeted or answered."""
         if isinstance(event, Greeted):
             yield Ask(OPEN, {"version": VERSION, "settings": dict(self.settings)})
         elif event.op == OPEN and self._script.role == "consumer":
@@ -32,7 +32,7 @@ class Asking:
             yield Ask(PRODUCE, self.request(PRODUCE))
 
     def request(self, op: str) -> Fields:
-        """Return the members of the next request for an operation."""
+        """Return the fields of the next request for an operation."""
         return self._consume() if op == CONSUME else self._produce()
 
     def _consume(self) -> Fields:
@@ -57,7 +57,7 @@ class Asking:
 
 
 def driver_settings(values: Mapping[str, str]) -> Fields:
-    """Return what the driver is told with open."""
+    """Return the fields of the request that opens a client's driver."""
     return {
         "lookupd": list[JsonValue](values["lookupd"].split(",")),
         "nsqd": values["nsqd"],

@@ -8,7 +8,7 @@ from wireproof_kit.clients.events import Event
 
 @dataclass(frozen=True, slots=True)
 class Requested(Event):
-    """The client sent an HTTP request; ``query`` has each value of a name."""
+    """The client sent an HTTP request; ``query`` has all values of each name."""
 
     method: str
     path: str
@@ -22,7 +22,7 @@ class Requested(Event):
 
 @dataclass(frozen=True, slots=True)
 class Responded(Event):
-    """The kit answered an HTTP request."""
+    """The kit answered an HTTP request of the client with these bytes."""
 
     data: bytes
 
@@ -49,7 +49,7 @@ class Commanded(Event):
 
     @property
     def partition(self) -> int | None:
-        """The partition that a publish or a subscription names."""
+        """The partition in a publish or subscribe command, or None."""
         at = 2 if self.name in SUBSCRIPTIONS else 1
         word = self.words[at] if len(self.words) > at else ""
         return int(word) if word.isdecimal() else None
@@ -57,14 +57,14 @@ class Commanded(Event):
 
 @dataclass(frozen=True, slots=True)
 class Sent(Event):
-    """The kit sent a frame, or bytes that are none."""
+    """The kit sent a frame, or bytes that are not a frame (``frame_type`` -1)."""
 
     data: bytes
     frame_type: int = -1
 
     @property
     def text(self) -> str:
-        """The data of a response or an error, as text."""
+        """The data of a response or error frame, as text."""
         return self.data.decode("utf-8", "replace")
 
 

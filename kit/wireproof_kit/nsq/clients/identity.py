@@ -10,7 +10,7 @@ from wireproof_spec.strict_json import JsonValue
 
 
 def list_identities(story: Story) -> Iterator[dict[str, JsonValue]]:
-    """Yield the fields of each IDENTIFY that has a JSON object."""
+    """Yield the JSON fields of each IDENTIFY that the client sent."""
     for event in story.of(Commanded, lambda event: event.name == "IDENTIFY"):
         try:
             fields: object = json.loads(event.body)

@@ -21,7 +21,10 @@ def answer(
     leaders: Mapping[int, str],
     addresses: Mapping[str, str],
 ) -> bytes:
-    """Return the whole response to a request, head and body."""
+    """Return the HTTP response of a lookup server that the kit plays, head and body.
+
+    ``respond`` is the script's step for the request.
+    """
     asked_v1 = names.V1_ACCEPT in request.headers.get("accept", "")
     v1 = next((each for each in (respond.v1, script.v1) if each is not None), asked_v1)
     if request.path == LISTLOOKUP:
@@ -37,7 +40,7 @@ def answer(
 
 
 def response(status: int, body: bytes, *, v1: bool) -> bytes:
-    """Return a response with its head; the header says whether the body is in the v1 form."""
+    """Return an HTTP response; with ``v1``, a header says that the body has no envelope."""
     head = [
         f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}",
         "Content-Type: application/json; charset=utf-8",

@@ -16,9 +16,9 @@ from wireproof_spec.nsq.message import Extend, Message, message_schema
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
 
 PARTITION_SHIFT = 50
-"""Deployed nodes number the messages of a partition from here on: 2^50 times its number."""
+"""Deployed nodes number the messages of a partition from 2^50 times the partition's number."""
 _ID_AT = 10
-"""Where the id stands in a message: after timestamp and attempts."""
+"""The offset of the id in a message: after timestamp and attempts."""
 TIMESTAMP_NS = 1_500_000_000_000_000_000
 NO_EXTEND = Extend(names.EXT_VERSION_NONE, None)
 IDENTIFIED = json.dumps(
@@ -38,12 +38,12 @@ IDENTIFIED = json.dumps(
         "output_buffer_timeout": 250,
     }
 ).encode()
-"""All fields that real nodes answer with: tokio-nsq refuses an answer that lacks one of them."""
+"""All fields in the response of real nodes: tokio-nsq refuses a response without one of them."""
 
 
 @dataclass(slots=True)
 class Partition:
-    """The messages of one partition that wait for delivery."""
+    """One partition at a node that the kit plays, with the messages that wait for delivery."""
 
     number: int
     waiting: deque[Delivery] = field(default_factory=deque[Delivery])
@@ -59,7 +59,7 @@ class Partition:
 
 @dataclass(slots=True)
 class Connection:
-    """The state of one connection at a node."""
+    """The state of a client's connection to a node that the kit plays."""
 
     name: str
     extend_support: bool = False
@@ -72,22 +72,22 @@ class Connection:
 
     @property
     def is_ordered(self) -> bool:
-        """True if one message at a time is delivered, with its position in the queue."""
+        """True if the node delivers one message at a time, with its position in the queue."""
         return self.subscription.encode() in (names.SUB_ORDER, names.SUB_ORDERED)
 
     @property
     def has_place(self) -> bool:
-        """True if offset and size precede each body."""
+        """True if offset and size precede the body of each message."""
         return self.is_ordered or self.subscription.encode() == names.SUB_ADVANCED
 
     def window(self) -> int:
-        """Return how many more messages may be delivered now."""
+        """Return how many more messages the node may deliver, by RDY and messages in flight."""
         most = min(self.ready, 1) if self.is_ordered else self.ready
         return 0 if self.closing else most - len(self.in_flight)
 
 
 def identify(connection: Connection, command: Commanded) -> bytes:
-    """Store the fields of a client's IDENTIFY, and return the answer."""
+    """Store the fields of a client's IDENTIFY, and return the node's response."""
     try:
         told: object = json.loads(command.body)
     except ValueError:
@@ -99,7 +99,7 @@ def identify(connection: Connection, command: Commanded) -> bytes:
 
 
 def publish(command: Commanded, partition: Partition) -> bytes:
-    """Return the answer to a publish; with a trace id, the answer has the message's position."""
+    """Return the response to a publish; with a trace id, it has the message's position."""
     trace_id = trace_of(command)
     if trace_id is None:
         return response_frame(names.OK)
@@ -134,7 +134,7 @@ def _members(value: object) -> dict[str, object]:
 
 
 def deliver(connection: Connection, partition: Partition) -> Iterator[bytes]:
-    """Yield the frames that may be delivered now."""
+    """Yield the message frames that the node may deliver on a connection now."""
     while partition.waiting and connection.window() > 0:
         delivery = partition.waiting.popleft()
         message = _message(delivery, connection, partition)
@@ -177,5 +177,5 @@ def _record_delivery(delivery: Delivery, message: Message) -> Delivery:
 
 
 def again(delivery: Delivery) -> Delivery:
-    """Return the delivery that follows one which was not finished."""
+    """Return the next delivery of a message that was not finished: one attempt more."""
     return replace(delivery, attempts=delivery.attempts + 1)

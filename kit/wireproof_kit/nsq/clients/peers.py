@@ -56,7 +56,7 @@ class _Due:
 
 
 class NsqPeers:
-    """Two lookup servers and two nodes; without I/O."""
+    """The two lookup servers and two nodes that the kit plays for a client; they do no I/O."""
 
     def __init__(self, script: Script, asking: Asking) -> None:
         self._script = script
@@ -71,25 +71,25 @@ class NsqPeers:
             self._queue(delivery)
 
     def names(self) -> Sequence[str]:
-        """Return the names of the peers."""
+        """Return the names of the servers."""
         return NAMES
 
     def has_http(self, peer: str) -> bool:
-        """Return True for lookup servers."""
+        """Return True if the server is a lookup server, which speaks HTTP."""
         return peer.startswith(LOOKUPD)
 
     @property
     def connections(self) -> Mapping[str, node.Connection]:
-        """The open connections to nodes, by name."""
+        """The state of each open connection to a node, by connection name."""
         return self._connections
 
     @property
     def partitions(self) -> Mapping[int, node.Partition]:
-        """The partitions, by number."""
+        """The partitions of the topic, by number."""
         return self._partitions
 
     def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Effect]:
-        """Return the effects of the script at the start."""
+        """Yield what the script lets the servers do before the client starts."""
         self._addresses = addresses
         self._asking.settings = driver_settings(values)
         start = Connected(0.0, "")
@@ -98,7 +98,7 @@ class NsqPeers:
                 yield from self._act(rule.acts, start)
 
     def react(self, event: Event) -> Iterator[Effect]:
-        """Return the effects of an event."""
+        """Yield what the servers do because of an event, such as to answer a command."""
         words = list(_words(event))
         if not words:
             return
@@ -113,7 +113,7 @@ class NsqPeers:
         yield from self._act(acts, event)
 
     def react_to_timer(self, token: object) -> Iterator[Effect]:
-        """Return the effects of a timer that has expired."""
+        """Yield what the servers do because a timer has expired."""
         if isinstance(token, _Due):
             if token.usual:
                 yield from self._usual(token.event)
@@ -263,7 +263,7 @@ class NsqPeers:
             yield from self.push(act)
 
     def push(self, act: Push) -> Iterator[Effect]:
-        """Queue messages, and deliver what can be delivered now."""
+        """Queue the messages of a script step; yield the frames that can be delivered now."""
         for delivery in act.deliveries:
             self._queue(delivery)
         for connection in tuple(self._connections.values()):

@@ -24,12 +24,12 @@ UNAVAILABLE = "unavailable"
 
 
 def commands(story: Story, names: frozenset[str]) -> list[Commanded]:
-    """Return the commands with this name, in order."""
+    """Return the client's commands with one of these names, in order."""
     return story.of(Commanded, lambda event: event.name in names)
 
 
 def lookups(story: Story) -> list[Requested]:
-    """Return the requests for /lookup, in order."""
+    """Return the client's requests for /lookup, in order."""
     return story.of(Requested, lambda event: event.path == "/lookup")
 
 
@@ -55,7 +55,7 @@ FIRST: Mapping[str, Experiment[Script]] = {
         "consumer", Script("consumer", deliveries=(Delivery(), Delivery())), _has_finished
     ),
 }
-"""The runs that show whether a client can be judged at all."""
+"""Short runs that show whether a client can be tested at all, by role."""
 
 FURTHER: Mapping[str, Experiment[Script]] = {
     "order": Experiment("consumer", Script("consumer", ordered=True), _has_subscribed),
@@ -88,11 +88,11 @@ FURTHER: Mapping[str, Experiment[Script]] = {
     "refresh-producer": Experiment("producer", Script("producer", publishes=1), _has_repeated),
     "refresh-consumer": Experiment("consumer", Script("consumer"), _has_repeated),
 }
-"""The runs that show a capability each, by name."""
+"""Short runs that show one capability of a client each, by name."""
 
 
 def observe_capability(stories: Stories, name: str) -> Observation:
-    """Return what the runs show of the capability with this name."""
+    """Return what the short runs show of the capability with this name."""
     ask = _QUESTIONS.get(name)
     if ask is None:
         return observed(UNAVAILABLE, note=f"no run of a client shows {name}")
@@ -180,7 +180,7 @@ _QUESTIONS: Mapping[str, Callable[[Stories], bool]] = {
 
 
 def observe_reading(stories: Stories, name: str) -> Observation:
-    """Return the reading that a client follows: the command with which it subscribes in order."""
+    """Return which command the client uses to subscribe in order."""
     for story in _any(stories, "order") if name == ORDER_COMMAND else ():
         for event in commands(story, ORDERED):
             return observed(f"{event.name},sent")

@@ -21,17 +21,17 @@ Shape: TypeAlias = Literal["redesigned", "original"]
 
 @dataclass(frozen=True, slots=True)
 class Respond:
-    """Answer a request in this way; a ``body`` of None is the usual body."""
+    """Script step: answer an HTTP request with this status, by default with the usual body."""
 
     status: int = 200
     body: bytes | None = None
     v1: bool | None = None
-    """Whether the answer is in the v1 form; None: as the request asks."""
+    """Whether the response has no envelope; None: as the request asks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Answer a command with this error; the connection stays open."""
+    """Script step: answer a command with this error; the connection stays open."""
 
     code: str
     text: str = ""
@@ -39,87 +39,87 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Answer a command with this response."""
+    """Script step: answer a command with this response."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Give no answer."""
+    """Script step: send no answer to the request or command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Close the connection instead of an answer."""
+    """Script step: close the connection instead of an answer."""
 
     reset: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """Give the usual answer after this number of seconds."""
+    """Script step: send the usual answer after this number of seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """From now on these nodes lead these partitions, also in the answers of lookup servers."""
+    """Script step: from now on, these nodes lead these partitions, also in lookups."""
 
     leaders: Mapping[int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """From now on no lookup server names these partitions; their nodes go on as before."""
+    """Script step: from now on, no lookup names these partitions; their nodes work as before."""
 
     partitions: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Write a mark into the log, to show when a period has ended."""
+    """Script step: write a mark into the transcript, to show that a period has ended."""
 
     name: str = "over"
 
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """Deliver these messages on the connection that is subscribed to their partition."""
+    """Script step: deliver these messages on the connection subscribed to their partition."""
 
     deliveries: "tuple[Delivery, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """Send a heartbeat on the connection."""
+    """Script step: send a heartbeat on the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """Send these bytes unchanged on the connection."""
+    """Script step: send these bytes unchanged on the connection."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Down:
-    """Take a peer away: its connections are reset, new ones are refused."""
+    """Script step: take a server down; its connections are reset, new ones are refused."""
 
     peer: str
 
 
 @dataclass(frozen=True, slots=True)
 class Up:
-    """Bring a peer back."""
+    """Script step: start a server again after `Down`."""
 
     peer: str
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Ask the client's driver for an operation; without one nothing happens."""
+    """Script step: ask the client's driver for an operation; without a driver, do nothing."""
 
     op: str
     fields: Fields = field(default_factory=dict[str, str])
@@ -127,7 +127,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Act after this number of seconds."""
+    """Script step: perform these steps after this number of seconds."""
 
     seconds: float
     acts: "tuple[Act, ...]"
@@ -152,16 +152,16 @@ Act: TypeAlias = (
     | After
 )
 INSTEAD = (Respond, Refuse, Reply, Silence, Close, Delay)
-"""What stands in place of the usual answer; all else happens after it."""
+"""Steps that replace the usual answer; all others happen after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """At the events so called, from the first to the last of those that fit, do this.
+    """The steps ``acts`` to perform at an event, from its ``first`` to its ``last`` occurrence.
 
-    Events are: start, connect, listlookup, lookup; the commands by name; PUBLISH and SUBSCRIBE
-    for any of their kind; ANSWERED for the driver's answers. Counted are those of the ``peer``
-    and ``partition`` named.
+    ``event`` is start, connect, listlookup, lookup; the name of a command; PUBLISH and SUBSCRIBE
+    for any command of that kind; ANSWERED for the driver's answers. Only events of the ``peer``
+    and ``partition`` given are counted.
     """
 
     event: str
@@ -174,18 +174,18 @@ class Rule:
 
 
 def once(event: str, *acts: Act, peer: str | None = None, at: int = 1) -> Rule:
-    """Return a rule for one event."""
+    """Return a rule for one occurrence of an event, number ``at``."""
     return Rule(event, acts, peer=peer, first=at, last=at)
 
 
 def always(event: str, *acts: Act, peer: str | None = None, partition: int | None = None) -> Rule:
-    """Return a rule for every event so called."""
+    """Return a rule for every occurrence of an event."""
     return Rule(event, acts, peer=peer, partition=partition)
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A message that a node delivers; ``raw`` stands for all of its bytes."""
+    """A message that a node delivers; ``raw``, if given, replaces all of its bytes."""
 
     body: bytes = b"wireproof"
     _: KW_ONLY
@@ -201,14 +201,14 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One case's course.
+    """What the servers that the kit plays do in one case, and what the client's driver is asked.
 
     ``known`` are the leaders that each lookup server knows, where one does not know all;
-    ``configured`` are the lookup servers in the client's configuration, ``listed`` those that
-    /listlookup names. ``publishes`` is how many messages a driver is asked to publish one after
-    the other, with ``every`` so many seconds between; ``message`` is what all of them carry,
-    ``messages`` what each carries in turn, ``keys`` their sharding keys. ``settings`` are further
-    ones for the client.
+    ``configured`` are the lookup servers in the client's configuration, ``listed`` those in
+    /listlookup. ``publishes`` is how many messages a driver is asked to publish one after the
+    other, with ``every`` seconds between; ``message`` are the fields of all of them, ``messages``
+    those of each in turn, ``keys`` their sharding keys. ``settings`` are further settings of the
+    client.
     """
 
     role: Role

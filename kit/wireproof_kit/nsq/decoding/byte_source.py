@@ -26,7 +26,7 @@ class ByteSource:
         self._size = size
         self._ahead = b""
         self.offset = 0
-        """Where the next byte stands, counted from the first."""
+        """The offset of the next byte from the first one."""
 
     @property
     def left(self) -> int | None:

@@ -24,17 +24,14 @@ LAYOUT = "<topic>-<partition>.diskqueue.<number>.dat"
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """One file of a message queue on disk.
-
-    ``name`` is its path relative to the given directory.
-    """
+    """One file of a message queue on disk; ``name`` is relative to the given directory."""
 
     path: Path
     name: str
     queue: QueueFile
 
     def offset_meta(self) -> OffsetMeta | None:
-        """Return the metadata that the broker wrote when it completed the file.
+        """Return the metadata that the broker wrote when it completed the file; None without any.
 
         Raises:
             WireError: the metadata have another format.

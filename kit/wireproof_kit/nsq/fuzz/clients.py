@@ -35,7 +35,7 @@ def subscribe(walk: RequestTracker, words: list[bytes]) -> None:
 
 
 def identify(walk: RequestTracker, words: list[bytes]) -> None:
-    """Add the valid answers to IDENTIFY, which may change the encoding of the stream."""
+    """Add the valid answers to IDENTIFY to the answers due; they may begin TLS or compression."""
     size = walk.take_size()
     if size is None:
         return

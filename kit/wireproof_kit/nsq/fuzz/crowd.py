@@ -75,10 +75,7 @@ class _Publisher:
 def publish_at_once(
     clients: Sequence[CaseConnection], topic: Topic, until: float, patience_s: float
 ) -> Trouble | None:
-    """Publish traced messages on all connections until a time, then close the connections.
-
-    Return what went wrong.
-    """
+    """Publish traced messages on all connections for a time; return what went wrong."""
     line = command_line(names.PUB_TRACE, topic.name, topic.partition or 0)
     publishers = [
         _Publisher(client, line, (number + 1) << 40) for number, client in enumerate(clients)

@@ -131,7 +131,7 @@ class NsqOracle:
         return b""
 
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
-        """Return a publish with its own trace id; its answer shows that earlier ones have come."""
+        """Return a traced publish, answered after all before it; None without tracing."""
         if is_http(case) or not self.can_trace:
             return None
         if self.target_state.needs_identify and case.state in BEFORE_LOGIN:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from wireproof_kit.fuzz.case import EXERCISES
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import IN_QUERY
-from wireproof_kit.fuzz.generate.text_traps import Traps, instead, make_append_trap
+from wireproof_kit.fuzz.generate.traps.text_traps import Traps, instead, make_append_trap
 from wireproof_kit.nsq.fuzz import extents, frames, http, states
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_spec.nsq import limits, names

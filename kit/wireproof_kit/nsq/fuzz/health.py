@@ -55,10 +55,9 @@ RETURNS_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class BystanderSettings:
-    """Topics of the clients beside fuzz cases, and their time limits in seconds.
+    """Topics of the kit's own clients during fuzz cases, and their time limits in seconds.
 
-    ``neighbour`` is a plain topic; from ``watched``, an ext topic, the kit consumes stored
-    messages.
+    ``neighbour`` is a plain topic, ``watched`` the ext topic whose messages the kit consumes.
     """
 
     neighbour: Topic
@@ -73,10 +72,7 @@ class BystanderSettings:
 
 @dataclass(slots=True)
 class Bystanders(Health):
-    """Clients beside fuzz cases, which no case may disturb: publisher, subscriber, idle client.
-
-    They connect on first use and after each disturbance.
-    """
+    """The kit's publisher, subscriber and idle client, which no fuzz case may disturb."""
 
     places: BystanderSettings
     token: str
@@ -91,10 +87,10 @@ class Bystanders(Health):
     _times_out: bool = True
 
     def check(self, *, patient: bool = True) -> Trouble | None:
-        """Let the clients and a new connection each complete a round trip; return what went wrong.
+        """Let the kit's own clients and a new connection each complete a round trip.
 
-        Some brokers deliver to a quiet channel seconds late; unless `patient`, a later check waits
-        for that.
+        Return what went wrong. Some brokers deliver to a quiet channel seconds late; unless
+        `patient`, a later check waits for that.
         """
         trouble = self._open() or self._round_trip(patient=patient)
         if trouble is None:
@@ -200,7 +196,7 @@ class Bystanders(Health):
         return fingerprint_stored(b"", body)
 
     def close(self) -> None:
-        """Close the connections of the clients beside the cases."""
+        """Close the connections of the kit's own clients, which fuzz cases must not disturb."""
         _close(self._publisher, self._subscriber, self._idle, self._watcher, self._orderly)
         self._publisher = self._subscriber = self._idle = self._watcher = self._orderly = None
         self._awaiting.clear()
@@ -391,9 +387,8 @@ class Bystanders(Health):
 
 
 def _close(*clients: CaseConnection | None) -> None:
-    for client in clients:
-        if client is not None:
-            client.close()
+    for client in filter(None, clients):
+        client.close()
 
 
 class _Disturbed(Exception):

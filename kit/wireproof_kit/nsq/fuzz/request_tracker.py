@@ -69,10 +69,7 @@ class RequestTracker:
     opaque: bool = False
 
     def refuse(self, *, ends: Ends = "may") -> None:
-        """Add an error as the only valid answer.
-
-        `ends`: whether the broker may close the connection.
-        """
+        """Add an error as the only valid answer; ``ends`` says if the broker may then close."""
         self.owed.append(Owed(ERRORS, ends))
 
     def leave(self) -> None:
@@ -81,10 +78,7 @@ class RequestTracker:
         self.certain = False
 
     def take_size(self) -> int | None:
-        """Decode the size of a body.
-
-        If it is invalid or incomplete, add the valid answer, return None.
-        """
+        """Return the size of a body; None, adding the valid answer, if it is invalid or cut."""
         if len(self.data) - self.at < SIZE.size:
             self.waits = True
             return None
@@ -108,10 +102,7 @@ class RequestTracker:
         return False
 
     def take_body(self, size: int, *, limit: int, usual: int) -> bytes | None:
-        """Return the body of a command.
-
-        None, with the valid answer added, if too big or incomplete.
-        """
+        """Return a command's body; None, adding the valid answer, if it is too big or cut."""
         if not self.is_within(size, limit=limit, usual=usual):
             return None
         if len(self.data) - self.at < size:

@@ -201,10 +201,7 @@ class OrderedRound:
 def return_all(
     rounds: Sequence[RedeliveryRound | OrderedRound], publisher: CaseConnection, until: float
 ) -> Trouble | None:
-    """Answer the messages of subscribers until all came again, one is lost or the time is over.
-
-    Return what went wrong, or None.
-    """
+    """Answer messages until all came again, one is lost or time is over; return what is wrong."""
     trouble, now = None, time.monotonic()
     while trouble is None and now < until and not all(each.is_over(now) for each in rounds):
         wait([*(each.client for each in rounds), publisher], now + LOOK_S)

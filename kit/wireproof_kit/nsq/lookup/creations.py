@@ -30,15 +30,12 @@ class Creations:
         self._last = time.monotonic()
 
     def forget(self, name: str) -> None:
-        """Stop repeating the request for a topic, since it will be deleted.
-
-        Wait for a request that is being sent.
-        """
+        """Never request a topic again, as it will be deleted; wait for a request being sent."""
         with self._asking:
             self._asked.pop(name, None)
 
     def remind(self, name: str) -> None:
-        """Repeat the request that creates a topic, or the latest request if this one is unknown.
+        """Repeat the request that created a topic; without one, the latest such request.
 
         Do nothing if a request was sent a moment ago.
         """

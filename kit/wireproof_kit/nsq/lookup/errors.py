@@ -39,10 +39,7 @@ class LookupRequest:
     what: str
 
     def unusable(self, found: str) -> Unusable:
-        """Return the error for a response that was not the expected one.
-
-        ``found`` describes it.
-        """
+        """Return the error for an unexpected response; ``found`` describes the response."""
         return Unusable(f"lookup server {self.text}: {self.what} {found}")
 
     def wrong(self, field: str, *, expected: str, found: JsonValue) -> Unusable:

@@ -147,10 +147,7 @@ class LookupClient:
         return self._post(DELETE_PATH, {"topic": name, "partition": "**"})
 
     def lookup(self, name: str) -> TopicInfo | None:
-        """Look up a topic's partition leaders for publishing.
-
-        Return None when there are none yet.
-        """
+        """Look up a topic's partition leaders for publishing; return None if there are none."""
         return self._look(name)[0]
 
     def nodes(self) -> tuple[Node, ...]:

@@ -144,7 +144,7 @@ def _wrong_field(response: TraceResponse, trace_id: int | None) -> Difference | 
 
 
 def has_top_byte_alone(number: int) -> bool:
-    """Return True for a number that is below 64 in the other byte order."""
+    """Return True if a number would be below 64 with its bytes in the other order."""
     return 0 < number < LARGEST_NUMBER and number % TOP_BYTE_ALONE == 0
 
 

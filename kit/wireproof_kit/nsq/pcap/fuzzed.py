@@ -28,10 +28,7 @@ def kinds(there: Names) -> Iterator[Kind]:
 
 
 def frame(layer: Packet, number: int) -> Frame:
-    """Return the bytes of a command with random values, and the offsets of its fields.
-
-    ``number`` seeds the random values.
-    """
+    """Return a command with random values, seeded by ``number``, and the offsets of its fields."""
     data = fill_randomly(layer, number)
     reader = CommandReader()
     reader.feed(data)

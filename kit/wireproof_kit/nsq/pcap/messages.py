@@ -79,10 +79,7 @@ def _is_extended(pkt: Packet) -> bool:
 
 
 class StoredMessage(Layer):
-    """Scapy layer of a message on disk.
-
-    The high 4 bits of its attempts say that it has an extend header.
-    """
+    """Scapy layer of a message on disk; 4 high bits of attempts say if it has a header."""
 
     name = "NSQ stored message"
     fields_desc: ClassVar = [

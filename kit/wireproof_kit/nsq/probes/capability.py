@@ -24,13 +24,13 @@ ABSENT_PARTITION = 1000
 
 
 def ext(bench: ProbeContext) -> Observation:
-    """Publish with a header on an ext topic; return the answer's token and the state after it."""
+    """Publish with a header on an ext topic; return answer and state, such as ``ok,open``."""
     topic = bench.topic("ext_topic")
     return bench.ask(topic, frames.pub_ext(topic, {"k": "v"}, bench.broker.unique_body()))
 
 
 def trace(bench: ProbeContext) -> Observation:
-    """Publish with a trace id by PUB_TRACE; return the answer's token and the state after it."""
+    """Publish with a trace id by PUB_TRACE; return answer and state, such as ``ok,open``."""
     topic = bench.topic("plain_topic", "ext_topic")
     with bench.broker.connect(topic=topic) as client:
         answer = client.ask(frames.pub_trace(topic, TRACE_ID, bench.broker.unique_body()))
@@ -38,7 +38,7 @@ def trace(bench: ProbeContext) -> Observation:
 
 
 def order(bench: ProbeContext) -> Observation:
-    """Subscribe with SUB_ORDER to an ordered topic; return the answer's token."""
+    """Subscribe in order, by either command, to an ordered topic: ``ok`` or ``error:CODE``."""
     topic = bench.topic("fresh_ordered_topic")
     seen = observed(UNAVAILABLE)
     for command in (names.SUB_ORDERED, names.SUB_ORDER):
@@ -50,7 +50,7 @@ def order(bench: ProbeContext) -> Observation:
 
 
 def http(bench: ProbeContext) -> Observation:
-    """POST /pub: ``ok``, or the token of the HTTP response."""
+    """POST /pub: ``ok``, or ``http:STATUS,CODE``."""
     topic = bench.topic("plain_topic", "ext_topic")
     query: Query = {"topic": topic.name, "partition": topic.partition}
     client = bench.broker.http.at(topic.http_address)
@@ -71,7 +71,7 @@ def disk(bench: ProbeContext) -> Observation:
 
 
 def upgrade(bench: ProbeContext) -> Observation:
-    """Upgrade a plain topic, then publish with a header: ``ok``, or the token of what failed."""
+    """Upgrade a plain topic, then publish with a header: ``ok``, or the answer that failed."""
     topic = bench.topic("upgradable_topic")
     upgraded = bench.broker.upgrade(topic)
     if upgraded.answer.status != 200:
@@ -81,7 +81,7 @@ def upgrade(bench: ProbeContext) -> Observation:
 
 
 def lookup(bench: ProbeContext) -> Observation:
-    """GET /lookup for a topic of the kit: ``ok``, or the token of the HTTP response."""
+    """GET /lookup for a topic of the kit: ``ok``, or ``http:STATUS,CODE``."""
     if bench.lookup is None:
         raise ArrangementFailed("no lookup server was given")
     topic = bench.topic("plain_topic", "ext_topic")
@@ -93,7 +93,7 @@ def lookup(bench: ProbeContext) -> Observation:
 
 
 def partition(bench: ProbeContext) -> Observation:
-    """Publish to both partitions of a topic: ``ok``, or the first token that is not ``ok``.
+    """Publish to both partitions of a topic: ``ok``, or the first other answer (``error:CODE``).
 
     ``ignored``: commands ignore the partition parameter, as on a classic broker. ``one``: the
     cluster has one node, and the lookup server refuses several partitions on it.
@@ -130,7 +130,7 @@ def _partitions_are_ignored(bench: ProbeContext, topic: Topic) -> bool:
 
 
 def batch(bench: ProbeContext) -> Observation:
-    """Publish two messages with MPUB; return the answer's token."""
+    """Publish two messages with MPUB; return the answer, such as ``ok`` or ``error:CODE``."""
     topic = bench.topic("plain_topic", "ext_topic")
     bodies = [bench.broker.unique_body(), bench.broker.unique_body()]
     with bench.broker.connect(topic=topic) as client:
@@ -138,12 +138,12 @@ def batch(bench: ProbeContext) -> Observation:
 
 
 def touch(bench: ProbeContext) -> Observation:
-    """TOUCH a message in flight: ``open``, the token of a refusal, or ``closed``."""
+    """TOUCH a message in flight: ``open``, ``error:CODE`` or ``closed``."""
     return touch_on(bench, bench.topic("plain_topic", "ext_topic"))
 
 
 def touch_on(bench: ProbeContext, topic: Topic) -> Observation:
-    """TOUCH a message in flight of this topic: ``open``, the token of a refusal, or ``closed``."""
+    """TOUCH a message in flight of this topic: ``open``, ``error:CODE`` or ``closed``."""
     body = bench.broker.unique_body()
     with bench.broker.subscribe(topic) as consumer:
         bench.broker.publish_accepted(topic, body)
@@ -165,7 +165,7 @@ def cluster(bench: ProbeContext) -> Observation:
 
 
 def replica(bench: ProbeContext) -> Observation:
-    """Publish to a topic with two replicas; return the answer's token.
+    """Publish to a topic with two replicas; return the answer, such as ``ok`` or ``error:CODE``.
 
     ``one``: the cluster has only one node.
     """

@@ -8,7 +8,7 @@ from wireproof_kit.observation import Observation, observed
 
 
 def leader_move(bench: ProbeContext) -> Observation:
-    """Ask whether the cluster can move leaders: ``ok``, or the token of the HTTP response."""
+    """Ask whether the cluster can move leaders: ``ok``, or ``http:STATUS,CODE``."""
     answer = bench.cluster.move_offer()
     return observed("ok") if answer is None else observe_http(answer)
 
@@ -20,7 +20,7 @@ def unwritable(bench: ProbeContext) -> Observation:
 
 
 def node_down(bench: ProbeContext) -> Observation:
-    """GET /control/state, which lists the nodes: ``ok``, or the token of the response."""
+    """GET /control/state, which lists the nodes: ``ok``, or ``http:STATUS,CODE``."""
     answer = bench.cluster.control.request("GET", "/control/state")
     return observed("ok") if answer.status == 200 else observe_http(answer)
 

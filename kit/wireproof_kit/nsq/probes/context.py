@@ -45,7 +45,7 @@ class ProbeContext:
     def ask(
         self, topic: Topic, outgoing: Outgoing, *, identify: Mapping[str, object] | None = None
     ) -> Observation:
-        """Send a request on a new connection; return the answer's token and the state after it."""
+        """Send a request on a new connection; return answer and state, such as ``ok,open``."""
         with self.broker.connect(identify=identify or {}, topic=topic) as client:
             return observe(client.ask(outgoing), then=client.goes_on(topic))
 

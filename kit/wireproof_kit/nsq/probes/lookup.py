@@ -21,7 +21,7 @@ from wireproof_kit.observation import Observation, observed
 def create_path(bench: ProbeContext) -> Observation:
     """POST to both paths that create topics; return ``creat`` or ``create``, the one that works.
 
-    If neither works, return the token of the HTTP response.
+    If neither works, return ``http:STATUS,CODE``.
     """
     seen = observed("http:silence")
     for path, word in ((CREATE_PATHS[1], "creat"), (CREATE_PATHS[0], "create")):
@@ -49,7 +49,7 @@ def lookup_extend_meta(bench: ProbeContext) -> Observation:
 
 
 def lookup_consumer_meta(bench: ProbeContext) -> Observation:
-    """Look up without metainfo, as consumers may: ``tolerant``, or the response's token."""
+    """Look up without metainfo, as consumers may: ``tolerant``, or ``http:STATUS,CODE``."""
     topic = bench.topic("plain_topic", "ext_topic")
     answers = [
         ask_lookup(_lookup(bench).servers[0], topic.name, metainfo=metainfo)
@@ -73,12 +73,12 @@ def lookups(bench: ProbeContext) -> Observation:
 
 
 def write_disable(bench: ProbeContext) -> Observation:
-    """Enable writing on a topic that is enabled: ``ok``, or the token of the HTTP response."""
+    """Enable writing on a topic that is enabled: ``ok``, or ``http:STATUS,CODE``."""
     return _observe_done(_lookup(bench).servers[0].request("POST", DISABLE_PATH, v1=True))
 
 
 def tombstone(bench: ProbeContext) -> Observation:
-    """Remove a tombstone that does not exist: ``ok``, or the token of the HTTP response."""
+    """Remove a tombstone that does not exist: ``ok``, or ``http:STATUS,CODE``."""
     topic = bench.topic("plain_topic", "ext_topic")
     host, port = topic.http_address or topic.address
     query = {"topic": topic.name, "node": f"{host}:{port}", "restore": "true"}

@@ -1,6 +1,6 @@
-"""Probes of what a target answers. Each docstring lists the words it can return.
+"""Probes of what a target answers. Each docstring says what it can return.
 
-``WORD`` stands for any answer's word with the state of the connection after it, such as
+Answer and state are the answer and the state of the connection after it, such as
 ``error:E_BAD_BODY,closed`` or ``ok,open``.
 """
 
@@ -17,33 +17,33 @@ HEADER = {"k": "v"}
 
 
 def trace_empty(bench: ProbeContext) -> Observation:
-    """Publish with an empty trace id; return the answer's token."""
+    """Publish with an empty trace id; return answer and state (``ok,open``)."""
     topic = bench.topic("ext_topic")
     body = bench.broker.unique_body()
     return bench.ask(topic, frames.pub_ext(topic, {names.TRACE_ID: ""}, body))
 
 
 def pub_bad_topic(bench: ProbeContext) -> Observation:
-    """Publish to a topic with an invalid name; return the answer's token."""
+    """Publish to a topic with an invalid name; return answer and state (``ok,open``)."""
     topic = bench.topic("plain_topic", "ext_topic")
     body = bench.broker.unique_body()
     return bench.ask(topic, frames.pub(topic, body, topic_name="wp_bad!name"))
 
 
 def pub_bad_size(bench: ProbeContext) -> Observation:
-    """Publish with size -1; return the answer's token."""
+    """Publish with size -1; return answer and state (``ok,open``)."""
     topic = bench.topic("plain_topic", "ext_topic")
     return bench.ask(topic, frames.pub(topic, b"", size=-1))
 
 
 def ext_error_codes(bench: ProbeContext) -> Observation:
-    """Publish with a header that is not JSON; return the answer's token."""
+    """Publish with a header that is not JSON; return answer and state (``ok,open``)."""
     topic = bench.topic("ext_topic")
     return bench.ask(topic, frames.pub_ext(topic, b"{", bench.broker.unique_body()))
 
 
 def sub_error_codes(bench: ProbeContext) -> Observation:
-    """Subscribe to a topic that does not exist; return the answer's token."""
+    """Subscribe to a topic that does not exist; return answer and state (``ok,open``)."""
     topic = bench.topic("plain_topic", "ext_topic")
     missing = bench.pool.next_name()
     seen = bench.ask(topic, frames.subscribe(topic, topic.channel(), topic_name=missing))
@@ -53,27 +53,27 @@ def sub_error_codes(bench: ProbeContext) -> Observation:
 
 
 def pub_partition(bench: ProbeContext) -> Observation:
-    """Publish without a partition; return the answer's token."""
+    """Publish without a partition; return answer and state (``ok,open``)."""
     topic = bench.topic("plain_topic", "ext_topic")
     return bench.ask(topic, frames.pub(topic, bench.broker.unique_body(), partition=None))
 
 
 def header_value(bench: ProbeContext) -> Observation:
-    """Publish with a number as a header value; return the answer's token."""
+    """Publish with a number as a header value; return answer and state (``ok,open``)."""
     topic = bench.topic("ext_topic")
     body = bench.broker.unique_body()
     return bench.ask(topic, frames.pub_ext(topic, b'{"k":1}', body))
 
 
 def http_quotes(bench: ProbeContext) -> Observation:
-    """POST /pub_ext with a header in single quotes; return ``http:refused`` or another token."""
+    """POST /pub_ext with a header in single quotes: ``http:refused`` or ``http:STATUS,CODE``."""
     answer = _pub_ext(bench, {"ext": "{'k1':'v1'}"})
     seen = observe_http(answer)
     return observed("http:refused", note=seen.value) if answer.status >= 400 else seen
 
 
 def http_ok(bench: ProbeContext) -> Observation:
-    """POST /pub_ext: ``bare`` for OK, ``quoted`` for "OK", else the response's token."""
+    """POST /pub_ext: ``bare`` for OK, ``quoted`` for "OK", else ``http:STATUS,CODE``."""
     answer = _pub_ext(bench, {"ext": '{"k":"v"}'})
     words = {b"OK": "bare", b'"OK"': "quoted"}
     word = words.get(answer.body.strip()) if answer.status == 200 else None
@@ -83,7 +83,7 @@ def http_ok(bench: ProbeContext) -> Observation:
 def http_trace_envelope(bench: ProbeContext) -> Observation:
     """POST /pub_ext with a trace id, and see whether the response is in an envelope.
 
-    Return ``bare``, ``wrapped``, or the token of another response.
+    Return ``bare``, ``wrapped``, or ``http:STATUS,CODE``.
     """
     answer = _pub_ext(bench, {"ext": '{"##trace_id":"7"}'})
     if answer.word != "trace":
@@ -94,7 +94,7 @@ def http_trace_envelope(bench: ProbeContext) -> Observation:
 def order_command(bench: ProbeContext) -> Observation:
     """Subscribe in order by both names of the command: ``SUB_ORDER,ok`` or ``SUB_ORDERED,ok``.
 
-    If neither works: ``neither,`` and the answer's token.
+    If neither works: ``neither,`` and the answer, such as ``error:CODE``.
     """
     topic = bench.topic("fresh_ordered_topic", "plain_topic")
     seen = "silence"
@@ -108,7 +108,7 @@ def order_command(bench: ProbeContext) -> Observation:
 
 
 def order_is_must(bench: ProbeContext) -> Observation:
-    """Subscribe with SUB to an ordered topic; return the answer's token."""
+    """Subscribe with SUB to an ordered topic; return answer and state (``ok,open``)."""
     topic = bench.topic("fresh_ordered_topic")
     return bench.ask(topic, frames.subscribe(topic, topic.channel()))
 

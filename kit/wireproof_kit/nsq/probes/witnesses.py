@@ -20,14 +20,14 @@ SHOWN = observed("ok")
 
 
 def ext_subscription(bench: ProbeContext) -> Observation:
-    """Subscribe with extend_support to an ext topic; return the answer's token."""
+    """Subscribe with extend_support to an ext topic; return answer and state (``ok,open``)."""
     topic = bench.topic("ext_topic")
     frame = frames.subscribe(topic, topic.channel())
     return bench.ask(topic, frame, identify={names.EXTEND_SUPPORT: True})
 
 
 def ext_http(bench: ProbeContext) -> Observation:
-    """POST /pub_ext: ``ok``, or the token of the HTTP response."""
+    """POST /pub_ext: ``ok``, or ``http:STATUS,CODE``."""
     return _post(bench, "ext_topic", "/pub_ext", {"ext": '{"k":"v"}'})
 
 
@@ -37,7 +37,7 @@ def ext_meta(bench: ProbeContext) -> Observation:
 
 
 def trace_header(bench: ProbeContext) -> Observation:
-    """Publish with ##trace_id in the header; return the answer's token."""
+    """Publish with ##trace_id in the header; return the answer, such as ``trace``."""
     topic = bench.topic("ext_topic")
     header = {names.TRACE_ID: str(capability.TRACE_ID)}
     with bench.broker.connect(topic=topic) as client:
@@ -46,7 +46,7 @@ def trace_header(bench: ProbeContext) -> Observation:
 
 
 def trace_again(bench: ProbeContext) -> Observation:
-    """Publish with another trace id to another topic; return the answer's token."""
+    """Publish with another trace id to another topic; return the answer, such as ``trace``."""
     topic = bench.topic("fresh_ext_topic", "plain_topic")
     with bench.broker.connect(topic=topic) as client:
         return observe(client.ask(frames.pub_trace(topic, 7, b"witness")), trace_id=7)
@@ -60,12 +60,12 @@ def order_refusal(bench: ProbeContext) -> Observation:
 
 
 def http_ext(bench: ProbeContext) -> Observation:
-    """POST /pub_ext if POST /pub was not answered: ``ok``, or the token of the HTTP response."""
+    """POST /pub_ext if POST /pub was not answered: ``ok``, or ``http:STATUS,CODE``."""
     return ext_http(bench)
 
 
 def http_ping(bench: ProbeContext) -> Observation:
-    """GET /ping: ``ok``, or the token of the HTTP response."""
+    """GET /ping: ``ok``, or ``http:STATUS,CODE``."""
     return _ok(bench.broker.http.request("GET", "/ping"))
 
 
@@ -82,7 +82,7 @@ def lookup_nodes(bench: ProbeContext) -> Observation:
 
 
 def lookup_list(bench: ProbeContext) -> Observation:
-    """GET /listlookup: ``ok``, or the token of the HTTP response."""
+    """GET /listlookup: ``ok``, or ``http:STATUS,CODE``."""
     if bench.lookup is None:
         raise ArrangementFailed("no lookup server was given")
     return _ok(bench.lookup.servers[0].request("GET", "/listlookup", v1=True))
@@ -107,14 +107,14 @@ def replica_meta(bench: ProbeContext) -> Observation:
 
 
 def batch_ext(bench: ProbeContext) -> Observation:
-    """Publish two messages with MPUB to an ext topic; return the answer's token."""
+    """Publish two messages with MPUB to an ext topic: ``ok``, or such as ``error:CODE``."""
     topic = bench.topic("fresh_ext_topic", "ext_topic")
     with bench.broker.connect(topic=topic) as client:
         return observe(client.ask(frames.mpub(topic, [b"one", b"two"])))
 
 
 def touch_ext(bench: ProbeContext) -> Observation:
-    """TOUCH a message of an ext topic: ``open``, or the token of the answer."""
+    """TOUCH a message of an ext topic: ``open``, ``error:CODE`` or ``closed``."""
     return capability.touch_on(bench, bench.topic("ext_topic"))
 
 

@@ -26,16 +26,19 @@ from wireproof_kit.nsq.clients.events import (
 )
 from wireproof_kit.nsq.decoding.client_stream import WORDS
 from wireproof_kit.nsq.proxy.gates import DECLINED
-from wireproof_kit.nsq.proxy.http_stream import HttpExchange
 from wireproof_kit.nsq.proxy.node_state import json_members
 from wireproof_kit.proxy.events import Clipped, Undecoded
+from wireproof_kit.proxy.http_stream import HttpExchange
 from wireproof_spec.nsq import names
-from wireproof_spec.nsq.command_reader import CommandReader
+from wireproof_spec.nsq.command_reader import BODIES, CommandReader
 from wireproof_spec.nsq.frame import NEED_MORE, FrameReader
 from wireproof_spec.wire_error import WireError
 
 KEPT = 1 << 18
 """The most bytes of a command, frame or body that the proxy keeps."""
+DPUB = b"DPUB"
+"""A delayed publish of the original NSQ, with a body like that of PUB; no text has it."""
+BODIES_PASSING = {**BODIES, DPUB: BODIES[names.PUB]}
 ANY_SIZE = (1 << 31) - 1
 GONE = "not decoded from here on"
 _SIZE = 4
@@ -73,12 +76,12 @@ class PassingDecoder:
 class _NodeStream:
     def __init__(self, conn: str) -> None:
         self._conn = conn
-        self._commands = CommandReader(message_limit=ANY_SIZE, body_limit=ANY_SIZE)
+        self._commands = _command_reader()
         self._frames = FrameReader(ANY_SIZE)
         self._head = bytearray()
         self._skip = {True: 0, False: 0}
         self._open = {True, False}
-        """The directions that can still be decoded, by whether the client sends in them."""
+        """The directions that can still be decoded; True is the one in which the client sends."""
         self._identifies = False
 
     def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterator[Event]:
@@ -108,7 +111,7 @@ class _NodeStream:
             event = make_commanded(at, self._conn, command)
             yield event
             self._identifies = event.name == names.IDENTIFY.decode()
-            if event.name.encode("latin-1") not in WORDS:
+            if event.name.encode("latin-1") not in WORDS | {DPUB}:
                 self._open.discard(True)
                 text = f"{GONE}: whether a body follows {event.name} is not known"
                 yield Undecoded(at, self._conn, text)
@@ -123,7 +126,7 @@ class _NodeStream:
         name, *words = line.decode("latin-1").split(" ")
         yield Clipped(at, self._conn, name, size, kept=len(rest) - _SIZE)
         yield Commanded(at, self._conn, name, tuple(words), rest[_SIZE:], line=line + b"\n")
-        self._commands = CommandReader(message_limit=ANY_SIZE, body_limit=ANY_SIZE)
+        self._commands = _command_reader()
 
     def _by_broker(self, at: float, data: bytes) -> Iterator[Event]:
         self._frames.feed(data)
@@ -165,6 +168,10 @@ class _HttpStream:
         except (h11.RemoteProtocolError, h11.LocalProtocolError) as error:
             self._is_open = False
             yield Undecoded(at, self._conn, f"{GONE}: no HTTP ({error})")
+
+
+def _command_reader() -> CommandReader:
+    return CommandReader(message_limit=ANY_SIZE, body_limit=ANY_SIZE, bodies=BODIES_PASSING)
 
 
 def _granted(data: bytes) -> str:

@@ -11,9 +11,9 @@ import h11
 
 from wireproof_kit.nsq.clients.decoder import LOOKUPD, NSQD
 from wireproof_kit.nsq.proxy.addresses import LISTING, rewrite_addresses
-from wireproof_kit.nsq.proxy.http_stream import HttpExchange, HttpResponse
 from wireproof_kit.nsq.proxy.node_state import json_members
 from wireproof_kit.proxy.fronts import Front, FrontFor, Gate, OpenGate
+from wireproof_kit.proxy.http_stream import HttpExchange, HttpResponse
 from wireproof_spec.nsq import names
 
 BEGINNING = names.MAGIC + names.IDENTIFY + b"\n"

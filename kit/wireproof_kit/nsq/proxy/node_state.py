@@ -19,7 +19,7 @@ from wireproof_spec.strict_json import JsonValue
 K = TypeVar("K")
 V = TypeVar("V")
 
-ANSWERED = frozenset({"IDENTIFY", "AUTH", "CLS"}) | SUBSCRIPTIONS | PUBLISHES
+ANSWERED = frozenset({"IDENTIFY", "AUTH", "CLS", "DPUB"}) | SUBSCRIPTIONS | PUBLISHES
 """The commands that a node answers; to other commands it sends nothing, or an error."""
 OUT_OF_TURN = frozenset({"E_FIN_FAILED", "E_REQ_FAILED", "E_TOUCH_FAILED"})
 MOST_ASKED = 10_000

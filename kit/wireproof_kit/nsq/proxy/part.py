@@ -13,10 +13,10 @@ from wireproof_kit.nsq.proxy.gates import make_gate
 from wireproof_kit.nsq.proxy.lookup_checks import LookupChecks
 from wireproof_kit.nsq.proxy.node_state import NodeState
 from wireproof_kit.proxy.checks import Checks, Shown
-from wireproof_kit.proxy.events import Clipped, Noted, Undecoded
+from wireproof_kit.proxy.events import Undecoded, tell_own
 from wireproof_kit.proxy.part import ProxyPart, Service
 from wireproof_kit.targets.target import Target
-from wireproof_kit.wire.address import Address
+from wireproof_kit.wire.address import split_address
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.frame import SERVER_FRAME, ServerFrame
 
@@ -84,6 +84,7 @@ def make_part() -> ProxyPart:
         watch=lambda conn: NsqWatcher(conn, positions),
         tell=tell,
         clauses=CLAUSES,
+        opening=(*OPENING, *OPENING_PARTITION, *OPENING_ORDERED, *OPENING_LOOKUP),
     )
 
 
@@ -92,7 +93,7 @@ def list_services(target: Target) -> Sequence[Service]:
     found: list[Service] = [(NSQD, (target.host, target.port))] if target.host else []
     for key, address in target.addresses():
         if key in (NSQD_HTTP, LOOKUPD):
-            found.append((key, _split(address)))
+            found.append((key, split_address(address)))
     return found
 
 
@@ -125,10 +126,7 @@ class NsqWatcher:
         return self._decoder.decode(at, data, by_client=by_client)
 
     def see(self, event: Event) -> Iterator[Shown]:
-        """Yield which clauses an event shows to be kept or broken.
-
-        Yield nothing once one direction cannot be decoded.
-        """
+        """Yield which clauses an event shows to be kept or broken; none after decoding failed."""
         self._state.see(event)
         for checks in self._checks:
             yield from checks.see(event)
@@ -144,16 +142,6 @@ class NsqWatcher:
 
 def tell(event: Event) -> str | None:
     """Return a decoded event as a line of text; None if it is not worth one."""
-    if isinstance(event, Noted | Undecoded):
-        return f"proxy  -- {event.conn:<11} {event.text}"
-    if isinstance(event, Clipped):
-        text = f"{event.name} of {event.size} bytes, of which {event.kept} are decoded:"
-        return f"proxy  -- {event.conn:<11} {text}"
     if isinstance(event, Misframed):
         return f"client <- {event.conn:<11} no frame: {event.error}"
-    return tell_event(event)
-
-
-def _split(address: str) -> Address:
-    host, _, port = address.rpartition(":")
-    return host.strip("[]"), int(port)
+    return tell_own(event) or tell_event(event)

@@ -59,8 +59,8 @@ class TopicPool:
     def prepare(self, kinds: Counter[str], *, spares: int = 0) -> None:
         """Start to create missing topics, without waiting for them.
 
-        ``kinds`` counts uses by argument name. Topics of kinds that take long are created ahead:
-        ``spares`` more than wanted, for repeated cases.
+        ``kinds`` counts, by argument name, how often cases take each kind of topic. Topics of
+        kinds that take long are created ahead: ``spares`` more than wanted, for repeated cases.
         """
         with self._lock:
             for argument, wanted in kinds.items():
@@ -90,7 +90,7 @@ class TopicPool:
                 coming.extend(self._begin(argument) for _ in range(missing))
 
     def take(self, argument: str) -> Topic:
-        """Return a topic for an argument: the shared one, or a new one that no other case gets.
+        """Return a topic for a case's argument: the shared one, or a new one for this case only.
 
         Raises:
             ArrangementFailed: no method creates such a topic.

@@ -82,6 +82,9 @@ KINDS: Mapping[str, TopicKind] = {
     "movable_ordered_topic": TopicKind(ordered=True, shared=True, replicas=2),
 }
 
+FEWEST = 2
+"""The partitions of a topic of several, on a target that makes no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReachableServices:
@@ -227,21 +230,9 @@ class TopicMaker:
 
         One that is to be copied has a single partition: there may be no room for more.
         """
-        partitions = 1 if kind.replicas > 1 else max(self._nodes, kind.partitions)
-        asked, lookup = lookup, self._around.lookup or lookup  # the waiting is not recorded
-        with self._creating:
-            answer = asked.create_topic(
-                name,
-                partitions=partitions,
-                replicas=kind.replicas,
-                extend=kind.extend,
-                ordered=kind.ordered,
-            )
-        if answer.status != 200:
-            seen = observe_http(answer).value
-            raise ArrangementFailed(
-                f"the lookup server answered {seen} to the creation of a topic"
-            )
+        wanted = 1 if kind.replicas > 1 else max(self._nodes, kind.partitions)
+        partitions = self._request(kind, name, lookup, wanted)
+        lookup = self._around.lookup or lookup  # the waiting is not recorded
         lookup.wait_until_registered(name, partitions=partitions)
         try:
             least = partitions if kind.partitions > 1 else 1
@@ -250,6 +241,27 @@ class TopicMaker:
             lookup.delete(name)  # it may yet appear, when nobody waits for it any more
             raise
         return self._topic(kind, name, "lookupd", places)
+
+    def _request(self, kind: TopicKind, name: str, lookup: LookupClient, wanted: int) -> int:
+        """Request the creation of a topic; return the number of partitions that was accepted.
+
+        Raises:
+            ArrangementFailed: the lookup server makes no such topic.
+        """
+        seen = ""
+        for partitions in _counts(wanted):
+            with self._creating:
+                answer = lookup.create_topic(
+                    name,
+                    partitions=partitions,
+                    replicas=kind.replicas,
+                    extend=kind.extend,
+                    ordered=kind.ordered,
+                )
+            if answer.status == 200:
+                return partitions
+            seen = observe_http(answer).value
+        raise ArrangementFailed(f"the lookup server answered {seen} to the creation of a topic")
 
     def _places(
         self, name: str, partitions: int, expected: int, lookup: LookupClient
@@ -271,28 +283,34 @@ class TopicMaker:
             return "INTERNAL_CREATE_TOPIC makes no ordered topics"
         if kind.replicas > 1:
             return "INTERNAL_CREATE_TOPIC makes no copies"
+        made: list[int] = []
         for partition in range(kind.partitions):
             command = frames.internal_create_topic(name, partition, extend=kind.extend)
             with around.connect(around.transcript) as connection:
                 seen = observe(connection.ask(command)).value
-            if seen != "ok":
+            if seen == "ok":
+                made.append(partition)
+            elif partition < FEWEST:
                 return f"INTERNAL_CREATE_TOPIC was answered {seen}"
-        return self._topic(kind, name, "tcp", self._own_places(*range(kind.partitions)))
+        return self._topic(kind, name, "tcp", self._own_places(*made))
 
     def _by_http(self, kind: TopicKind, name: str, around: ReachableServices) -> Topic | str:
         if around.http is None:
             return "no HTTP address is known"
         if kind.replicas > 1:
             return "one node keeps no copies"
-        query = creation_query(
-            name, partitions=kind.partitions, extend=kind.extend, ordered=kind.ordered
-        )
-        answer = around.http.request("POST", CREATE_PATHS[0], query=query)
-        if answer.status == 404:
-            answer = around.http.request("POST", CREATE_PATHS[1], query=query)
-        if answer.status == 200:
-            return self._topic(kind, name, "http", self._own_places(*range(kind.partitions)))
-        return f"POST {CREATE_PATHS[0]} was answered {observe_http(answer).value}"
+        seen = ""
+        for partitions in _counts(kind.partitions):
+            query = creation_query(
+                name, partitions=partitions, extend=kind.extend, ordered=kind.ordered
+            )
+            answer = around.http.request("POST", CREATE_PATHS[0], query=query)
+            if answer.status == 404:
+                answer = around.http.request("POST", CREATE_PATHS[1], query=query)
+            if answer.status == 200:
+                return self._topic(kind, name, "http", self._own_places(*range(partitions)))
+            seen = observe_http(answer).value
+        return f"POST {CREATE_PATHS[0]} was answered {seen}"
 
     def _own_places(self, *partitions: int) -> tuple[LedPartition, ...]:
         """Return the partitions that the target itself leads."""
@@ -323,6 +341,11 @@ class TopicMaker:
             channel_prefix=f"{self._prefix}_c",
             places=tuple(sorted(places, key=lambda place: place.partition)),
         )
+
+
+def _counts(wanted: int) -> tuple[int, ...]:
+    """Return the numbers of partitions to try: a target may allow two where three are wanted."""
+    return (wanted,) if wanted <= FEWEST else (wanted, FEWEST)
 
 
 def _check_ordered(topic: Topic, around: ReachableServices) -> None:

@@ -55,6 +55,11 @@ class Topic:
             http_address=place.http_address,
         )
 
+    def at_rank(self, rank: int) -> "Topic":
+        """Return the same topic at its partition of a rank from 0, or at its last partition."""
+        numbers = sorted(each.partition for each in self.places)
+        return self.at(numbers[min(rank, len(numbers) - 1)])
+
     def channel(self) -> str:
         """Return a channel name of this topic that no case has used."""
         return f"{self.channel_prefix}_{next(_numbers)}"

@@ -171,17 +171,11 @@ class Connection:
         self.send(frames.auth(secret))
 
     def receive(self, wait: Wait = ANSWER) -> Answer:
-        """Return the next response, message or error, or why none came within the time limit.
-
-        Heartbeats are answered and not returned.
-        """
+        """Return the next frame, or why none came in time; heartbeats are only answered."""
         return self.receive_within(self.seconds(wait))
 
     def ask(self, outgoing: Outgoing, wait: Wait = ANSWER) -> Answer:
-        """Send a command and return the response.
-
-        Messages that arrive before it are kept for receive.
-        """
+        """Send a command and return the response; earlier messages are kept for receive."""
         self.send(outgoing)
         deadline = time.monotonic() + self.seconds(wait)
         while True:

@@ -31,10 +31,7 @@ class HttpAnswer:
 
     @property
     def code(self) -> str:
-        """Return the error code in the body, with or without an envelope.
-
-        Empty when there is none.
-        """
+        """Return the error code in the body, inside an envelope or not; empty without one."""
         value = self.json.value if self.json else None
         if not isinstance(value, dict):
             return ""
@@ -56,7 +53,7 @@ class HttpAnswer:
 
     @property
     def is_ok(self) -> bool:
-        """Return True if the body is OK, with or without quotes or envelope."""
+        """Return True if the status is 200 and the body is OK, a trace response or empty."""
         return self.status == 200 and self.word in ("ok", "trace", "empty")
 
     @property

@@ -30,12 +30,14 @@ WORDS = (*ATTRIBUTES, "partitions", "transaction", "nack", "advance", "hold", "c
 ARRIVES_WITHIN_S = 30.0
 EMPTY_S = 1.0
 ANSWER_S = 0.5
-"""A request is to be answered in this time while a receive waits for `EMPTY_S`."""
+"""Seconds in which another request must be answered while a receive waits for `EMPTY_S`."""
 DAY_MS = 86_400_000
 
 
 def check_adapter(command: str) -> Iterator[Finding]:
-    """Yield a finding for each rule; what depends on a broken rule is not looked at.
+    """Check an adapter and yield a finding for each rule of the adapter protocol.
+
+    Rules that depend on a broken one are not checked.
 
     Raises:
         UsageFault: the adapter cannot be started.

@@ -6,40 +6,45 @@ from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreacha
 from wireproof_kit.oms.adapter.link import Link
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec import json_schema
-from wireproof_spec.driver.lines import Answer, Failure, Fields, Result, Unsupported
+from wireproof_spec.driver.lines import Answer, Failure, Fields, Members, Result, Unsupported
 from wireproof_spec.strict_json import JsonValue
 
 LANE = "adapter"
 HUNG_S = 0.5
-"""How long to wait for an adapter that has left a request without an answer before."""
+"""Seconds to wait for an adapter that has left an earlier request without an answer."""
 
 
 class Exchange:
-    """One case's requests to an adapter."""
+    """The requests that one case sends to an adapter, recorded in its transcript."""
 
-    def __init__(self, link: Link, transcript: Transcript) -> None:
+    def __init__(
+        self, link: Link, transcript: Transcript, *, within_s: float = ANSWER_WITHIN_S
+    ) -> None:
         self.link = link
         self._transcript = transcript
+        self._within_s = within_s
+        link.answer_within_s = min(link.answer_within_s, within_s)
 
     def ask(
         self,
         op: str,
-        fields: Fields | None = None,
+        fields: Members | None = None,
         *,
         schema: str = "",
         waits: float = 0.0,
     ) -> Answer:
-        """Ask for an operation and return its answer; ``schema`` is that of an answer ok.
+        """Send a request for an operation and return the answer.
 
-        ``waits``: the operation may take so many seconds by its nature.
+        ``waits``: the operation may take so many seconds by its nature. ``fields`` as a text have
+        the operation in them.
 
         Raises:
-            TargetUnreachable: the adapter has ended, breaks the protocol, or answers other than
-                the schema says.
+            TargetUnreachable: the adapter has ended, breaks the protocol, or its answer breaks the
+                schema.
             TargetSilent: the adapter does not answer in time.
         """
-        told: dict[str, JsonValue] = {"op": op, **(fields or {})}
-        self._transcript.add("request", LANE, data=json_line(told).encode())
+        text = fields if isinstance(fields, bytes) else _request_text(op, fields or {})
+        self._transcript.add("request", LANE, data=text)
         answer = self._request(op, fields or {}, waits)
         self._transcript.add("response", LANE, data=json_line(_told(answer)).encode())
         if schema and isinstance(answer, Result):
@@ -57,7 +62,9 @@ class Exchange:
         schema: str = "",
         waits: float = 0.0,
     ) -> dict[str, JsonValue]:
-        """Ask for an operation that a case depends on, and return what its answer ok has.
+        """Send a request that must succeed, since a case depends on it.
+
+        Return the answer's fields.
 
         Raises:
             ArrangementFailed: the operation failed, or is not supported.
@@ -68,23 +75,28 @@ class Exchange:
             return answer.fields
         raise ArrangementFailed(f"{op}: {describe(answer)}")
 
-    def _request(self, op: str, fields: Fields, waits: float) -> Answer:
+    def _request(self, op: str, fields: Members, waits: float) -> Answer:
         try:
             answer = self.link.request(op, fields, within=waits + self.link.answer_within_s)
         except TargetSilent:
             self.link.answer_within_s = HUNG_S
             raise
-        self.link.answer_within_s = ANSWER_WITHIN_S
+        self.link.answer_within_s = self._within_s
         return answer
 
 
 def describe(answer: Answer) -> str:
-    """Return what an answer says, in words."""
+    """Return an adapter's answer in words."""
     if isinstance(answer, Failure):
         return f"error {answer.code} {answer.message}".replace("  ", " ")
     if isinstance(answer, Unsupported):
         return f"{answer.what} is unsupported"
     return "ok"
+
+
+def _request_text(op: str, fields: Fields) -> bytes:
+    told: dict[str, JsonValue] = {"op": op, **fields}
+    return json_line(told).encode()
 
 
 def _told(answer: Answer) -> JsonValue:

@@ -18,9 +18,9 @@ from wireproof_spec.driver.lines import (
     VERSION,
     Answer,
     Failure,
-    Fields,
     Hello,
     LineFault,
+    Members,
     Result,
     Unsupported,
     read_hello,
@@ -35,21 +35,25 @@ KEEP: Final = (("Connection", "keep-alive"), ("Content-Type", "application/json"
 CLOSE_WITHIN_S: Final = 2.0
 
 
+class NotAnswered(TargetUnreachable):
+    """An HTTP server closed the connection, or sent something else, instead of an answer."""
+
+
 class Link(Protocol):
-    """A way to an adapter; its methods are thread-safe."""
+    """A connection to an adapter; its methods are thread-safe."""
 
     name: str
-    """The command or the address, as an error names it."""
+    """The adapter's command or address, for error messages."""
     answer_within_s: float
-    """How long an answer may take, as far as is known of the adapter by now."""
+    """Seconds that an answer may take, by what the adapter has shown so far."""
 
     @property
     def hello(self) -> Hello:
-        """The greeting."""
+        """The adapter's greeting."""
         ...
 
-    def request(self, op: str, fields: Fields, *, within: float = ANSWER_WITHIN_S) -> Answer:
-        """Ask for an operation and return the answer.
+    def request(self, op: str, fields: Members, *, within: float = ANSWER_WITHIN_S) -> Answer:
+        """Send a request for an operation and return the answer.
 
         Raises:
             TargetUnreachable: the adapter has ended, or breaks the protocol.
@@ -58,7 +62,11 @@ class Link(Protocol):
         ...
 
     def is_alive(self) -> bool:
-        """Return True if the adapter runs and has kept to the protocol."""
+        """Return True if the adapter runs and has not broken the protocol."""
+        ...
+
+    def describe_end(self) -> str:
+        """Return how the adapter has ended, with its last words; empty while it runs."""
         ...
 
     def close(self) -> None:
@@ -67,7 +75,7 @@ class Link(Protocol):
 
 
 class ExecLink:
-    """An adapter that the kit has started."""
+    """A connection to an adapter program that the kit has started."""
 
     def __init__(self, command: str) -> None:
         self.name = command
@@ -76,24 +84,32 @@ class ExecLink:
 
     @property
     def hello(self) -> Hello:
-        """The greeting."""
+        """The adapter's greeting."""
         return self._driver.hello
 
-    def request(self, op: str, fields: Fields, *, within: float = ANSWER_WITHIN_S) -> Answer:
-        """Ask for an operation and return the answer."""
+    def request(self, op: str, fields: Members, *, within: float = ANSWER_WITHIN_S) -> Answer:
+        """Send a request for an operation and return the answer."""
         return self._driver.request(op, fields, within=within)
 
     def is_alive(self) -> bool:
-        """Return True if the process runs and has kept to the protocol."""
+        """Return True if the adapter's process runs and has not broken the protocol."""
         return self._driver.is_alive()
 
+    def describe_end(self) -> str:
+        """Return how the process has ended, and what it wrote last."""
+        child = self._driver.child
+        if child.exit_code() is None:
+            return ""
+        written = child.kept["stderr"].data().decode("utf-8", "replace")
+        return f"{child.last_words()}\n{written}"
+
     def close(self) -> None:
-        """Ask the adapter to close, then end its process and all that it started."""
+        """Ask the adapter to close, then end its process and all processes that it started."""
         self._driver.close(within=CLOSE_WITHIN_S)
 
 
 class HttpLink:
-    """An adapter behind an HTTP server; each request has a connection for itself."""
+    """A connection to an adapter behind an HTTP server; each request uses a new connection."""
 
     def __init__(self, address: Address, *, name: str) -> None:
         self.name = name
@@ -105,11 +121,11 @@ class HttpLink:
 
     @property
     def hello(self) -> Hello:
-        """The greeting."""
+        """The adapter's greeting."""
         return self._hello
 
-    def request(self, op: str, fields: Fields, *, within: float = ANSWER_WITHIN_S) -> Answer:
-        """Ask for an operation and return the answer."""
+    def request(self, op: str, fields: Members, *, within: float = ANSWER_WITHIN_S) -> Answer:
+        """Send a request for an operation and return the answer."""
         number = next(self._numbers)
         body = request_line(number, op, fields).rstrip()
         data = request_bytes("POST", "/", self._address, headers=KEEP, body=body)
@@ -117,7 +133,7 @@ class HttpLink:
         if got.failure == "silence":
             raise TargetSilent(f"{self.name}: no answer to {op} within {within:g} s")
         if got.failure is not None:
-            raise TargetUnreachable(f"{self.name}: no answer to {op} ({got.failure})")
+            raise NotAnswered(f"{self.name}: no answer to {op} ({got.failure})")
         if got.status != HTTP_OK:
             raise TargetUnreachable(
                 f"{self.name}: expected status 200 as the answer to {op}, found {got.status}"
@@ -125,11 +141,15 @@ class HttpLink:
         return self._read(number, op, got.body)
 
     def is_alive(self) -> bool:
-        """Return True if the server accepts a connection now."""
+        """Return True if the adapter's server accepts a connection now."""
         return accepts(self._address)
 
+    def describe_end(self) -> str:
+        """Return that the server accepts no connections, if so."""
+        return "" if self.is_alive() else f"{self.name} accepts no connection"
+
     def close(self) -> None:
-        """Ask the adapter to close; the server itself goes on."""
+        """Ask the adapter to close; its HTTP server keeps running."""
         with contextlib.suppress(TargetUnreachable, TargetSilent):
             self.request(CLOSE, {}, within=CLOSE_WITHIN_S)
         self._pool.close()
@@ -172,7 +192,7 @@ class HttpLink:
 
 
 def open_link(target: Target) -> Link:
-    """Start or reach the adapter that a target names.
+    """Start the adapter in a target's command, or connect to the one at its address.
 
     Raises:
         UsageFault: the command cannot be started.

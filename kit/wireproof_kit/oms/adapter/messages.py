@@ -19,11 +19,11 @@ in a form that the system accepts."""
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A message that was sent; times are seconds of the kit's clocks.
+    """A message that a case sent; times are by the kit's clocks.
 
-    ``called`` and ``returned`` are monotonic. ``called_ms`` and ``returned_ms`` are the same
-    moments in milliseconds since 1970, by the kit's own clock. ``document`` is the message as its
-    sender has it after the call; ``why`` is the adapter's reason for refusing it.
+    ``called`` and ``returned`` are monotonic, in seconds. ``called_ms`` and ``returned_ms`` are
+    the same moments in milliseconds since 1970. ``document`` is the message as its sender has it
+    after the call; ``why`` is the adapter's reason for refusing it.
     """
 
     key: str
@@ -37,16 +37,16 @@ class Sent:
 
     @property
     def is_accepted(self) -> bool:
-        """Return True if the system took the message."""
+        """Return True if the system accepted the message."""
         return self.outcome == "accepted"
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A message that a consumer was given.
+    """A message that a consumer received.
 
-    ``at`` is monotonic, ``at_ms`` milliseconds since 1970 by the kit's clock. ``partition`` is
-    where the queue says that the message came from.
+    ``at`` is monotonic, in seconds; ``at_ms`` counts milliseconds since 1970 by the kit's clock.
+    ``partition`` is the partition that the queue reports for the message.
     """
 
     receipt: str
@@ -57,23 +57,23 @@ class Delivery:
 
     @property
     def key(self) -> str:
-        """The body as base64, by which a case knows its messages."""
+        """The body as base64, by which a case recognises its messages."""
         data = _part(self.document, names.MESSAGE).get(names.DATA)
         return data if isinstance(data, str) else ""
 
     @property
     def header(self) -> Attributes:
-        """The header."""
+        """The header fields of the message."""
         return header_of(self.document)
 
     @property
     def attributes(self) -> Attributes:
-        """The extension header."""
+        """The extension header of the message; empty without one."""
         return attributes_of(self.document)
 
     @property
     def place(self) -> JsonValue:
-        """The partition that the queue tells, or else the message's own."""
+        """The partition that the queue reports, or else the one in the extension header."""
         if self.partition is not None:
             return self.partition
         return self.attributes.get(names.PARTITION)
@@ -90,13 +90,17 @@ def attributes_of(document: Attributes) -> Attributes:
 
 
 def make_document(
-    destination: str, attributes: Attributes | None, header: Attributes, data: bytes
+    destination: str,
+    attributes: Attributes | None,
+    header: Attributes,
+    data: bytes,
+    properties: Attributes = NOTHING,
 ) -> dict[str, JsonValue]:
-    """Return a message in its document form; without an extension header if there is None."""
+    """Return a message in its document form; None means without an extension header."""
     message: dict[str, JsonValue] = {
         names.VERSION: VERSION,
         names.HEADER: {names.DESTINATION: destination, **header},
-        names.PROPERTIES: {},
+        names.PROPERTIES: dict(properties),
         names.DATA: in_base64(data),
     }
     if attributes is not None:

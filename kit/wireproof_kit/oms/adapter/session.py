@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from wireproof_kit.decoding.json_text import json_line
 from wireproof_kit.drivers.check import UNKNOWN_OPERATION
+from wireproof_kit.drivers.driver import ANSWER_WITHIN_S
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable, UsageFault
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.oms.adapter.exchange import Exchange, describe
@@ -25,7 +26,7 @@ from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.driver.lines import Result, Unsupported
+from wireproof_spec.driver.lines import Hello, Result, Unsupported
 from wireproof_spec.oms import names
 from wireproof_spec.oms.names import Kind
 from wireproof_spec.strict_json import JsonValue
@@ -48,7 +49,7 @@ SAMPLE: Mapping[str, JsonValue] = {
     names.TRACE_ID: "wp-trace",
     names.PRIORITY: 7,
 }
-"""Attributes of the message that is judged as a document, as far as the adapter claims them."""
+"""Attributes of the message that is tested as a document, if the adapter claims them."""
 WORDS: Mapping[str, str] = {
     "store-timestamp": names.STORE_TIMESTAMP,
     "store-host": names.STORE_HOST,
@@ -67,11 +68,11 @@ WORDS: Mapping[str, str] = {
     "hold": "hold",
     "compression": "compression",
 }
-"""The word by which an adapter claims each capability."""
+"""For each capability, the name under which an adapter claims it."""
 
 
 class AdapterSession:
-    """An open session with a system behind an adapter; thread-safe."""
+    """An open session with the system behind an adapter; thread-safe."""
 
     def __init__(self, link: Link, options: SessionOptions) -> None:
         self._link = link
@@ -84,7 +85,7 @@ class AdapterSession:
         self.patience = Patience(answer=seconds, push=seconds, redelivery=seconds)
 
     def meet(self) -> None:
-        """Check the adapter, measure the server's clock, and see a first message arrive.
+        """Check the adapter, measure the server's clock, and wait until a first message arrives.
 
         Raises:
             TargetUnreachable: the adapter breaks the protocol.
@@ -98,7 +99,7 @@ class AdapterSession:
                 f"{describe(answer)}; expected unsupported (see `wireproof adapter check`)"
             )
         slowest = self._measure_clock(exchange)
-        arrived = self._warm_up(exchange)
+        arrived = self._warm_up()
         if self._fixed is None:
             answer_s = min(max(ANSWER_FACTOR * slowest, ANSWER_LEAST), ANSWER_MOST)
             push_s = min(max(PUSH_FACTOR * arrived, PUSH_LEAST), PUSH_MOST)
@@ -108,11 +109,11 @@ class AdapterSession:
         """Do nothing: each case creates its destinations."""
 
     def probe_capability(self, name: str) -> Probe:
-        """Return what the adapter claims; for documents, what the first message shows."""
+        """Return whether the adapter claims a capability, or the first message shows it."""
         return Probe(self._probe(name), Transcript())
 
     def probe_reading(self, name: str) -> Probe:
-        """Return no reading: the cases about it show which one is followed."""
+        """Return no reading: the cases themselves show which one the system follows."""
         note = f"{name} shows in the cases that are about it"
         return Probe(observed("unavailable", note=note), Transcript())
 
@@ -123,10 +124,10 @@ class AdapterSession:
         """Do nothing: each case creates its destinations."""
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return new kit objects for one run of one case."""
+        """Return the kit objects that a case asks for by argument name, new for one run of it."""
         arguments: dict[str, object] = {}
         if SYSTEM in names:
-            arguments[SYSTEM] = self._system(Exchange(self._link, transcript))
+            arguments[SYSTEM] = self.system(transcript)
         if CAPTURE in names:
             known = {} if self._document is None else {RECEIVED: self._document}
             arguments[CAPTURE] = Capture(known, Kind.MESSAGE, transcript)
@@ -135,10 +136,10 @@ class AdapterSession:
         return arguments
 
     def release(self, arguments: Mapping[str, object]) -> None:
-        """Release nothing: requests leave nothing open."""
+        """Do nothing: requests leave nothing open."""
 
     def control(self) -> Control:
-        """Make a control round trip: ask for an operation that does not exist."""
+        """Measure a round trip: request an operation that does not exist."""
 
         def trip(seconds: float) -> float:
             started = time.monotonic()
@@ -148,11 +149,11 @@ class AdapterSession:
         return control_round_trip(trip, self.patience)
 
     def is_alive(self) -> bool:
-        """Return True if the adapter runs and has kept to the protocol."""
+        """Return True if the adapter runs and has not broken the protocol."""
         return self._link.is_alive()
 
     def fingerprint(self) -> dict[str, str]:
-        """Return what the adapter tells of itself, and how the server's clock stands."""
+        """Return what the adapter reports about itself, and the offset of the server's clock."""
         hello, clock = self._link.hello, self._clock
         return {
             "name": hello.name,
@@ -165,7 +166,14 @@ class AdapterSession:
         """Close the adapter, and end it if the kit has started it."""
         self._link.close()
 
-    def _system(self, exchange: Exchange) -> System:
+    @property
+    def hello(self) -> Hello:
+        """The greeting of the adapter."""
+        return self._link.hello
+
+    def system(self, transcript: Transcript, *, within_s: float = ANSWER_WITHIN_S) -> System:
+        """Return the system, with the seconds in which it must answer."""
+        exchange = Exchange(self._link, transcript, within_s=within_s)
         return System(exchange, self.patience, self._clock, self._naming, self._plain)
 
     def _probe(self, name: str) -> Observation:
@@ -195,7 +203,7 @@ class AdapterSession:
             self._clock = ServerClock(ahead, quickest / 2 + 1)
         return max(trips)[0] / 1000
 
-    def _warm_up(self, exchange: Exchange) -> float:
+    def _warm_up(self) -> float:
         """Send a first message and keep it; return the seconds until it arrived.
 
         The first one has no attribute if the system accepts that: which attributes it refuses, and
@@ -203,7 +211,7 @@ class AdapterSession:
         has the attributes, if a message with them arrives.
         """
         claims = self._link.hello.claims
-        destination = self._system(exchange).new_destination()
+        destination = self.system(Transcript()).new_destination()
         consumer = destination.new_consumer(GROUP)
         attributes = {name: SAMPLE[name] for name in SAMPLE if name in claims}
         sent = self._send_first(destination, ({}, None, attributes))
@@ -237,7 +245,8 @@ def open_session(target: Target, options: SessionOptions) -> AdapterSession:
 
     Raises:
         UsageFault: an option does not apply to adapters, or the command cannot be started.
-        TargetUnreachable, TargetSilent: as `AdapterSession.meet`.
+        TargetUnreachable: the adapter breaks the protocol or cannot be reached.
+        TargetSilent: the adapter does not answer, or a first message does not arrive.
     """
     if options.topics:
         raise UsageFault("--topic says nothing about an adapter; leave it out")

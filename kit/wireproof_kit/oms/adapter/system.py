@@ -28,32 +28,32 @@ MOST_AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class ServerClock:
-    """The server's clock: how many ms it is ahead of the kit's, and how uncertain that is."""
+    """The milliseconds that the server's clock is ahead of the kit's, and their uncertainty."""
 
     ahead_ms: float = 0.0
     uncertain_ms: float = 0.0
 
     def now_ms(self) -> float:
-        """Return the server's time now."""
+        """Return the server's present time in milliseconds since 1970."""
         return kit_ms() + self.ahead_ms
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """Gives each destination of a run a name of its own."""
+    """Makes a unique name for each destination of a run."""
 
     token: str
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def next(self) -> str:
-        """Return a new name."""
+        """Return a name that no destination of the run has."""
         return f"wp_{self.token}_{next(self.numbers)}"
 
 
 class System:
-    """The system under test, for one run of one case.
+    """The messaging system under test, as one run of a case uses it.
 
-    ``plain`` is the extension header of a message that only has to arrive: None for none.
+    ``plain`` is the extension header of a message that only has to arrive; None means without one.
     """
 
     def __init__(
@@ -68,20 +68,20 @@ class System:
         self.plain = plain
         self.patience = patience
         self.clock = clock
-        self._naming = naming
+        self.naming = naming
         self._idle: Consumer | None = None
 
     def claims(self, word: str) -> bool:
-        """Return True if the adapter claims an attribute or a capability."""
+        """Return True if the adapter claims an attribute or capability by this name."""
         return word in self.exchange.link.hello.claims
 
     def new_destination(self, *, partitions: int | None = None) -> "Destination":
-        """Create a destination and return it.
+        """Create a queue or topic and return it.
 
         Raises:
             ArrangementFailed: it could not be created.
         """
-        name = self._naming.next()
+        name = self.naming.next()
         fields: dict[str, JsonValue] = {"destination": name}
         if partitions is not None:
             fields["partitions"] = partitions
@@ -89,7 +89,7 @@ class System:
         return Destination(self, name)
 
     def warm_destination(self, *, partitions: int | None = None) -> "tuple[Destination, Consumer]":
-        """Create a destination with a consumer to whom a first message has arrived.
+        """Create a queue or topic, and a consumer that has received a first message from it.
 
         Raises:
             ArrangementFailed: the destination could not be created, or nothing arrived.
@@ -106,7 +106,9 @@ class System:
         return destination, consumer
 
     def wait_until(self, server_ms: float) -> None:
-        """Wait until the server's clock is past a time: as a consumer whom nothing is sent.
+        """Wait until the server's clock is past a time in milliseconds since 1970.
+
+        While it waits, it receives as a consumer to which nothing is sent.
 
         Raises:
             ArrangementFailed: the consumer gets something, or an error.
@@ -118,28 +120,28 @@ class System:
             self._idle.receive(within=min(left_ms / 1000, IDLE_S))
 
     def measure_round_trip(self) -> float:
-        """Return the seconds that a request takes now which waits for nothing."""
+        """Return the seconds of a request that does not wait for anything."""
         started = time.monotonic()
         self.exchange.ask("clock")
         return time.monotonic() - started
 
     def next_body(self) -> bytes:
-        """Return a body that no other message of the run has."""
-        return self._naming.next().encode()
+        """Return a message body that no other message of the run has."""
+        return self.naming.next().encode()
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A queue or topic of its own."""
+    """A queue or topic that a case has for itself."""
 
     system: System
     name: str
 
     def new_consumer(self, group: str) -> "Consumer":
-        """Return a consumer whose group has begun: what is sent from now on is for it.
+        """Return a consumer in a group that receives all messages sent from now on.
 
         Raises:
-            ArrangementFailed: the adapter lets nobody receive.
+            ArrangementFailed: the adapter does not support receiving.
         """
         consumer = Consumer(self.system, self.name, group)
         consumer.receive(within=0)
@@ -151,17 +153,20 @@ class Destination:
         *,
         header: Attributes = NOTHING,
         body: bytes | None = None,
+        properties: Attributes = NOTHING,
         op: str = "send",
         hold_ms: int | None = None,
     ) -> Sent:
-        """Send a message, by default with a body of its own and the system's plain header.
+        """Send a message, by default with a unique body and the system's plain extension header.
 
         Raises:
             TargetUnreachable, TargetSilent: the adapter does not answer as it should.
         """
         data = self.system.next_body() if body is None else body
         chosen = self.system.plain if attributes is NOTHING else attributes
-        fields: dict[str, JsonValue] = {"message": make_document(self.name, chosen, header, data)}
+        fields: dict[str, JsonValue] = {
+            "message": make_document(self.name, chosen, header, data, properties)
+        }
         if hold_ms is not None:
             fields["hold_ms"] = hold_ms
         called, called_ms = time.monotonic(), kit_ms()
@@ -176,17 +181,17 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """A consumer of one destination, in one group."""
+    """A consumer of one queue or topic, in one consumer group."""
 
     system: System
     destination: str
     group: str
 
     def receive(self, *, within: float, most: int = MOST_AT_ONCE) -> Sequence[Delivery]:
-        """Return the messages that come within so many seconds: as soon as there is one.
+        """Return the messages that arrive within so many seconds, as soon as there is one.
 
         Raises:
-            ArrangementFailed: the adapter lets nobody receive.
+            ArrangementFailed: the adapter does not support receiving.
             TargetUnreachable, TargetSilent: the adapter does not answer as it should.
         """
         fields: dict[str, JsonValue] = {
@@ -206,20 +211,20 @@ class Consumer:
         return [_delivery(each, at, at_ms) for each in messages]
 
     def settle(self, delivery: Delivery) -> bool:
-        """Acknowledge a delivery; return True if the adapter did so."""
+        """Acknowledge a message; return True if the adapter succeeded."""
         return self._about("ack", delivery)
 
     def reject(self, delivery: Delivery) -> bool:
-        """Say that a message could not be consumed; return True if the adapter took that."""
+        """Report that a message could not be consumed; return True if the adapter succeeded."""
         return self._about("nack", delivery)
 
     def take(
         self, sent: Collection[Sent], *, within: float | None = None, rest: float = 0.0
     ) -> dict[str, Delivery]:
-        """Receive and acknowledge until each message has arrived, or the time is over.
+        """Receive and acknowledge messages until each of `sent` has arrived, or time is over.
 
         Return the first delivery of each body that came. ``rest``: go on for so many seconds
-        afterwards, for what must not come.
+        afterwards, to see messages that must not come.
 
         Raises:
             ArrangementFailed, TargetUnreachable, TargetSilent: as `receive`.

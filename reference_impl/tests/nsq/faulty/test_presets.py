@@ -13,7 +13,7 @@ from wireproof_reference_impl.nsq.preset import CLAUSE, PARSER, VARIANT, Preset
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
 from wireproof_reference_impl.overrides import apply_overrides
 from wireproof_reference_impl.preset import ALTERNATIVE
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 
 EVERY = [*FAULTS.values(), *VARIANTS.values()]
 

@@ -29,7 +29,7 @@ _PARTITIONINGS = {name: code for code, name in PARTITIONING_NAMES.items()}
 
 
 class Driver:
-    """The client that the kit talks to."""
+    """The example Iggy client as a driver: carries out the kit's requests."""
 
     name = "wireproof example client"
     operations: tuple[str, ...] = (POLL, SEND)
@@ -40,7 +40,7 @@ class Driver:
         self._partition = 1
 
     async def carry_out(self, id: int, request: Request) -> Fields:
-        """Return the answer to a request of the kit."""
+        """Carry out a request of the kit, such as a poll, and return the answer."""
         op = cast(str, request["op"])
         if op == OPEN:
             self._open(cast(Request, request["settings"]))
@@ -77,12 +77,12 @@ class Driver:
 
 
 def generation() -> Generation:
-    """Return the generation that the client speaks."""
+    """Return the generation of servers that the client speaks to."""
     return "published"
 
 
 def read_settings(told: Request) -> Settings:
-    """Return the settings in a request to open."""
+    """Return the client's settings from the kit's request to open."""
     over_http = told["transport"] == "http"
     host, _, port = cast(str, told["http" if over_http else "tcp"]).rpartition(":")
     return Settings(
@@ -96,7 +96,7 @@ def read_settings(told: Request) -> Settings:
 
 
 def tell(message: Message) -> Fields:
-    """Return what the user is told of a message."""
+    """Return a message as the JSON object that the client tells its user."""
     return present(
         offset=str(message.offset),
         state=None if message.state is None else state_name(message.state),

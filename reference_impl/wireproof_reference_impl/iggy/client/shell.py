@@ -44,7 +44,7 @@ class _Connection:
 
 
 class Shell:
-    """A client that runs in an event loop; its operations follow each other."""
+    """The example Iggy client in an event loop: does its I/O, one operation after the other."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -52,7 +52,7 @@ class Shell:
         self._lock = asyncio.Lock()
 
     async def run(self, operation: Operation[T]) -> T:
-        """Do an operation and return its result.
+        """Do an operation, such as a poll, and return its result.
 
         Raises:
             CallFailed: as the operation.
@@ -72,7 +72,7 @@ class Shell:
                 return result
 
     def close(self) -> None:
-        """Close the connection, if there is one."""
+        """Close the connection to the server, if there is one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

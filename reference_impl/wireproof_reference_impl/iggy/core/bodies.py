@@ -18,7 +18,7 @@ _STATS = struct.Struct("<If8QIIIIQII")
 
 
 def stats(found: Stats) -> bytes:
-    """Return process, machine and counts, then four counted texts."""
+    """Return the response body of GET_STATS: numbers, then four texts with their lengths."""
     measures = found.measures
     fixed = _STATS.pack(
         found.host.process,
@@ -45,54 +45,54 @@ def stats(found: Stats) -> bytes:
 
 
 def client(who: Client) -> bytes:
-    """Return a client with its groups."""
+    """Return a response body that describes a client and its consumer groups."""
     groups = (struct.pack("<III", *reversed(joined)) for joined in who.groups)
     return _client(who) + b"".join(groups)
 
 
 def clients(every: Iterable[Client]) -> bytes:
-    """Return clients without their groups."""
+    """Return a response body that lists clients without their groups."""
     return b"".join(_client(each) for each in every)
 
 
 def stream(found: Stream) -> bytes:
-    """Return a stream with its topics."""
+    """Return a response body that describes a stream and its topics."""
     return _stream(found) + topics(found.topics.values())
 
 
 def streams(every: Iterable[Stream]) -> bytes:
-    """Return streams without their topics."""
+    """Return a response body that lists streams without their topics."""
     return b"".join(_stream(each) for each in every)
 
 
 def topic(found: Topic) -> bytes:
-    """Return a topic with its partitions."""
+    """Return a response body that describes a topic and its partitions."""
     return _topic(found) + b"".join(_partition(each) for each in found.partitions.list_opened())
 
 
 def topics(every: Iterable[Topic]) -> bytes:
-    """Return topics without their partitions."""
+    """Return a response body that lists topics without their partitions."""
     return b"".join(_topic(each) for each in every)
 
 
 def group(found: Group) -> bytes:
-    """Return a consumer group with its members and their partitions."""
+    """Return a response body that describes a consumer group, its members and their partitions."""
     members = (_member(each) for each in found.members.values())
     return _group(found) + b"".join(members)
 
 
 def groups(every: Iterable[Group]) -> bytes:
-    """Return consumer groups without their members."""
+    """Return a response body that lists consumer groups without their members."""
     return b"".join(_group(each) for each in every)
 
 
 def consumer_offset(consumer: int, stored: int | None) -> bytes:
-    """Return a consumer and its offset; one that was never stored is 0."""
+    """Return a response body with a consumer's stored offset; 0 if it never stored one."""
     return struct.pack("<IQ", consumer, stored or 0)
 
 
 def encode_polled(found: Polled, behaviour: MessageBehaviour) -> bytes:
-    """Return a head and messages one after the other."""
+    """Return the body of a poll response: a head, then the messages one after the other."""
     return behaviour.head(found) + b"".join(map(behaviour.layout, found.messages))
 
 

@@ -17,7 +17,7 @@ from wireproof_spec.iggy.statuses import OK
 
 
 class Connection:
-    """The protocol of one TCP connection; its owner reads and writes the socket."""
+    """The server's side of one TCP connection, without I/O: bytes in, bytes out."""
 
     def __init__(self, server: Server, *, address: str, now_us: int) -> None:
         self.closed = False
@@ -30,7 +30,7 @@ class Connection:
         server.clients[self._session.client.id] = self._session.client
 
     def receive(self, data: bytes, now_us: int) -> None:
-        """Take bytes from the client and execute every complete command."""
+        """Process bytes from the client: execute every complete command."""
         if self.closed:
             return
         self._session.now_us = now_us
@@ -39,27 +39,27 @@ class Connection:
             self._run(frame)
 
     def end(self) -> None:
-        """Handle the end of the client's stream; a frame cut short is dropped."""
+        """Handle the end of the client's stream; an incomplete frame is dropped."""
         self.drop()
 
     def drop(self) -> None:
-        """End the connection."""
+        """End the connection without an answer."""
         if not self.closed:
             self.closed = True
             self.server.disconnect(self._session.client)
 
     def take_output(self) -> bytes:
-        """Return the bytes to send, and forget them."""
+        """Return the bytes to send, and clear the output buffer."""
         data = b"".join(self._output)
         self._output.clear()
         return data
 
     def frame_length(self) -> int:
-        """Return the length that the next frame announces in its first bytes, which have come."""
+        """Return the length that the first bytes of the next frame declare."""
         return int.from_bytes(self.buffer[:LENGTH_BYTES], "little")
 
     def read(self, frame: bytes) -> Action:
-        """Return the action that a frame, given without its length, asks for.
+        """Return the action that a frame, given without its length, requests.
 
         Raises:
             Refusal: the command is unknown or its fields cannot be read.
@@ -75,7 +75,7 @@ class Connection:
         return action
 
     def handler(self, code: int) -> Handler | None:
-        """Return the handler of a command; None if the generation does not have it."""
+        """Return the handler of the command with this code; None if the generation has none."""
         return self._commands.handlers.get(code)
 
     def _next_frame(self) -> bytes | None:

@@ -20,7 +20,7 @@ from wireproof_spec.iggy.kinds import CONSUMER_KIND
 
 
 def send(server: Server, request: SendMessages, now_us: int) -> None:
-    """Store messages, all or none.
+    """Store the messages of a request on the server, all or none.
 
     Raises:
         Refusal: the messages are invalid, or the stream, topic or partition does not exist.
@@ -33,7 +33,7 @@ def send(server: Server, request: SendMessages, now_us: int) -> None:
 
 
 def poll(server: Server, request: PollMessages, client: Client | None) -> Polled:
-    """Read messages; a group's member reads the partition whose turn it is.
+    """Return the messages that a poll finds; a group member reads its partitions in turn.
 
     Raises:
         Refusal: the request asks for no message, or the partition does not exist.
@@ -54,14 +54,14 @@ def poll(server: Server, request: PollMessages, client: Client | None) -> Polled
 
 
 def commit(partition: Partition, consumer: Consumer, offset: int) -> None:
-    """Store the last offset of a poll with auto commit."""
+    """Store the offset of the last message of a poll with auto-commit."""
     partition.store_offset(consumer.kind, consumer_number(consumer), offset)
 
 
 def stored_offset(
     server: Server, place: TopicPath, consumer: Consumer, partition: int
 ) -> tuple[Partition, int | None]:
-    """Return a partition and the offset of a consumer in it, if one was stored.
+    """Return a partition, and the offset that a consumer stored in it, or None.
 
     Raises:
         Refusal: the partition is not there.
@@ -80,7 +80,7 @@ def store_offset(
     offset: int,
     client: Client | None,
 ) -> None:
-    """Store a consumer's offset; that of a group is for the partition its member read last.
+    """Store a consumer's offset; a group's is for the partition that its member read last.
 
     Raises:
         Refusal: the partition is not there, or has no such offset.

@@ -31,7 +31,7 @@ from wireproof_spec.iggy.limits import MAX_PARTITIONS
 
 
 class ServerEnvironment(Struct, frozen=True):
-    """What the process gives to the server: storage, ids, start time, machine and segment size."""
+    """What the server is given: storage, source of ids, start time, machine and segment size."""
 
     storage: Storage
     new_id: Callable[[], int]
@@ -41,7 +41,7 @@ class ServerEnvironment(Struct, frozen=True):
 
 
 class Server:
-    """The state that all connections share."""
+    """The state of the Iggy server that all connections share: streams, topics, clients."""
 
     def __init__(self, behaviour: Behaviour, around: ServerEnvironment) -> None:
         self.behaviour = behaviour
@@ -56,7 +56,7 @@ class Server:
                 self._load(stream, topic)
 
     def stream(self, who: Identifier) -> Stream:
-        """Return a stream.
+        """Return the stream with this number or name.
 
         Raises:
             Refusal: no stream has that number or name.
@@ -64,7 +64,7 @@ class Server:
         return find_by_identifier(who, self.streams, lambda each: each.name, missing_stream)
 
     def topic(self, place: TopicPath) -> Topic:
-        """Return a topic.
+        """Return the topic at this path of stream and topic.
 
         Raises:
             Refusal: stream or topic is not there.
@@ -72,7 +72,7 @@ class Server:
         return self.stream(place.stream).topic(place.topic)
 
     def create_stream(self, number: int, name: str, now_us: int) -> Stream:
-        """Create a stream.
+        """Create and return a stream.
 
         Raises:
             Refusal: its number or its name is taken.
@@ -102,7 +102,7 @@ class Server:
     def create_topic(
         self, who: Identifier, number: int, name: str, *, partitions: int, now_us: int
     ) -> Topic:
-        """Create a topic with this number of partitions."""
+        """Create and return a topic with this number of partitions."""
         stream = self.stream(who)
         kept = self.behaviour.store.name(name)
         none = self._partitions(stream.id, number)
@@ -128,7 +128,7 @@ class Server:
         self._forget(lambda joined: joined[:2] == (topic.stream, topic.id))
 
     def create_partitions(self, place: TopicPath, count: int) -> None:
-        """Add partitions.
+        """Add this number of partitions to a topic.
 
         Raises:
             Refusal: the topic is not there, or would have too many.
@@ -139,7 +139,7 @@ class Server:
         self._resize(topic, len(topic.partitions) + count)
 
     def delete_partitions(self, place: TopicPath, count: int) -> None:
-        """Delete the highest partitions, or all when there are fewer.
+        """Delete this number of partitions of a topic, the highest first, or all it has.
 
         Raises:
             Refusal: the topic is not there.
@@ -148,7 +148,7 @@ class Server:
         self._resize(topic, max(0, len(topic.partitions) - count))
 
     def create_group(self, place: TopicPath, number: int) -> Group:
-        """Create a consumer group.
+        """Create and return a consumer group of a topic.
 
         Raises:
             Refusal: the topic is not there, or its number is taken.
@@ -175,7 +175,7 @@ class Server:
         self._forget(lambda joined: joined == (topic.stream, topic.id, number))
 
     def join(self, place: TopicPath, number: int, client: Client) -> None:
-        """Add a client to a group.
+        """Add a client to a consumer group.
 
         Raises:
             Refusal: the group is not there.
@@ -187,7 +187,7 @@ class Server:
             client.groups.append(joined)
 
     def leave(self, place: TopicPath, number: int, client: Client) -> None:
-        """Remove a client from a group; it need not be a member.
+        """Remove a client from a consumer group; it need not be a member.
 
         Raises:
             Refusal: the group is not there.
@@ -198,7 +198,7 @@ class Server:
         client.groups = [each for each in client.groups if each != joined]
 
     def client(self, number: int) -> Client:
-        """Return a connected client.
+        """Return the connected client with this id.
 
         Raises:
             Refusal: no client has that id.
@@ -209,7 +209,7 @@ class Server:
         return self.clients[number]
 
     def disconnect(self, client: Client) -> None:
-        """Remove a client, also from its groups."""
+        """Remove a client from the server and from its consumer groups."""
         self.clients.pop(client.id, None)
         for joined in client.groups:
             stream = self.streams.get(joined.stream)

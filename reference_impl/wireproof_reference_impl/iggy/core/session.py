@@ -8,7 +8,7 @@ from wireproof_reference_impl.iggy.wire.fields import Fields
 
 
 class CommandContext:
-    """What a command sees: the server, the client and the time."""
+    """What a command is given when it runs: the server, the client and the time."""
 
     def __init__(self, server: Server, client: Client, now_us: int) -> None:
         self.server = server

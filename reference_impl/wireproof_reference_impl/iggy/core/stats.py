@@ -9,7 +9,7 @@ _SECOND_US = 1_000_000
 
 
 class Stats(NamedTuple):
-    """Counts, sizes in bytes and times in seconds."""
+    """The figures that the server reports: counts, sizes in bytes and times in seconds."""
 
     host: Host
     measures: Measures
@@ -26,7 +26,7 @@ class Stats(NamedTuple):
 
 
 def count(server: Server, now_us: int) -> Stats:
-    """Return the statistics at this time."""
+    """Return the figures that the server reports at this time."""
     started_us = server.around.started_us
     topics = [topic for stream in server.streams.values() for topic in stream.topics.values()]
     return Stats(

@@ -19,41 +19,41 @@ _NOBODY = 0
 
 
 def stream(found: Stream) -> bytes:
-    """Return a stream with its topics."""
+    """Return a response body, in generation `tagged`, that describes a stream and its topics."""
     return _stream(found) + topics(found.topics.values())
 
 
 def streams(every: Iterable[Stream]) -> bytes:
-    """Return streams without their topics."""
+    """Return a response body, in generation `tagged`, that lists streams without their topics."""
     return b"".join(_stream(each) for each in every)
 
 
 def topic(found: Topic) -> bytes:
-    """Return a topic with its partitions."""
+    """Return a response body, in generation `tagged`, that describes a topic with partitions."""
     partitions = (_partition(each, found.created_us) for each in found.partitions.list_opened())
     return _topic(found) + b"".join(partitions)
 
 
 def topics(every: Iterable[Topic]) -> bytes:
-    """Return topics without their partitions."""
+    """Return a response body, in generation `tagged`, that lists topics without partitions."""
     return b"".join(_topic(each) for each in every)
 
 
 def consumer_offset(partition: Partition, stored: int | None) -> bytes:
-    """Return partition, current offset and stored offset; empty if no offset was stored."""
+    """Return a response body with partition, last and stored offset; empty if none is stored."""
     if stored is None:
         return b""
     return struct.pack("<IQQ", partition.id, partition.current_offset, stored)
 
 
 def client(who: Client) -> bytes:
-    """Return a client with its groups."""
+    """Return a response body, in generation `tagged`, that describes a client and its groups."""
     groups = (struct.pack("<III", *joined) for joined in who.groups)
     return _client(who) + b"".join(groups)
 
 
 def clients(every: Iterable[Client]) -> bytes:
-    """Return clients without their groups."""
+    """Return a response body, in generation `tagged`, that lists clients without groups."""
     return b"".join(_client(each) for each in every)
 
 

@@ -41,7 +41,7 @@ _REQUESTS = WeakKeyDictionary[Connection, int]()
 
 
 class Circumstances:
-    """What is known about one call; each property is None where nothing is."""
+    """The circumstances of a call, as far as its arguments show them; others are None."""
 
     def __init__(self, arguments: Sequence[object]) -> None:
         self._calls = (arguments, *reversed(_AROUND))
@@ -59,7 +59,7 @@ class Circumstances:
 
     @property
     def path(self) -> str | None:
-        """Return over which transport the message was sent, or is being sent."""
+        """Return over which transport the message was or is being sent: tcp or http."""
         origin = self._origin()
         if origin is not None:
             return origin.path
@@ -69,7 +69,7 @@ class Circumstances:
 
     @property
     def batch(self) -> int | None:
-        """Return how many messages were sent in one request."""
+        """Return how many messages were sent in the same request as the message."""
         origin = self._origin()
         if origin is not None:
             return origin.batch
@@ -90,12 +90,12 @@ class Circumstances:
 
     @property
     def content(self) -> Message | Sent | None:
-        """Return the message as it is stored, or as it was sent."""
+        """Return the message of the call, as it is stored or as it was sent."""
         return self._message() or self._first(Sent)
 
     @property
     def number(self) -> int | None:
-        """Return how many messages of the partition came before this one."""
+        """Return how many messages of the partition precede the message."""
         message, partition = self._message(), self._partition()
         if message is not None:
             return message.offset
@@ -113,7 +113,7 @@ class Circumstances:
 
     @property
     def requests(self) -> int | None:
-        """Return how many requests came on the connection, this one included."""
+        """Return how many requests came on the connection so far, this one included."""
         connection = self._first(Connection)
         return None if connection is None else _REQUESTS.get(connection)
 
@@ -199,5 +199,5 @@ _HARMS = {(each.owner, each.name) for each in HARMS}
 
 
 def is_note(override: Override) -> bool:
-    """Return True if an override of a fault makes the fault possible at all."""
+    """Return True if an override only enables a fault, so that no corner may restrict it."""
     return (override.owner, override.name) in _HARMS

@@ -85,7 +85,7 @@ Note = Callable[[Connection, Refusal], None]
 
 
 class Effect(Struct, frozen=True):
-    """What a fault changes: settings, overrides of the core, and the effect of its late twin."""
+    """What a fault changes: settings, overrides of the core, and the same for its late twin."""
 
     settings: Settings
     overrides: tuple[Override, ...] = ()
@@ -103,7 +103,7 @@ def fault(
     kind: str = CLAUSE,
     finds_nothing: bool = False,
 ) -> Preset:
-    """Return a fault; clauses are words of one string, without `iggy.`.
+    """Return a fault of the Iggy server; `breaks` names clauses, without `iggy.`, in one string.
 
     A fault that shows only where a poll `finds_nothing` has no late twin: nothing was stored that
     could grow old.
@@ -133,12 +133,12 @@ condition = partial(fault, way=CONDITION)
 
 
 def parser_fault(name: str, text: str, effect: Effect) -> Preset:
-    """Return a fault of the parser: malformed or unusual bytes show it."""
+    """Return a fault of the Iggy server's parser, which malformed or unusual bytes show."""
     return preset.parser_fault(name, text, effect.settings, overrides=effect.overrides)
 
 
 def make_overriding(*overrides: Override, late: Sequence[Override] = ()) -> Effect:
-    """Return an effect of overrides alone, and of others in the late twin if there are any."""
+    """Return an effect made of overrides alone; `late` are those of the late twin, if any."""
     return Effect({}, overrides, Effect({}, tuple(late)) if late else None)
 
 
@@ -161,7 +161,7 @@ def change_polled(change: OfMessages) -> Effect:
 
 
 def frames(change: Callable[[Connection, int, bytes], bytes | None]) -> Effect:
-    """Return an effect that changes the payload of each frame, given with its code.
+    """Return an effect that changes the payload of each frame by a function of code and payload.
 
     None means that the frame is answered with ok, and nothing is done.
     """
@@ -179,7 +179,7 @@ def frames(change: Callable[[Connection, int, bytes], bytes | None]) -> Effect:
 
 
 def handler(code: int, wrong: Handler) -> Effect:
-    """Return an effect under which a command has another handler."""
+    """Return an effect under which the command with this code has another handler."""
 
     def of_code(original: Original, connection: Connection, asked: int) -> object:
         return wrong if asked == code else original(connection, asked)
@@ -188,7 +188,7 @@ def handler(code: int, wrong: Handler) -> Effect:
 
 
 def segments(change: Callable[[Connection, bytes], bytes]) -> Effect:
-    """Return an effect that changes each piece of the stream as it comes."""
+    """Return an effect that changes each piece of received bytes before it is parsed."""
 
     def receive(original: Original, connection: Connection, data: bytes, now_us: int) -> None:
         original(connection, change(connection, data), now_us)
@@ -197,7 +197,7 @@ def segments(change: Callable[[Connection, bytes], bytes]) -> Effect:
 
 
 def lengths(change: Callable[[Connection, int], int]) -> Effect:
-    """Return an effect that changes the length that each frame announces."""
+    """Return an effect that changes the length that each frame declares."""
 
     def frame_length(original: Original, connection: Connection) -> int:
         length = original(connection)
@@ -208,7 +208,7 @@ def lengths(change: Callable[[Connection, int], int]) -> Effect:
 
 
 def refusals(note: Note) -> Effect:
-    """Return an effect that does something before each refusal is answered."""
+    """Return an effect that calls a function before each refusal is answered."""
 
     def wrap(original: Original) -> Callable[..., object]:
         read = cast(Callable[[Connection, bytes], Action], original)
@@ -254,7 +254,7 @@ def _do_nothing(session: CommandContext) -> bytes:
 
 
 def late_twin(fault: Preset) -> Preset | None:
-    """Return the fault that affects only messages stored at least 3 s ago, if there is one."""
+    """Return the fault that is wrong only for messages stored at least 3 s ago, or None."""
     if fault.late is None:
         return None
     return replace(

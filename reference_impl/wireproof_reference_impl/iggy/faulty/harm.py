@@ -24,31 +24,31 @@ hoard: list[bytes] = []
 
 
 class StopsReading(Exception):
-    """The connection stays open and is never read again."""
+    """Raised by a fault: the connection stays open and is never read again."""
 
 
 class ProcessEnds(Exception):
-    """The whole server ends at once."""
+    """Raised by a fault: the whole server ends at once."""
 
 
 class ProcessHangs(Exception):
-    """The whole server never answers any client again."""
+    """Raised by a fault: the whole server never answers any client again."""
 
 
 def leak(connection: Connection) -> None:
-    """Never close a connection, whatever its client does."""
+    """Let a connection never be closed, whatever its client does."""
     _LEAKED.add(connection)
 
 
 def skip(connection: Connection, count: int) -> None:
-    """Drop the next bytes of a connection: received ones first, then future ones."""
+    """Drop the next `count` bytes of a connection: received ones first, then future ones."""
     here = min(count, len(connection.buffer))
     del connection.buffer[:here]
     _SKIPPED[connection] = count - here
 
 
 def drop_another(connection: Connection) -> None:
-    """Close the connection of another client of the server, the one connected longest."""
+    """Close the connection of another client of the server: the one connected longest."""
     for other, link in _LINKS.items():
         if other is not connection and other.server is connection.server and not other.closed:
             other.drop()

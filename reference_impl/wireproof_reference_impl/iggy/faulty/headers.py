@@ -33,7 +33,7 @@ READ = (
 
 
 def change_headers(change: Callable[[Headers], Headers]) -> Effect:
-    """Return an effect that changes headers when they are stored, if there are any."""
+    """Return an effect that changes the headers of a message, if any, when it is stored."""
     return _with_or_without(lambda headers: change(headers) if headers else headers)
 
 
@@ -43,7 +43,7 @@ def _with_or_without(change: Callable[[Headers | None], Headers | None]) -> Effe
 
 
 def each_header(change: Callable[[HeaderValue], HeaderValue]) -> Effect:
-    """Return an effect that changes each header when it is stored."""
+    """Return an effect that changes each header of a message when it is stored."""
     return change_headers(lambda headers: {key: change(value) for key, value in headers.items()})
 
 

@@ -32,7 +32,10 @@ _OfNumber = Callable[[int], int]
 
 
 def late_settings(settings: Settings) -> Settings | None:
-    """Return settings that make polls wrong 3 s late; None if these do not concern polls."""
+    """Return settings under which polls become wrong 3 s after storing, or None.
+
+    None if the given settings do not concern polls.
+    """
     if not settings.keys() & DELIVERING:
         return None
     late = {
@@ -44,7 +47,7 @@ def late_settings(settings: Settings) -> Settings | None:
 
 
 def told_late(change: Change) -> Settings:
-    """Return settings under which polls over TCP and HTTP tell old messages changed."""
+    """Return settings under which polls return messages changed once they are 3 s old."""
 
     def change_old(message: Message) -> Message:
         return change(message) if is_old(message) else message
@@ -56,7 +59,7 @@ def told_late(change: Change) -> Settings:
 
 
 def late_of_messages(wrong: OfMessages) -> OfMessages:
-    """Return an effect that changes the messages of a poll once one of them is old."""
+    """Return a function that changes the messages of a poll once one of them is 3 s old."""
     return lambda messages: wrong(messages) if _are_old(messages) else messages
 
 
@@ -66,7 +69,7 @@ def is_old(message: Message) -> bool:
 
 
 def holds_old(partition: Partition) -> bool:
-    """Return True if the first message of a partition is old."""
+    """Return True if the first message of a partition was stored at least 3 s ago."""
     return partition.count > 0 and is_old(partition.get_stored(0))
 
 

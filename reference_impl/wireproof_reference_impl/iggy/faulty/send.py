@@ -85,7 +85,7 @@ def _same_ids_twice(messages: list[Message]) -> list[Message]:
 
 
 def blocks(change: Block) -> Effect:
-    """Return an effect that changes each block of headers in requests that send messages."""
+    """Return an effect that changes each message's header block in send requests."""
 
     def frame(connection: Connection, code: int, payload: bytes) -> bytes:
         if code != commands.SEND_MESSAGES:

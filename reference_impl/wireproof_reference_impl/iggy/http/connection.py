@@ -40,7 +40,7 @@ Refuse = Callable[[Refusal], Answer]
 
 
 class HttpConnection(Generic[S]):
-    """The protocol of one HTTP connection; requests are answered in order."""
+    """The server's side of one HTTP connection, without I/O; requests are answered in order."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class HttpConnection(Generic[S]):
         self._now_us = 0
 
     def receive(self, data: bytes, now_us: int) -> None:
-        """Take bytes from the client and answer every request that is complete."""
+        """Process bytes from the client: answer every complete request."""
         if self.closed:
             return
         self._now_us = now_us
@@ -78,14 +78,14 @@ class HttpConnection(Generic[S]):
         self._read()
 
     def end(self) -> None:
-        """Handle the end of the client's stream; a request cut short is refused."""
+        """Handle the end of the client's stream; an incomplete request is refused."""
         if not self.closed:
             self._requests.end()
             self._read()
         self.closed = True
 
     def take_output(self) -> bytes:
-        """Return the bytes to send, and forget them."""
+        """Return the bytes to send, and clear the output buffer."""
         data = b"".join(self._output)
         self._output.clear()
         return data
@@ -185,7 +185,7 @@ def _without(body: bytes) -> tuple[HeaderFields, bytes]:
 
 
 def json_answer(body: bytes, status: int = 200) -> Answer:
-    """Return an answer of JSON."""
+    """Return an HTTP answer with a JSON body."""
     return Answer(status, body, JSON)
 
 

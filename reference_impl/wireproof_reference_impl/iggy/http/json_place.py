@@ -11,7 +11,7 @@ _DECODER = json.JSONDecoder()
 
 
 def find_span(text: str, path: Path) -> tuple[int, int]:
-    """Return start and end of the value at a path; the text is JSON that has it."""
+    """Return start and end of the value at a path in a JSON text, which must have it."""
     start = _skip_space(text, 0)
     for step in path:
         start = _find_member(text, start, step)
@@ -19,7 +19,7 @@ def find_span(text: str, path: Path) -> tuple[int, int]:
 
 
 def describe_place(text: str, end: int) -> str:
-    """Return line and column of the byte before a position, counted from 1."""
+    """Return line and column of the byte before a position, as words of a sentence."""
     before = text[:end].encode("utf-8", "surrogateescape")
     column = len(before) - (before.rfind(b"\n") + 1)
     return f"at line {before.count(10) + 1} column {column}"

@@ -28,7 +28,7 @@ _KINDS = {name: code for code, name in HEADER_KINDS.items()}
 
 
 def send_messages(exchange: Asked) -> Answer:
-    """Store messages, all or none."""
+    """Handle an HTTP request that sends messages: store all of them or none."""
     fields = json_object(exchange)
     partitioning = fields.inner("partitioning")
     rules = exchange.site.behaviour.http
@@ -46,7 +46,7 @@ def send_messages(exchange: Asked) -> Answer:
 
 
 def poll_messages(exchange: Asked) -> Answer:
-    """Answer a poll; every parameter has a default."""
+    """Handle an HTTP poll; every parameter has a default."""
     query = Query(exchange)
     request = PollMessages(
         consumer=Consumer(CONSUMER_KIND, query.u32("id", 0)),
@@ -65,7 +65,7 @@ def poll_messages(exchange: Asked) -> Answer:
 
 
 def get_offset(exchange: Asked) -> Answer:
-    """Answer with the stored offset of a consumer."""
+    """Handle an HTTP request for the stored offset of a consumer."""
     query = Query(exchange)
     number, partition = query.u32("id", 0), query.u32("partition_id", 1)
     consumer = Consumer(CONSUMER_KIND, number)
@@ -74,7 +74,7 @@ def get_offset(exchange: Asked) -> Answer:
 
 
 def put_offset(exchange: Asked) -> Answer:
-    """Store the offset of a consumer; its id is a string in JSON."""
+    """Handle an HTTP request that stores a consumer's offset; its id is a string in JSON."""
     fields = json_object(exchange)
     number = whole_number(fields.flat_text("id", "0"))
     if number is None:

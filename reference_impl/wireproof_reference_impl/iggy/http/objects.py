@@ -11,17 +11,17 @@ Object = Mapping[str, object]
 
 
 def stream(found: Stream) -> Object:
-    """Return a stream with its topics."""
+    """Return a JSON object that describes a stream and its topics."""
     return {**_stream(found), "topics": topics(found.topics.values())}
 
 
 def streams(every: Iterable[Stream]) -> list[Object]:
-    """Return streams without their topics, by id."""
+    """Return JSON objects of streams without their topics, sorted by id."""
     return [_stream(each) for each in sorted(every, key=lambda each: each.id)]
 
 
 def topic(found: Topic) -> Object:
-    """Return a topic with its partitions."""
+    """Return a JSON object that describes a topic and its partitions."""
     partitions = [
         {
             "id": each.id,
@@ -36,12 +36,12 @@ def topic(found: Topic) -> Object:
 
 
 def topics(every: Iterable[Topic]) -> list[Object]:
-    """Return topics without their partitions, by id."""
+    """Return JSON objects of topics without their partitions, sorted by id."""
     return [_topic(each) for each in sorted(every, key=lambda each: each.id)]
 
 
 def group(found: Group) -> Object:
-    """Return a consumer group with its members."""
+    """Return a JSON object that describes a consumer group and its members."""
     members = [
         {
             "id": each.client,
@@ -54,12 +54,12 @@ def group(found: Group) -> Object:
 
 
 def groups(every: Iterable[Group]) -> list[Object]:
-    """Return consumer groups without their members, by id."""
+    """Return JSON objects of consumer groups without their members, sorted by id."""
     return [_group(each) for each in sorted(every, key=lambda each: each.id)]
 
 
 def client(who: Client) -> Object:
-    """Return a client with its groups."""
+    """Return a JSON object that describes a client and its consumer groups."""
     joined = [
         {"stream_id": each.stream, "topic_id": each.topic, "consumer_group_id": each.group}
         for each in who.groups
@@ -68,12 +68,12 @@ def client(who: Client) -> Object:
 
 
 def clients(every: Iterable[Client]) -> list[Object]:
-    """Return clients without their groups, by id."""
+    """Return JSON objects of clients without their groups, sorted by id."""
     return [_client(each) for each in sorted(every, key=lambda each: each.id)]
 
 
 def stats(found: Stats) -> Object:
-    """Return process, machine and counts."""
+    """Return the figures that the server reports as a JSON object."""
     measures, host = found.measures, found.host
     return {
         "process_id": host.process,

@@ -19,7 +19,7 @@ _U128_MOST = (1 << 128) - 1
 
 
 def json_object(exchange: Exchange[object]) -> "Fields":
-    """Return the JSON object in a body.
+    """Return the JSON object in the body of a request.
 
     Raises:
         Unfit: 415 for a wrong content type, 400 for invalid JSON, 422 for another JSON value.
@@ -45,19 +45,20 @@ def json_object(exchange: Exchange[object]) -> "Fields":
 
 
 def bad_json(why: str) -> Unfit:
-    """Return the refusal of a body that is not JSON."""
+    """Return the refusal, status 400, of a body that is not JSON."""
     return Unfit(400, f"Failed to parse the request body as JSON: {why}")
 
 
 def bad_shape(why: str) -> Unfit:
-    """Return the refusal of JSON of a wrong type."""
+    """Return the refusal, status 422, of JSON with a value of a wrong type."""
     return Unfit(422, f"Failed to deserialize the JSON body into the target type: {why}")
 
 
 class Fields:
-    """A JSON object, its path in the body as refusals show it, and the body's text.
+    """A JSON object of a request's body, whose members are read by name and type.
 
-    Unknown names are ignored; ``steps`` is the path without what refusals leave out.
+    Unknown names are ignored. Errors name the path of a member in the body; ``steps`` is the path
+    without what refusals leave out.
     """
 
     def __init__(
@@ -71,33 +72,33 @@ class Fields:
         self._steps = steps
 
     def names(self) -> Mapping[str, JsonValue]:
-        """Return everything by name."""
+        """Return all members of the object by name."""
         return self._values
 
     def u32(self, name: str, default: int | None = None) -> int:
-        """Return a number of four bytes."""
+        """Return the member `name`, an unsigned number of four bytes, or the default."""
         return self._number(name, _U32_MOST, default)
 
     def u64(self, name: str, default: int | None = None) -> int:
-        """Return a number of eight bytes."""
+        """Return the member `name`, an unsigned number of eight bytes, or the default."""
         return self._number(name, _U64_MOST, default)
 
     def u128(self, name: str, default: int) -> int:
-        """Return a number of sixteen bytes; anything else is refused like malformed JSON."""
+        """Return the member `name`, a number of 16 bytes; others are refused as malformed JSON."""
         value = self._values.get(name, default)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _U128_MOST:
             raise self._no_u128(name, value)
         return value
 
     def text(self, name: str, default: str | None = None) -> str:
-        """Return a string."""
+        """Return the member `name`, a string, or the default."""
         value = self._value(name, default)
         if not isinstance(value, str):
             raise self._unfit(name, value, "a string")
         return value
 
     def flat_text(self, name: str, default: str) -> str:
-        """Return a string that the deployed server reads for a struct within its own.
+        """Return a string member that the deployed server reads for a struct within its own.
 
         It has read the whole object before it refuses one: the refusal names its end, no field.
         """
@@ -108,7 +109,7 @@ class Fields:
         raise bad_shape(f"invalid type: {_kind(value)}, expected a string {place}")
 
     def one_of(self, name: str, words: Mapping[str, int]) -> int:
-        """Return the value that a word denotes."""
+        """Return the number that the member `name`, one of these words, denotes."""
         word = self.text(name)
         if word not in words:
             known = ", ".join(f"`{each}`" for each in words)
@@ -116,7 +117,7 @@ class Fields:
         return words[word]
 
     def base64(self, name: str) -> bytes:
-        """Return bytes written in base64 with padding."""
+        """Return the bytes of the member `name`, a base64 text with padding."""
         word = self.text(name)
         strange = _NO_BASE64.search(word.encode("utf-8", "surrogateescape"))
         if strange is not None:
@@ -131,12 +132,12 @@ class Fields:
         return data
 
     def inner(self, name: str, shown: str | None = None) -> "Fields":
-        """Return an object inside this one; ``shown`` stands for its name in refusals."""
+        """Return the member `name`, an object; ``shown`` stands for its name in refusals."""
         where = self._path(name if shown is None else shown)
         return Fields(self._value(name, None), where, self._text, (*self._steps, name))
 
     def array(self, name: str) -> list["Fields"]:
-        """Return the objects of an array."""
+        """Return the objects in the member `name`, an array."""
         value = self._value(name, None)
         if not isinstance(value, list):
             raise self._unfit(name, value, "a sequence")
@@ -147,7 +148,7 @@ class Fields:
         ]
 
     def optional(self, name: str) -> "Fields | None":
-        """Return an object inside this one, or None if it is missing or null."""
+        """Return the member `name`, an object, or None if it is missing or null."""
         return None if self._values.get(name) is None else self.inner(name)
 
     def _number(self, name: str, most: int, default: int | None) -> int:
@@ -194,34 +195,34 @@ class Fields:
 
 
 class Query:
-    """The parameters of a query; all have a default."""
+    """The parameters of an HTTP query, read by name and type; missing ones have a default."""
 
     def __init__(self, exchange: Exchange[object]) -> None:
         self._values = split_query(exchange.query)
 
     def u32(self, name: str, default: int) -> int:
-        """Return a number of four bytes."""
+        """Return the parameter `name`, an unsigned number of four bytes, or the default."""
         return self._number(name, _U32_MOST, default)
 
     def u64(self, name: str, default: int) -> int:
-        """Return a number of eight bytes."""
+        """Return the parameter `name`, an unsigned number of eight bytes, or the default."""
         return self._number(name, _U64_MOST, default)
 
     def needed_u32(self, name: str) -> int:
-        """Return a number of four bytes that must be present."""
+        """Return the parameter `name`, a number of four bytes, which must be present."""
         if name not in self._values:
             raise bad_query(f"missing field `{name}`")
         return self._number(name, _U32_MOST, 0)
 
     def flag(self, name: str) -> bool:
-        """Return true or false; false if the parameter is missing."""
+        """Return the parameter `name`, true or false; False if it is missing."""
         word = self._values.get(name, "false")
         if word not in ("true", "false"):
             raise bad_query("provided string was not `true` or `false`")
         return word == "true"
 
     def one_of(self, name: str, words: Mapping[str, int], default: str) -> int:
-        """Return the value that a word denotes."""
+        """Return the number that the parameter `name`, one of these words, denotes."""
         word = self._values.get(name, default)
         if word not in words:
             raise bad_query("Invalid command")
@@ -235,7 +236,7 @@ class Query:
 
 
 def whole_number(word: str, most: int = _U32_MOST) -> int | None:
-    """Return the number that a word spells, or None."""
+    """Return the unsigned number that a word spells, or None if it is none or over `most`."""
     digits = word.removeprefix("+")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 40 or int(digits) > most:
         return None

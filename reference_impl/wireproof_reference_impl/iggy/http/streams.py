@@ -21,30 +21,30 @@ Asked = Exchange[Server]
 
 
 def place_of(exchange: Asked) -> TopicPath:
-    """Return the topic that the path names."""
+    """Return the path of stream and topic that an HTTP path names."""
     stream, topic = exchange.words[:2]
     return TopicPath(identifier_of(stream), identifier_of(topic))
 
 
 def answer_json(exchange: Asked, value: object) -> Answer:
-    """Return an answer with a value in JSON."""
+    """Return an HTTP answer with a value as JSON."""
     return json_answer(exchange.site.behaviour.json.encode(value))
 
 
 def get_streams(exchange: Asked) -> Answer:
-    """Answer with all streams."""
+    """Handle an HTTP request for all streams."""
     return answer_json(exchange, objects.streams(exchange.site.streams.values()))
 
 
 def get_stream(exchange: Asked) -> Answer:
-    """Answer with a stream."""
+    """Handle an HTTP request for one stream."""
     return answer_json(
         exchange, objects.stream(exchange.site.stream(identifier_of(exchange.words[0])))
     )
 
 
 def create_stream(exchange: Asked) -> Answer:
-    """Create a stream."""
+    """Handle an HTTP request that creates a stream."""
     fields = json_object(exchange)
     number, name = fields.u32("stream_id"), fields.text("name")
     check_stream(number, name)
@@ -53,24 +53,24 @@ def create_stream(exchange: Asked) -> Answer:
 
 
 def delete_stream(exchange: Asked) -> Answer:
-    """Delete a stream."""
+    """Handle an HTTP request that deletes a stream."""
     exchange.site.delete_stream(identifier_of(exchange.words[0]))
     return DONE
 
 
 def get_topics(exchange: Asked) -> Answer:
-    """Answer with all topics of a stream."""
+    """Handle an HTTP request for all topics of a stream."""
     stream = exchange.site.stream(identifier_of(exchange.words[0]))
     return answer_json(exchange, objects.topics(stream.topics.values()))
 
 
 def get_topic(exchange: Asked) -> Answer:
-    """Answer with a topic."""
+    """Handle an HTTP request for one topic."""
     return answer_json(exchange, objects.topic(exchange.site.topic(place_of(exchange))))
 
 
 def create_topic(exchange: Asked) -> Answer:
-    """Create a topic."""
+    """Handle an HTTP request that creates a topic."""
     fields = json_object(exchange)
     number, partitions = fields.u32("topic_id"), fields.u32("partitions_count")
     name = fields.text("name")
@@ -81,13 +81,13 @@ def create_topic(exchange: Asked) -> Answer:
 
 
 def delete_topic(exchange: Asked) -> Answer:
-    """Delete a topic."""
+    """Handle an HTTP request that deletes a topic."""
     exchange.site.delete_topic(place_of(exchange))
     return DONE
 
 
 def create_partitions(exchange: Asked) -> Answer:
-    """Add partitions."""
+    """Handle an HTTP request that adds partitions to a topic."""
     count = json_object(exchange).u32("partitions_count")
     place = place_of(exchange)
     check_partitions(count)
@@ -96,7 +96,7 @@ def create_partitions(exchange: Asked) -> Answer:
 
 
 def delete_partitions(exchange: Asked) -> Answer:
-    """Delete partitions."""
+    """Handle an HTTP request that deletes partitions of a topic."""
     count = Query(exchange).needed_u32("partitions_count")
     place = place_of(exchange)
     check_partitions(count)
@@ -105,13 +105,13 @@ def delete_partitions(exchange: Asked) -> Answer:
 
 
 def get_groups(exchange: Asked) -> Answer:
-    """Answer with all consumer groups of a topic."""
+    """Handle an HTTP request for all consumer groups of a topic."""
     topic = exchange.site.topic(place_of(exchange))
     return answer_json(exchange, objects.groups(topic.groups.values()))
 
 
 def get_group(exchange: Asked) -> Answer:
-    """Answer with a consumer group."""
+    """Handle an HTTP request for one consumer group."""
     number = _group_number(exchange)
     return answer_json(
         exchange, objects.group(exchange.site.topic(place_of(exchange)).group(number))
@@ -119,7 +119,7 @@ def get_group(exchange: Asked) -> Answer:
 
 
 def create_group(exchange: Asked) -> Answer:
-    """Create a consumer group."""
+    """Handle an HTTP request that creates a consumer group."""
     number = json_object(exchange).u32("consumer_group_id")
     place = place_of(exchange)
     check_group(number)
@@ -128,7 +128,7 @@ def create_group(exchange: Asked) -> Answer:
 
 
 def delete_group(exchange: Asked) -> Answer:
-    """Delete a consumer group."""
+    """Handle an HTTP request that deletes a consumer group."""
     number = _group_number(exchange)
     exchange.site.delete_group(place_of(exchange), number)
     return DONE
@@ -139,7 +139,7 @@ def _group_number(exchange: Asked) -> int:
 
 
 def path_number(word: str) -> int:
-    """Return the number in a path segment.
+    """Return the number that a segment of an HTTP path spells.
 
     Raises:
         Unfit: the segment is no number.

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 
 class Joined(NamedTuple):
-    """A consumer group that a client has joined."""
+    """A consumer group that a client has joined: ids of stream, topic and group."""
 
     stream: int
     topic: int
@@ -15,7 +15,7 @@ class Joined(NamedTuple):
 
 
 class Client(Struct):
-    """One client over TCP; the id is the CRC-32 of its address."""
+    """One connected TCP client; its id is the CRC-32 of its address."""
 
     id: int
     address: str
@@ -24,5 +24,5 @@ class Client(Struct):
 
 
 def client_id(address: str) -> int:
-    """Return the id of the client at an address."""
+    """Return the id of the client at an address: the CRC-32 of the address."""
     return zlib.crc32(address.encode())

@@ -5,7 +5,7 @@ from wireproof_reference_impl.iggy.wire.status import Refusal
 
 
 class Member:
-    """One client of a group; its partitions take turns."""
+    """A member of a consumer group, with the partitions it reads in turn."""
 
     def __init__(self, client: int) -> None:
         self.client = client
@@ -14,7 +14,7 @@ class Member:
         self._next = 0
 
     def assign(self) -> None:
-        """Forget all partitions."""
+        """Remove all partitions from the member, before they are distributed again."""
         self.partitions, self.current, self._next = [], 0, 0
 
     def take_turn(self) -> int:
@@ -27,7 +27,7 @@ class Member:
 
 
 class Group:
-    """One consumer group of a topic; partitions are dealt out in the order of joining."""
+    """A consumer group of a topic; its members get partitions in the order of joining."""
 
     def __init__(self, number: int, topic: int, partitions: int) -> None:
         self.id = number
@@ -36,17 +36,17 @@ class Group:
         self._topic = topic
 
     def join(self, client: int) -> None:
-        """Add a client; its turn starts again if it was a member already."""
+        """Add a client as a member; a client that is one already starts its turn again."""
         self.members[client] = Member(client)
         self.deal(self.partitions)
 
     def leave(self, client: int) -> None:
-        """Remove a client."""
+        """Remove a client from the members."""
         if self.members.pop(client, None) is not None:
             self.deal(self.partitions)
 
     def deal(self, partitions: int) -> None:
-        """Distribute the partitions among the members."""
+        """Distribute this number of partitions among the members."""
         self.partitions = partitions
         members = list(self.members.values())
         for member in members:

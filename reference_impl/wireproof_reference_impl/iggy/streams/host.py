@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Measures(NamedTuple):
-    """What changes all the time: CPU in percent, everything else in bytes."""
+    """Present figures of process and machine: CPU in percent, everything else in bytes."""
 
     cpu: float = 0.0
     memory: int = 0
@@ -18,7 +18,7 @@ class Measures(NamedTuple):
 
 
 class Host(Struct, frozen=True):
-    """The process and the machine."""
+    """The process and the machine that the server reports; `measure` gives present figures."""
 
     process: int = 0
     hostname: str = "host"

@@ -11,7 +11,7 @@ from wireproof_reference_impl.iggy.wire.message import Message
 
 
 class LogBehaviour(Struct, frozen=True):
-    """How messages are stored and written to the log.
+    """Choices for how messages are stored and written to the log.
 
     `new_id` makes the id of a message from a random one. A message is stored even if its id
     `repeats` that of another one in the partition, or not. A message that is not `is_known`

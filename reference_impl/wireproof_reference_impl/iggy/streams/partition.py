@@ -18,7 +18,7 @@ _OFFSET_BYTES = 8
 
 
 class Segment(Struct, eq=False):
-    """One file of the log: its first offset and how many bytes are in it."""
+    """One log file of a partition: its first offset and its size in bytes."""
 
     start: int
     size: int = 0
@@ -47,21 +47,21 @@ class Partition:
 
     @property
     def count(self) -> int:
-        """Return how many messages there are."""
+        """Return the number of messages in the partition."""
         return len(self._messages)
 
     @property
     def current_offset(self) -> int:
-        """Return the offset of the last message, 0 without any."""
+        """Return the offset of the partition's last message, 0 without any."""
         return max(0, self.count - 1)
 
     @property
     def size(self) -> int:
-        """Return the size of the messages in the log, in bytes."""
+        """Return the size of the partition's messages in the log, in bytes."""
         return sum(each.size for each in self.segments)
 
     def append(self, sent: Sequence[Sent], now_us: int, new_id: Callable[[], int]) -> None:
-        """Store messages, all or none; each has a later timestamp than the one before it.
+        """Store messages at the end, all or none, with rising timestamps.
 
         Raises:
             OSError: the messages could not be stored.
@@ -93,7 +93,7 @@ class Partition:
         return [self.message(offset) for offset in range(start, min(start + count, self.count))]
 
     def message(self, offset: int) -> Message:
-        """Return one message.
+        """Return the message at an offset.
 
         Raises:
             Refusal: the message cannot be read, or has an unknown state.
@@ -104,7 +104,7 @@ class Partition:
         return message
 
     def get_stored(self, offset: int) -> Message:
-        """Return one message, even in an unknown state.
+        """Return the message at an offset, even one in an unknown state.
 
         Raises:
             Refusal: the message cannot be read.
@@ -113,7 +113,7 @@ class Partition:
         return read_record(found) if isinstance(found, bytes) else found
 
     def rewrite(self, offset: int, change: Callable[[Message], Message]) -> None:
-        """Change a message in place; its length in the log stays the same.
+        """Change the message at an offset in place; its length in the log stays the same.
 
         Raises:
             Refusal: the message cannot be read.
@@ -126,22 +126,22 @@ class Partition:
         self._messages[offset] = message
 
     def segment_of(self, offset: int) -> Segment:
-        """Return the segment that an offset is in."""
+        """Return the segment that contains the message at an offset."""
         return next(each for each in reversed(self.segments) if each.start <= offset)
 
     def spans(self) -> Iterator[range]:
-        """Return the offsets of every segment that has messages."""
+        """Yield the range of offsets of each segment that has messages."""
         starts = [each.start for each in self.segments]
         for start, end in zip(starts, [*starts[1:], self.count], strict=True):
             if start < end:
                 yield range(start, end)
 
     def stored_offset(self, kind: int, consumer: int) -> int | None:
-        """Return the stored offset of a consumer or a group, if there is one."""
+        """Return the stored offset of a consumer or a group (`kind`), or None."""
         return self._offsets[kind].get(consumer)
 
     def store_offset(self, kind: int, consumer: int, offset: int) -> None:
-        """Store the offset of a consumer or a group.
+        """Store the offset of a consumer or a group (`kind`).
 
         Raises:
             Refusal: the offset is beyond the last message.

@@ -11,7 +11,7 @@ from wireproof_spec.iggy.kinds import BALANCED, PARTITION_ID
 
 
 def chosen_partition(topic: Topic, partitioning: Partitioning) -> int:
-    """Return the partition that messages go to.
+    """Return the number of the partition in which a request's messages are stored.
 
     Balanced: in turns, one for each request. A key: its MurmurHash3 (x64, 128 bits, seed 0)
     modulo the number of partitions, 0 standing for the last.
@@ -31,7 +31,7 @@ def chosen_partition(topic: Topic, partitioning: Partitioning) -> int:
 
 
 def tagged_partition(topic: Topic, partitioning: Partitioning) -> int:
-    """Return the partition that messages go to in the tagged generation: keys by their XXH32.
+    """Return the partition for a request's messages in the tagged generation: keys by XXH32.
 
     Raises:
         Refusal: the id of a partition is not of four bytes.

@@ -8,7 +8,7 @@ Make = Callable[[int], Partition]
 
 
 class Partitions(Mapping[int, Partition]):
-    """Partitions from 1 on without gaps; each is opened when it is first used.
+    """The partitions of a topic, from 1 on without gaps; each is opened when it is first used.
 
     A client may create a hundred thousand at a time, and others must not wait for that. `opened`
     are those that were written or looked up; all others are empty.
@@ -41,22 +41,22 @@ class Partitions(Mapping[int, Partition]):
         self._count = count
 
     def list_opened(self) -> Iterator[Partition]:
-        """Return all partitions for reading; this opens none of the unused ones."""
+        """Yield all partitions for reading, without opening unused ones."""
         for number in self:
             yield self.opened.get(number) or self._blank(number)
 
     @property
     def size(self) -> int:
-        """Return the size of all messages in these partitions, in bytes."""
+        """Return the total size of the messages in all partitions, in bytes."""
         return sum(each.size for each in self.opened.values())
 
     @property
     def messages(self) -> int:
-        """Return the number of messages in these partitions."""
+        """Return the total number of messages in all partitions."""
         return sum(each.count for each in self.opened.values())
 
     @property
     def segments(self) -> int:
-        """Return how many segments they have; an empty partition has one."""
+        """Return the total number of segments in all partitions; an empty partition has one."""
         opened = sum(len(each.segments) for each in self.opened.values())
         return opened + self._count - len(self.opened)

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 
 class KeptTopic(NamedTuple):
-    """A topic found on disk; partitions that never stored anything are not `used`."""
+    """A topic as storage holds it; the partitions that ever stored anything are `used`."""
 
     id: int
     name: str
@@ -15,7 +15,7 @@ class KeptTopic(NamedTuple):
 
 
 class KeptStream(NamedTuple):
-    """A stream found on the disk."""
+    """A stream as storage holds it, with its topics."""
 
     id: int
     name: str
@@ -23,7 +23,7 @@ class KeptStream(NamedTuple):
 
 
 class KeptSegment(NamedTuple):
-    """A segment found on disk: its first offset, its size, and its raw records."""
+    """A segment as storage holds it: its first offset, its size in bytes, and its raw records."""
 
     start: int
     size: int
@@ -31,7 +31,7 @@ class KeptSegment(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The data to write for messages: records, their positions, their timestamps."""
+    """The data to write for new messages: records, their positions, their timestamps."""
 
     records: Sequence[bytes]
     positions: Sequence[int]
@@ -39,32 +39,32 @@ class Rows(NamedTuple):
 
 
 class PartitionFiles(Protocol):
-    """The files of one partition."""
+    """The interface of the stored files of one partition."""
 
     def segments(self) -> Sequence[KeptSegment]:
         """Return the stored segments in the order of offsets."""
         ...
 
     def offsets(self, kind: int) -> Mapping[int, int]:
-        """Return the stored offsets of consumers or of groups."""
+        """Return the stored offsets of consumers or of groups (`kind`), by consumer id."""
         ...
 
     def append(self, start: int, rows: Rows) -> None:
-        """Write messages to the segment that starts there, all or none.
+        """Write messages to the segment with this first offset, all or none.
 
         Raises:
             OSError: the messages could not be written.
         """
 
     def rewrite(self, start: int, position: int, record: bytes) -> None:
-        """Overwrite a record with one of the same length.
+        """Overwrite the record at a position with one of the same length.
 
         Raises:
             OSError: the record could not be written.
         """
 
     def save_offset(self, kind: int, consumer: int, offset: int) -> None:
-        """Store the offset of a consumer or of a group.
+        """Store the offset of a consumer or of a group (`kind`).
 
         Raises:
             OSError: the offset could not be written.
@@ -72,7 +72,7 @@ class PartitionFiles(Protocol):
 
 
 class Storage(Protocol):
-    """Stores streams. Every method that writes may raise `OSError`."""
+    """The interface of the server's storage. Every method that writes may raise `OSError`."""
 
     def streams(self) -> Sequence[KeptStream]:
         """Return the stored streams."""
@@ -105,14 +105,14 @@ class Storage(Protocol):
 
 
 class NoFiles:
-    """The files of a partition that has none."""
+    """The files of a partition that is kept in memory: there are none."""
 
     def segments(self) -> Sequence[KeptSegment]:
-        """Return nothing."""
+        """Return no segments."""
         return ()
 
     def offsets(self, kind: int) -> Mapping[int, int]:
-        """Return nothing."""
+        """Return no offsets."""
         return {}
 
     def append(self, start: int, rows: Rows) -> None:
@@ -126,10 +126,10 @@ class NoFiles:
 
 
 class MemoryStorage:
-    """Writes nothing: all data is in the memory of the server."""
+    """A storage that writes nothing: the server keeps all data in memory."""
 
     def streams(self) -> Sequence[KeptStream]:
-        """Return nothing."""
+        """Return no streams."""
         return ()
 
     def add_stream(self, stream: int, name: str) -> None:
@@ -145,7 +145,7 @@ class MemoryStorage:
         """Do nothing."""
 
     def partition(self, stream: int, topic: int, partition: int) -> PartitionFiles:
-        """Return no files."""
+        """Return the absent files of a partition."""
         return NoFiles()
 
     def resize_topic(self, stream: int, topic: int, partitions: int) -> None:

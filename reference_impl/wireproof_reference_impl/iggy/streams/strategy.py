@@ -13,12 +13,12 @@ Start = Callable[[Partition, PollMessages], int | None]
 
 
 def at_offset(partition: Partition, request: PollMessages) -> int | None:
-    """Start at the offset in the request; beyond the end there is no message."""
+    """Return the offset in the request, where the poll starts; None if beyond the last message."""
     return request.value
 
 
 def at_timestamp(partition: Partition, request: PollMessages) -> int | None:
-    """Start at the first message with this timestamp or a later one."""
+    """Return the offset of the first message with this timestamp or a later one, or None."""
     for offset in range(partition.count):
         if partition.get_stored(offset).timestamp >= request.value:
             return offset
@@ -26,7 +26,10 @@ def at_timestamp(partition: Partition, request: PollMessages) -> int | None:
 
 
 def at_timestamp_of_a_segment(partition: Partition, request: PollMessages) -> int | None:
-    """Start at a timestamp within a segment: one before the first message finds nothing."""
+    """Return the offset of the first message not older than a time, if a segment has the time.
+
+    A time before the first message finds nothing.
+    """
     for span in partition.spans():
         if (
             partition.get_stored(span[0]).timestamp
@@ -40,17 +43,17 @@ def at_timestamp_of_a_segment(partition: Partition, request: PollMessages) -> in
 
 
 def at_first(partition: Partition, request: PollMessages) -> int | None:
-    """Start with the first message."""
+    """Return 0, the offset of the first message."""
     return 0
 
 
 def at_last(partition: Partition, request: PollMessages) -> int | None:
-    """Start so that exactly the requested number of messages follows."""
+    """Return the offset from which exactly the requested number of messages follows."""
     return max(0, partition.count - request.count)
 
 
 def at_next(partition: Partition, request: PollMessages) -> int | None:
-    """Start after the stored offset, or with the first message."""
+    """Return the offset after the stored one, or that of the first message."""
     consumer = request.consumer
     stored = partition.stored_offset(consumer.kind, consumer_number(consumer))
     return 0 if stored is None else stored + 1

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Topic:
-    """One topic: partitions from 1 on without gaps, and consumer groups."""
+    """One topic: its partitions, numbered from 1 without gaps, and its consumer groups."""
 
     def __init__(
         self, stream: int, number: int, name: str, *, partitions: Partitions, created_us: int
@@ -29,16 +29,16 @@ class Topic:
 
     @property
     def size(self) -> int:
-        """Return how many bytes its messages are."""
+        """Return the size of the topic's messages in bytes."""
         return self.partitions.size
 
     @property
     def count(self) -> int:
-        """Return how many messages there are."""
+        """Return the number of messages in the topic."""
         return self.partitions.messages
 
     def partition(self, number: int) -> Partition:
-        """Return a partition.
+        """Return the partition with this number.
 
         Raises:
             Refusal: no partition has that number.
@@ -62,12 +62,12 @@ class Topic:
             )
 
     def take_turn(self) -> int:
-        """Return the partition that the next balanced request goes to."""
+        """Return the partition for the next request with balanced partitioning."""
         self._turn = self._turn % len(self.partitions) + 1
         return self._turn
 
     def group(self, number: int) -> Group:
-        """Return a consumer group.
+        """Return the consumer group with this number.
 
         Raises:
             Refusal: no group has that number.
@@ -81,7 +81,7 @@ class Topic:
         return found
 
     def deal(self) -> None:
-        """Distribute the partitions again, in every group."""
+        """Distribute the topic's partitions again among the members of every group."""
         for group in self.groups.values():
             group.deal(len(self.partitions))
 
@@ -97,16 +97,16 @@ class Stream:
 
     @property
     def size(self) -> int:
-        """Return how many bytes its messages are."""
+        """Return the size of the stream's messages in bytes."""
         return sum(each.size for each in self.topics.values())
 
     @property
     def count(self) -> int:
-        """Return how many messages there are."""
+        """Return the number of messages in the stream."""
         return sum(each.count for each in self.topics.values())
 
     def topic(self, who: Identifier) -> Topic:
-        """Return a topic.
+        """Return the topic with this number or name.
 
         Raises:
             Refusal: no topic has that number or name.
@@ -114,7 +114,7 @@ class Stream:
         return find_by_identifier(who, self.topics, lambda each: each.name, self._refuse_missing)
 
     def add(self, topic: Topic) -> None:
-        """Add a topic.
+        """Add a topic to the stream.
 
         Raises:
             Refusal: its number or its name is taken.
@@ -141,7 +141,7 @@ def find_by_identifier(
     name: Callable[[T], str],
     missing: Callable[[Identifier], Refusal],
 ) -> T:
-    """Return the stream or topic with a number, or with exactly this stored name.
+    """Return the stream or topic with this number, or with exactly this stored name.
 
     Raises:
         Refusal: nothing has that number or name; `missing` makes the refusal.
@@ -157,12 +157,12 @@ def find_by_identifier(
 
 
 def is_taken(name: str, among: Iterable[Stream] | Iterable[Topic]) -> bool:
-    """Return True if one of these has this name."""
+    """Return True if one of these streams or topics has this name."""
     return name in [each.name for each in among]
 
 
 def missing_stream(who: Identifier) -> Refusal:
-    """Return the refusal of an unknown stream."""
+    """Return the refusal of a request that names an unknown stream."""
     if isinstance(who, int):
         return Refusal(status.STREAM_ID_NOT_FOUND, f"Stream with ID: {who} was not found.")
     return Refusal(status.STREAM_NAME_NOT_FOUND, f"Stream with name: {who} was not found.")

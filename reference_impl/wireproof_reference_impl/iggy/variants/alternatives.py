@@ -301,6 +301,7 @@ ALTERNATIVES: tuple[Preset, ...] = (
         "offsets-not-known",
         "the commands about consumer offsets are unknown over TCP",
         overrides=(around(Connection, "handler", _without_offsets),),
+        lacks="offsets",
     ),
     alternative(
         "short-frames-awaited",

@@ -75,7 +75,7 @@ def check_client(number: int) -> None:
 
 
 class SendLimits(Struct, frozen=True):
-    """The largest sums of payload bytes and of header value bytes in one request."""
+    """The greatest total sizes in one request, in bytes: of payloads, and of header values."""
 
     payloads: int = MAX_PAYLOADS_SIZE
     header_values: int = MAX_HEADER_VALUES_SIZE
@@ -85,7 +85,7 @@ LIMITS = SendLimits()
 
 
 def check_sent(request: SendMessages, limits: SendLimits = LIMITS) -> None:
-    """Check a request to send messages: all of them are accepted, or none.
+    """Check a request that sends messages: all messages are accepted, or none.
 
     Raises:
         Refusal: no message, a bad key, too many bytes of header values or of payloads, or no

@@ -17,7 +17,7 @@ _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 class Unfit(Exception):
-    """An HTTP request is malformed; the answer is plain text."""
+    """Raised for a malformed HTTP request; the answer is plain text."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(status, text)
@@ -26,7 +26,7 @@ class Unfit(Exception):
 
 
 class Answer(Struct, frozen=True):
-    """An HTTP answer."""
+    """An HTTP answer: status, body, content type and further headers."""
 
     status: int
     body: bytes = b""
@@ -65,27 +65,27 @@ def text(data: str, status: int = 200) -> Answer:
 
 
 def in_plain_text(unfit: Unfit) -> Answer:
-    """Return the plain text answer to a malformed request."""
+    """Return the plain-text HTTP answer to a malformed request."""
     return text(unfit.text, unfit.status)
 
 
 def as_they_are(fields: HeaderFields) -> HeaderFields:
-    """Return the header fields unchanged."""
+    """Return the header fields of an HTTP response unchanged."""
     return fields
 
 
 def count_body(body: bytes) -> tuple[HeaderFields, bytes]:
-    """Return the header field with the length of a body, and the body unchanged."""
+    """Return the header field with the length of a response's body, and the body unchanged."""
     return [("Content-Length", str(len(body)))], body
 
 
 def no_reason(status: int) -> str:
-    """Return no reason phrase."""
+    """Return an empty reason phrase for any HTTP status."""
     return ""
 
 
 def split_path(path: bytes) -> tuple[str, ...]:
-    """Return the unescaped segments of a path.
+    """Return the unescaped segments of an HTTP path.
 
     Raises:
         Unfit: an escape is malformed.
@@ -94,7 +94,7 @@ def split_path(path: bytes) -> tuple[str, ...]:
 
 
 def split_query(query: bytes) -> dict[str, str]:
-    """Return the parameters of a query, unescaped.
+    """Return the parameters of an HTTP query by name, unescaped.
 
     Raises:
         Unfit: a parameter occurs twice, or an escape is malformed.

@@ -4,7 +4,7 @@ from wireproof_reference_impl.iggy.wire.status import invalid_command
 
 
 class Fields:
-    """The payload of a command, and how far it has been read."""
+    """Reads the payload of a command, field by field, from its start."""
 
     __slots__ = ("_data", "_place")
 
@@ -14,11 +14,11 @@ class Fields:
 
     @property
     def left(self) -> int:
-        """Return how many bytes are not read yet."""
+        """Return how many bytes of the payload are not read yet."""
         return len(self._data) - self._place
 
     def take(self, count: int) -> bytes:
-        """Return the next `count` bytes.
+        """Read and return the next `count` bytes.
 
         Raises:
             Refusal: the frame ends before.
@@ -31,7 +31,7 @@ class Fields:
         return taken
 
     def number(self, width: int) -> int:
-        """Return an unsigned number of `width` bytes.
+        """Read and return an unsigned number of `width` bytes.
 
         Raises:
             Refusal: the frame ends before.
@@ -39,27 +39,27 @@ class Fields:
         return int.from_bytes(self.take(width), "little")
 
     def u8(self) -> int:
-        """Return a number of one byte."""
+        """Read and return an unsigned number of one byte."""
         return self.number(1)
 
     def u32(self) -> int:
-        """Return a number of four bytes."""
+        """Read and return an unsigned number of four bytes."""
         return self.number(4)
 
     def u64(self) -> int:
-        """Return a number of eight bytes."""
+        """Read and return an unsigned number of eight bytes."""
         return self.number(8)
 
     def u128(self) -> int:
-        """Return a number of sixteen bytes."""
+        """Read and return an unsigned number of sixteen bytes."""
         return self.number(16)
 
     def rest(self) -> bytes:
-        """Return the remaining bytes."""
+        """Read and return the remaining bytes."""
         return self.take(self.left)
 
     def expect_end(self) -> None:
-        """Check that nothing is left.
+        """Check that the whole payload has been read.
 
         Raises:
             Refusal: bytes are left.

@@ -20,7 +20,7 @@ _HEAD = struct.Struct("<II")
 
 
 def response(status: int, body: bytes) -> bytes:
-    """Return an answer; the length counts the body only."""
+    """Return the bytes of a response frame; its length counts the body only."""
     return _HEAD.pack(status, len(body)) + body
 
 
@@ -30,8 +30,9 @@ def ends(refusal: Refusal) -> Refusal | None:
 
 
 def answer_refusal(refusal: Refusal) -> Refusal | None:
-    """Return the answer to a frame that cannot be read; the connection stays open.
+    """Return the refusal with which a frame that cannot be read is answered.
 
-    Malformed fields share one status; well-formed fields with bad values have their own.
+    The connection stays open. Malformed fields share one status; well-formed fields with bad
+    values have their own.
     """
     return invalid_command() if refusal.status in _UNREADABLE else refusal

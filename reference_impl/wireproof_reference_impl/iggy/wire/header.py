@@ -16,7 +16,7 @@ from wireproof_spec.iggy.limits import MAX_KEY_SIZE, MAX_VALUE_SIZE
 
 
 class HeaderValue(NamedTuple):
-    """A value with the code of its kind."""
+    """The value of a message header: the code of its kind, and its bytes."""
 
     kind: int
     value: bytes
@@ -26,7 +26,7 @@ Headers = Mapping[str, HeaderValue]
 
 
 def read_headers(block: bytes) -> dict[str, HeaderValue]:
-    """Read a block: key length u32, key, kind u8, value length u32, value, repeated.
+    """Read a message's headers, each as key length u32, key, kind u8, value length u32, value.
 
     Raises:
         Refusal: a length out of 1..255, a key that is no UTF-8 or is there twice, an unknown
@@ -44,7 +44,7 @@ def read_headers(block: bytes) -> dict[str, HeaderValue]:
 
 
 def headers_block(headers: Headers | None) -> bytes:
-    """Return headers as a block of bytes, empty if there are none."""
+    """Return the headers of a message as bytes, empty if there are none."""
     parts: list[bytes] = []
     for key, (kind, value) in (headers or {}).items():
         name = key.encode()
@@ -53,7 +53,7 @@ def headers_block(headers: Headers | None) -> bytes:
 
 
 def checked_key_length(length: int) -> int:
-    """Return the length of a key.
+    """Return the length of a header key unchanged.
 
     Raises:
         Refusal: not 1..255.
@@ -64,7 +64,7 @@ def checked_key_length(length: int) -> int:
 
 
 def checked_value_length(length: int) -> int:
-    """Return the length of a value.
+    """Return the length of a header value unchanged.
 
     Raises:
         Refusal: not 1..255.

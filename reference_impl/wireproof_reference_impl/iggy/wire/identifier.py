@@ -14,7 +14,7 @@ _U32_MOST = (1 << 32) - 1
 
 
 def read_identifier(fields: Fields) -> Identifier:
-    """Read kind u8 (1 numeric, 2 string), length u8 and the value.
+    """Read an identifier from a payload: kind u8 (1 numeric, 2 string), length u8, value.
 
     Raises:
         Refusal: an unknown kind, length 0, or a number that is not of four bytes.
@@ -29,7 +29,7 @@ def read_identifier(fields: Fields) -> Identifier:
 
 
 def identifier_of(text: str) -> Identifier:
-    """Return the identifier in a path segment: a number if it is one, else a name.
+    """Return the identifier in an HTTP path segment: a number if it is one, else a name.
 
     Raises:
         Refusal: the segment is empty, longer than 255 bytes, or the number 0.

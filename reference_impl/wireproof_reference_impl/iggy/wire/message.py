@@ -16,7 +16,7 @@ _LENGTH = struct.Struct("<I")
 
 
 class Sent(Struct, frozen=True):
-    """A message as a client sends it; id 0 asks for a new one."""
+    """A message as a client sends it; for id 0 the server makes a new id."""
 
     id: int
     headers: Headers | None
@@ -53,7 +53,7 @@ def store_message(sent: Sent, *, offset: int, timestamp_us: int, number: int) ->
 
 
 def record(message: Message) -> bytes:
-    """Return the published layout: 45 bytes, headers and payload.
+    """Return a message in the published layout: 45 bytes, headers and payload.
 
     offset u64, state u8, timestamp u64, id u128, checksum u32, headers length u32, headers,
     payload length u32, payload; little endian.
@@ -72,13 +72,13 @@ def record(message: Message) -> bytes:
 
 
 def old_record(message: Message) -> bytes:
-    """Return the layout before state and checksum: 40 bytes, headers and payload."""
+    """Return a message in the layout without state and checksum: 40 bytes, headers, payload."""
     head = _OLD_HEAD.pack(message.offset, message.timestamp, message.id.to_bytes(16, "little"), 0)
     return laid_out(message, head[:-4])
 
 
 def laid_out(message: Message, head: bytes) -> bytes:
-    """Return a head followed by headers and payload, each after its length."""
+    """Return a message's bytes: a head, then headers and payload, each after its length."""
     block = headers_block(message.headers)
     lengths = _LENGTH.pack(len(block)), _LENGTH.pack(len(message.payload))
     return b"".join((head, lengths[0], block, lengths[1], message.payload))

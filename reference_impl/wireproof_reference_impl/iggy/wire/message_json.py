@@ -16,7 +16,7 @@ from wireproof_spec.iggy.states import STATES
 
 
 def state_name(code: int) -> object:
-    """Return the name of a state, or its code if it has no name."""
+    """Return the name of a message state, or its code if it has no name."""
     return STATES.get(code, code)
 
 
@@ -34,7 +34,7 @@ def message_object(message: Message) -> Mapping[str, object]:
 
 
 def headers_object(headers: Headers | None) -> Mapping[str, object] | None:
-    """Return headers as a JSON value."""
+    """Return the headers of a message as a JSON value."""
     if headers is None:
         return None
     return {
@@ -44,7 +44,7 @@ def headers_object(headers: Headers | None) -> Mapping[str, object] | None:
 
 
 def offset_object(consumer: int, stored: int | None) -> object:
-    """Return the stored offset of a consumer in JSON; 0 if none was stored."""
+    """Return the stored offset of a consumer as a JSON value; 0 if none was stored."""
     return {"consumer_id": consumer, "offset": stored or 0}
 
 
@@ -54,13 +54,13 @@ def base64_text(data: bytes) -> str:
 
 
 def error_object(refusal: Refusal) -> Mapping[str, object]:
-    """Return a refusal as a JSON value."""
+    """Return a refusal as the JSON object of an error response."""
     code, name, _ = refusal.status
     return {"id": code, "code": name, "reason": refusal.reason}
 
 
 def check_as_over_tcp(sent: Sent) -> None:
-    """Refuse over HTTP what TCP refuses.
+    """Check a message sent over HTTP by the rules of TCP.
 
     Raises:
         Refusal: an empty payload, or a header's key or value that is empty or too long.
@@ -73,4 +73,4 @@ def check_as_over_tcp(sent: Sent) -> None:
 
 
 def skip_checks(sent: Sent) -> None:
-    """Accept every message."""
+    """Accept every message sent over HTTP."""

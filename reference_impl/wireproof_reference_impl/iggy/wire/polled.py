@@ -8,7 +8,7 @@ from wireproof_reference_impl.iggy.wire.message import Message
 
 
 class Polled(NamedTuple):
-    """The messages that a poll found, and their partition."""
+    """What a poll found: messages, their partition, and the offset of its last message."""
 
     partition: int
     current_offset: int
@@ -16,22 +16,22 @@ class Polled(NamedTuple):
 
 
 def count_head(found: Polled) -> bytes:
-    """Return how many messages there are, u32."""
+    """Return the head of a poll response: the number of messages, u32."""
     return struct.pack("<I", len(found.messages))
 
 
 def bare_array(found: Polled, messages: Sequence[object]) -> object:
-    """Return the messages of a poll without anything around them."""
+    """Return the JSON of a poll response: an array of messages, with nothing around it."""
     return messages
 
 
 def partition_offset_count_head(found: Polled) -> bytes:
-    """Return the partition u32, its current offset u64, how many messages there are u32."""
+    """Return the head of a poll response: partition u32, last offset u64, message count u32."""
     return struct.pack("<IQI", found.partition, found.current_offset, len(found.messages))
 
 
 def polled_object(found: Polled, messages: Sequence[object]) -> object:
-    """Return a poll as a JSON value."""
+    """Return the JSON of a poll response: an object with partition, last offset and messages."""
     return {
         "partition_id": found.partition,
         "current_offset": found.current_offset,

@@ -18,28 +18,28 @@ STRATEGY_NAMES = {word: code for code, name in STRATEGIES.items() for word in (n
 
 
 class Consumer(NamedTuple):
-    """A consumer or a consumer group, whose offset is stored."""
+    """A consumer or a consumer group, by kind and identifier."""
 
     kind: int
     id: Identifier
 
 
 class Partitioning(NamedTuple):
-    """How a request to send names its partition."""
+    """How a send request chooses the partition: the code of a kind, and a value."""
 
     kind: int
     value: bytes
 
 
 class TopicPath(NamedTuple):
-    """A topic, by the identifiers of its stream and of itself."""
+    """The path of a topic: the identifiers of its stream and of itself."""
 
     stream: Identifier
     topic: Identifier
 
 
 class SendMessages(Struct, frozen=True):
-    """Messages for a topic."""
+    """A request that sends messages to a topic."""
 
     place: TopicPath
     partitioning: Partitioning
@@ -47,7 +47,7 @@ class SendMessages(Struct, frozen=True):
 
 
 class PollMessages(Struct, frozen=True):
-    """A request to poll a topic; partition 0 means that none is named."""
+    """A request that polls a topic; partition 0 means that the request names none."""
 
     consumer: Consumer
     place: TopicPath
@@ -59,7 +59,7 @@ class PollMessages(Struct, frozen=True):
 
 
 def consumer_number(consumer: Consumer) -> int:
-    """Return the number of a consumer; that of a named one is the CRC-32 of its name."""
+    """Return the id of a consumer as a number; a named one has the CRC-32 of its name."""
     if isinstance(consumer.id, int):
         return consumer.id
     return zlib.crc32(consumer.id.encode())

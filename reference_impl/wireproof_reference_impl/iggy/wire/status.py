@@ -8,7 +8,7 @@ _OUR_FAULT = 500
 
 
 class Status(NamedTuple):
-    """A code on the wire, its name in JSON, and the HTTP status it goes with."""
+    """A status of a response: its code over TCP, its name in JSON, and its HTTP status."""
 
     code: int
     name: str
@@ -67,7 +67,7 @@ INVALID_CONSUMER_GROUP_ID = _find_status(statuses.INVALID_CONSUMER_GROUP_ID)
 
 
 class Refusal(Exception):
-    """A request is refused with a status; the reason is for people."""
+    """Raised to refuse a request with a status; the reason is for people."""
 
     def __init__(self, status: Status, reason: str) -> None:
         super().__init__(status, reason)

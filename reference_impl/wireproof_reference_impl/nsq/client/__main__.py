@@ -1,9 +1,9 @@
 """``python -m wireproof_reference_impl.nsq.client``: the example client as a driver."""
 
-import asyncio
+import sys
 
-from wireproof_reference_impl.driver_loop import drive
+from wireproof_reference_impl.driver_loop import main
 from wireproof_reference_impl.nsq.client.driver import Driver
 
 if __name__ == "__main__":
-    asyncio.run(drive(Driver))
+    sys.exit(main(Driver))

@@ -26,7 +26,7 @@ PRODUCE, CONSUME = "produce", "consume"
 
 
 class Driver:
-    """The client that the kit talks to."""
+    """The example NSQ client as a driver: carries out the kit's requests."""
 
     name = "wireproof example client"
     operations: tuple[str, ...] = (PRODUCE, CONSUME)
@@ -37,7 +37,7 @@ class Driver:
         self._shell: Shell | None = None
 
     async def carry_out(self, id: int, request: Request) -> Fields:
-        """Return the answer to a request of the kit."""
+        """Carry out a request of the kit, such as a publish, and return the answer."""
         op = cast(str, request["op"])
         if op == OPEN:
             settings = _settings(cast(dict[str, object], request["settings"]))

@@ -13,7 +13,7 @@ _MOST_BYTES = 16 << 20
 
 
 async def get(fetch: Fetch) -> Fetched | None:
-    """Return the answer to a GET; None if there is none in time, or it is not HTTP."""
+    """Send an HTTP GET and return the answer; None if none comes in time, or it is not HTTP."""
     try:
         async with asyncio.timeout(fetch.within_s):
             return await _exchange(fetch)

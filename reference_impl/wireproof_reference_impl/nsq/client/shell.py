@@ -35,7 +35,7 @@ OnError = Callable[[Failure], None]
 
 
 class Delivery:
-    """A message as a handler gets it, and what the handler can say of it."""
+    """A message that a handler was given, with the ways to settle it."""
 
     def __init__(self, shell: "Shell", handed: Hand) -> None:
         self.message = handed.message
@@ -43,20 +43,20 @@ class Delivery:
         self._handed = handed
 
     def finish(self) -> None:
-        """Say that the message is processed."""
+        """Report that the message is processed."""
         self._shell.settle(self._handed, Outcome.FINISHED)
 
     def fail(self) -> None:
-        """Say that the message could not be processed: it is delivered again."""
+        """Report that the message could not be processed, so that it is delivered again."""
         self._shell.settle(self._handed, Outcome.FAILED)
 
     def touch(self) -> None:
-        """Ask for more time."""
+        """Ask the node for more time for the message."""
         self._shell.touch(self._handed)
 
 
 class Shell:
-    """A client that runs in an event loop."""
+    """The example NSQ client in an event loop: does the I/O that its core asks for."""
 
     def __init__(self, settings: Settings, random: Random) -> None:
         self._loop = asyncio.get_running_loop()
@@ -79,29 +79,29 @@ class Shell:
         return await receipt
 
     def consume(self, wants: Subscribing, handler: Handler, on_error: OnError) -> None:
-        """Begin to consume."""
+        """Begin to consume a topic; the handler is called for each message."""
         number = self._core.consume(wants, self._loop.time())
         self._handlers[number] = (handler, on_error)
         self._work()
 
     async def close(self) -> None:
-        """End, and return when every connection is closed."""
+        """End the client, and return when every connection is closed."""
         self._core.close(self._loop.time())
         self._work()
         await self._closed.wait()
 
     def settle(self, handed: Hand, outcome: Outcome) -> None:
-        """Tell the core what a handler says of a message."""
+        """Pass to the core what a handler reports on its message."""
         self._core.settle(handed.consumer, handed.ticket, outcome, self._loop.time())
         self._work()
 
     def touch(self, handed: Hand) -> None:
-        """Tell the core that a handler asks for more time."""
+        """Pass to the core that a handler asks for more time."""
         self._core.touch(handed.consumer, handed.ticket, self._loop.time())
         self._work()
 
     def open(self, number: int, transport: asyncio.Transport) -> bool:
-        """Take an open connection; return False if it is not wanted any more."""
+        """Note that connection `number` is open; return False if it is not wanted any more."""
         if number in self._unwanted:
             self._unwanted.discard(number)
             return False
@@ -111,12 +111,12 @@ class Shell:
         return True
 
     def receive(self, number: int, data: bytes) -> None:
-        """Take bytes of a connection."""
+        """Pass bytes received on a connection to the core."""
         self._core.received(number, data, self._loop.time())
         self._work()
 
     def lose(self, number: int, reason: str) -> None:
-        """Take note that a connection is lost."""
+        """Note that a connection is lost."""
         self._transports.pop(number, None)
         self._core.lost(number, reason, self._loop.time())
         self._work()

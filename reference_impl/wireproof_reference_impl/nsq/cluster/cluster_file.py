@@ -20,7 +20,7 @@ from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 
 
 class ClusterFile:
-    """The file, which may not exist yet."""
+    """The file that stores a cluster's topics as lines of JSON; it may not exist yet."""
 
     def __init__(self, directory: Path, *, synced: bool) -> None:
         self._path = directory / "cluster.jsonl"
@@ -46,7 +46,7 @@ class ClusterFile:
         return topics
 
     def save(self, rows: ledger.Rows) -> None:
-        """Append a line."""
+        """Append rows to the file as one line."""
         with self._path.open("ab", buffering=0) as file:
             file.write(_line(rows))
             if self._synced:

@@ -11,7 +11,7 @@ from wireproof_reference_impl.nsq.core.topic import Partition
 
 
 class Settings(Struct, frozen=True):
-    """The settings a topic was created with; creating it again must use the same ones."""
+    """The settings of a topic at its creation; repeating the creation must use the same ones."""
 
     partitions: int
     replicas: int
@@ -30,7 +30,7 @@ class Settings(Struct, frozen=True):
 
 
 class PartitionReplicas:
-    """The nodes that hold one partition, the leader first, and which of them have every record."""
+    """The nodes that hold one partition, the leader first, and which of them are in sync."""
 
     def __init__(self, number: int, replicas: Sequence[Member]) -> None:
         self.number = number
@@ -40,7 +40,7 @@ class PartitionReplicas:
 
     @property
     def leader(self) -> Member | None:
-        """The node that leads; None if no node with every record is up."""
+        """The node that leads the partition; None if no node with every record is up."""
         for each in self.replicas:
             if each.node.open and each in self.in_sync:  # not `up`: a list of nodes asks thousands
                 return each
@@ -54,7 +54,7 @@ class PartitionReplicas:
 
 
 class ClusterTopic:
-    """A topic of the whole cluster.
+    """A topic of a cluster: its settings, and the replicas of its partitions.
 
     `registered` are the channels created by name, for topics where subscribing creates none.
     """
@@ -67,7 +67,7 @@ class ClusterTopic:
         self.registered: list[str] = []
 
     def upgrade(self) -> None:
-        """Add the extend feature."""
+        """Set the extend feature of the topic."""
         self.settings = replace(self.settings, extend=True)
 
     def partition(self, place: PartitionReplicas, member: Member) -> Partition:
@@ -75,12 +75,15 @@ class ClusterTopic:
         return member.node.topics[self.name].partitions[place.number]
 
     def get_leading(self, place: PartitionReplicas) -> Partition | None:
-        """Return the leader's copy of a partition."""
+        """Return the leader's copy of a partition, or None without a leader."""
         return None if place.leader is None else self.partition(place, place.leader)
 
 
 def spread(members: Sequence[Member], settings: Settings, first: int) -> list[PartitionReplicas]:
-    """Return replicas assigned round-robin: a leader each, its followers on the next nodes."""
+    """Return the replicas of a topic's partitions, assigned to the nodes in turn.
+
+    A partition's followers are on the nodes after its leader.
+    """
     return [
         PartitionReplicas(
             number,

@@ -28,7 +28,10 @@ from wireproof_reference_impl.nsq.cluster.member import Member
 
 
 class Writes(Enum):
-    """The topics for which lookups give producers no node; the values are those of the API."""
+    """For which topics writing is disabled: lookups then name no node to producers.
+
+    The values are those of the API.
+    """
 
     NONE = "none"
     ORDERED = "ordered"
@@ -36,15 +39,15 @@ class Writes(Enum):
 
 
 class NoRoom(Exception):
-    """There are not enough nodes for a topic."""
+    """Raised if a topic needs more nodes than there are."""
 
 
 class Impossible(Exception):
-    """The cluster cannot be changed in this way; the text says why."""
+    """Raised if the cluster cannot be changed as requested; the text says why."""
 
 
 class Coordinator:
-    """The nodes of a cluster and its topics."""
+    """Manages a cluster of nodes in one process: its topics, leaders and replicas."""
 
     def __init__(
         self,
@@ -65,7 +68,7 @@ class Coordinator:
 
     @property
     def stable(self) -> bool:
-        """Return True if every node can be reached."""
+        """Return True if every node of the cluster can be reached."""
         return all(member.up for member in self.members)
 
     def create(self, name: str, settings: Settings) -> None:
@@ -104,7 +107,7 @@ class Coordinator:
                 member.node.delete(member.node.topics[topic.name], now_ns)
 
     def upgrade(self, topic: ClusterTopic, now_ns: int) -> None:
-        """Upgrade a topic to ext on every node that holds it."""
+        """Upgrade a topic to ext on every node that holds a partition of it."""
         if topic.settings.extend:
             return
         topic.upgrade()
@@ -117,7 +120,9 @@ class Coordinator:
     def move_leader(
         self, topic: ClusterTopic, place: PartitionReplicas, to: Member | None, now_ns: int
     ) -> None:
-        """Make another node the leader: the given one, else the next replica, else the next node.
+        """Make another node the leader of a partition.
+
+        That is the given node, else the next replica, else the next node.
 
         Raises:
             Impossible: there is no leader or no other node, or the given node cannot lead.
@@ -273,7 +278,7 @@ class Coordinator:
             self._remove_strangers(member, now_ns)
 
     def places(self) -> list[tuple[ClusterTopic, PartitionReplicas]]:
-        """Return every partition of every topic."""
+        """Return every partition of every topic, with its topic."""
         return [
             (topic, place) for topic in self.topics.values() for place in topic.places.values()
         ]

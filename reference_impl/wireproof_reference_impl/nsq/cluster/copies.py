@@ -6,7 +6,7 @@ from wireproof_reference_impl.nsq.core.topic import Partition
 
 
 def hold(topic: ClusterTopic, place: PartitionReplicas, member: Member) -> None:
-    """Give a node a copy of a partition."""
+    """Add a copy of a partition to a node."""
     settings = topic.settings
     numbers = range(place.number, place.number + 1)
     held = member.node.create(
@@ -18,7 +18,7 @@ def hold(topic: ClusterTopic, place: PartitionReplicas, member: Member) -> None:
 
 
 def assign(topic: ClusterTopic, place: PartitionReplicas) -> None:
-    """Make each node that holds a partition its leader or a follower."""
+    """Let each node that holds a partition act as its leader or as a follower."""
     leader = place.leader
     followers = [each for each in place.replicas if each is not leader]
     for member in followers:
@@ -33,7 +33,7 @@ def assign(topic: ClusterTopic, place: PartitionReplicas) -> None:
 
 
 def add(topic: ClusterTopic, place: PartitionReplicas, member: Member, *, led: Partition) -> None:
-    """Give one more node a copy of a partition, with every record of the leader."""
+    """Add a copy of a partition to a node, with every record of the leader."""
     hold(topic, place, member)
     copy_missing(led, topic.partition(place, member))
     place.replicas.append(member)
@@ -50,7 +50,10 @@ def drop_surplus(topic: ClusterTopic, place: PartitionReplicas, now_ns: int) -> 
 
 
 def leave_behind(place: PartitionReplicas, member: Member) -> bool:
-    """Remove a node from the in-sync set unless it is the only one; return True if removed."""
+    """Remove a node from a partition's in-sync set, unless it is the only one.
+
+    Return True if it was removed.
+    """
     if place.in_sync <= {member}:
         return False
     place.in_sync.discard(member)
@@ -58,7 +61,7 @@ def leave_behind(place: PartitionReplicas, member: Member) -> bool:
 
 
 def catch_up(topic: ClusterTopic, place: PartitionReplicas) -> bool:
-    """Append missing records to copies on nodes that are up; return True if any was missing."""
+    """Append missing records to the copies on nodes that are up; return True if any were."""
     led = topic.get_leading(place)
     if led is None:
         return False
@@ -70,7 +73,7 @@ def catch_up(topic: ClusterTopic, place: PartitionReplicas) -> bool:
 
 
 def lead_with_the_longest(topic: ClusterTopic, place: PartitionReplicas) -> None:
-    """Make the node with the longest copy the leader; among equals, one that is in sync."""
+    """Make the node with the longest copy of a partition the leader; of equals, one in sync."""
     first = place.replicas[0]
     place.replicas.sort(key=lambda each: each not in place.in_sync)
     place.replicas.sort(key=lambda each: -topic.partition(place, each).log.end)
@@ -81,7 +84,7 @@ def lead_with_the_longest(topic: ClusterTopic, place: PartitionReplicas) -> None
 
 
 def hand_over(topic: ClusterTopic, place: PartitionReplicas, *, old: Member, new: Member) -> None:
-    """Move the channels of a partition, each from the offset up to which it has finished all."""
+    """Move a partition's channels to another node, each from where all messages are finished."""
     left = topic.partition(place, old)
     for name, channel in left.channels.items():
         moved = new.node.adopt(topic.partition(place, new), name, channel.read_confirmed())
@@ -91,7 +94,7 @@ def hand_over(topic: ClusterTopic, place: PartitionReplicas, *, old: Member, new
 
 
 def copy_missing(led: Partition, behind: Partition) -> None:
-    """Append the records that a copy lacks; a copy that is longer, by a fault, lacks none."""
+    """Append the leader's records that a copy lacks; a copy longer by a fault lacks none."""
     if behind.log.end >= led.log.end:
         return
     for _, record in led.log.read_from(behind.log.end):

@@ -20,7 +20,7 @@ _SETTINGS = Settings.__struct_fields__
 
 
 class BadLedger(ValueError):
-    """An invalid ledger; the text says why."""
+    """Raised for a ledger, the stored list of a cluster's topics, that is invalid; says why."""
 
 
 class _PlaceRow(TypedDict):
@@ -36,16 +36,16 @@ class _TopicRow(TypedDict):
 
 
 def keep_nothing(rows: Rows) -> None:
-    """Store nothing; used for a cluster in memory."""
+    """Store nothing of the cluster's topics: the cluster is kept in memory."""
 
 
 def make_rows(topics: Iterable[ClusterTopic]) -> Rows:
-    """Return the records of topics; nodes are identified by their numbers."""
+    """Return topics as rows to store; nodes are identified by their numbers."""
     return {topic.name: _topic_row(topic) for topic in topics}
 
 
 def read(rows: Rows, members: Sequence[Member]) -> list[ClusterTopic]:
-    """Return the topics of the rows.
+    """Return the topics in stored rows.
 
     Raises:
         BadLedger: the rows are invalid, or name nodes that do not exist.

@@ -5,7 +5,7 @@ from wireproof_reference_impl.nsq.core.node import Node
 
 
 class Member:
-    """One node, its number from 1 on, and the addresses it listens at."""
+    """A node of a cluster: its number, from 1 on, and the addresses it listens at."""
 
     def __init__(self, node: Node, number: int) -> None:
         self.node = node
@@ -20,7 +20,7 @@ class Member:
 
     @property
     def http_address(self) -> str | None:
-        """The HTTP address of the node, if it has one."""
+        """The HTTP address of the node, or None."""
         return address_text(*self.http) if self.http[1] else None
 
     @property

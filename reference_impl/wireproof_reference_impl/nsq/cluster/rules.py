@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class TopicDemand(NamedTuple):
-    """The nodes that a topic needs; with `spread`, partitions may share a node."""
+    """A topic's number of partitions and replicas; with `spread`, partitions may share a node."""
 
     partitions: int
     replicas: int
@@ -12,7 +12,7 @@ class TopicDemand(NamedTuple):
 
 
 def enough_nodes(wanted: TopicDemand, nodes: int) -> bool:
-    """Return True if there are enough nodes: one for every replica of every partition.
+    """Return True if there are enough nodes for a topic: one for every replica of a partition.
 
     Topics created with orderedmulti or multipart may have several partitions on one node.
     """

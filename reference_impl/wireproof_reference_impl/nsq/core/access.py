@@ -12,7 +12,7 @@ class BadSeal(Exception):
 
 
 class Security(Protocol):
-    """The TLS of one connection, sans I/O."""
+    """The interface of the TLS of one connection, without I/O."""
 
     @property
     def established(self) -> bool:
@@ -42,7 +42,7 @@ class Security(Protocol):
 
 
 class Access(Struct, frozen=True):
-    """The access rules of a node: `security` makes TLS connections; no `secret` means no AUTH."""
+    """The access rules of a node: TLS by `security`, and AUTH if there is a `secret`."""
 
     security: Callable[[], Security] | None = None
     tls_required: bool = False

@@ -11,7 +11,7 @@ _WINDOW = 2000
 
 
 class Backlog:
-    """The undelivered messages in queue order; memory holds at most a window of them."""
+    """The undelivered messages of a channel in queue order; memory holds at most a window."""
 
     def __init__(
         self, log: Log, *, offset: int, number: int, read: Callable[[bytes, int, int], Message]
@@ -24,21 +24,21 @@ class Backlog:
 
     @property
     def depth(self) -> int:
-        """Return how many messages wait."""
+        """Return how many messages wait to be delivered."""
         return len(self._window) + self._log.count - self._next_number
 
     @property
     def offset(self) -> int:
-        """The offset of the first waiting message, or of the next one to come."""
+        """The offset of the first waiting message, or of the next one to be appended."""
         return self._window[0].offset if self._window else self._next_offset
 
     @property
     def number(self) -> int:
-        """Return how many messages precede the first waiting one."""
+        """Return how many messages of the queue precede the first waiting one."""
         return self._window[0].number if self._window else self._next_number
 
     def add(self, message: Message) -> None:
-        """Add a message that was just appended to the log."""
+        """Add a message that was just appended to the partition's log."""
         if message.offset == self._next_offset and len(self._window) < _WINDOW:
             self._window.append(message)
             self._next_offset += message.size

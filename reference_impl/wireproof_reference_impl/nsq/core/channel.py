@@ -50,7 +50,7 @@ class Channel:
         self._attended[self] = None
 
     def leave(self, subscriber: Subscriber, now_ns: int) -> None:
-        """Remove a client; others get its messages in flight, with its deliveries not counted."""
+        """Remove a client; other clients get its messages in flight, with attempts not raised."""
         if subscriber not in self.subscribers:
             return
         self.subscribers.remove(subscriber)
@@ -64,7 +64,7 @@ class Channel:
         self.serve(now_ns)
 
     def send_away(self) -> None:
-        """Close the connections of all clients."""
+        """Close the connections of all clients of the channel."""
         for subscriber in tuple(self.subscribers):
             subscriber.outlet.drop()
 
@@ -99,7 +99,7 @@ class Channel:
         self._come_back(held, now_ns)
 
     def give_back(self, held: Sequence[Held], now_ns: int) -> None:
-        """Queue messages of a client that left, before all other messages."""
+        """Queue the messages of a client that left, before all other messages."""
         self.returned.extendleft(reversed(held))
 
     def list_unfinished(self) -> list[Message]:
@@ -145,7 +145,7 @@ class Channel:
         return not self.ordered or not (len(self.in_flight) or self._deferred)
 
     def choose(self, held: Held) -> Sequence[Subscriber]:
-        """Return the clients to send a message to; none if it must wait."""
+        """Return the clients to send a message to; empty if the message must wait."""
         return self._behaviour.dispatch.choose(held.message, self)
 
     def _first(self) -> Held | None:
@@ -154,7 +154,7 @@ class Channel:
         return self.next_held
 
     def take_returned(self) -> Held | None:
-        """Remove and return the first of the messages that came back, or None.
+        """Remove and return the first message that was requeued or timed out, or None.
 
         Clause: smart.history.order
         """
@@ -210,7 +210,7 @@ class Channel:
         return True
 
     def data(self, held: Held, subscriber: Subscriber) -> bytes:
-        """Return the data of the message frame for a client."""
+        """Return the data of the message frame in which a client gets a message."""
         rules = self._behaviour.delivery
         message = held.message
         return message_parts.message_data(

@@ -33,7 +33,7 @@ _NOBODY = Identity()
 
 
 class Connection:
-    """The protocol of one TCP connection; its owner reads and writes the socket."""
+    """The broker's side of one TCP connection, without I/O: bytes in, bytes out."""
 
     def __init__(self, node: Node, handlers: Mapping[bytes, Handler], now_ns: int) -> None:
         self.node = node
@@ -62,7 +62,7 @@ class Connection:
         self._heartbeat = Heartbeat(self, node.timers, now_ns)
 
     def receive(self, data: bytes, now_ns: int) -> None:
-        """Take bytes from the client and run every complete command."""
+        """Process bytes from the client: run every complete command."""
         if self.closed:
             return
         self.now_ns = now_ns
@@ -121,17 +121,17 @@ class Connection:
         self._send(packed.RESPONSE, data)
 
     def send(self, frames: bytes) -> None:
-        """Queue frames that are already encoded."""
+        """Queue frames that are already encoded, to be sent."""
         self.output.append(frames)
         self.node.changed[self] = None
 
     def report(self, code: str, text: str | None) -> None:
-        """Send an error frame: a code, followed by a text unless that is None."""
+        """Send an error frame: a code, followed by a text unless the text is None."""
         said = code if text is None else f"{code} {text}"
         self._send(packed.ERROR, said.encode("utf-8", "surrogateescape"))
 
     def push(self, data: bytes) -> None:
-        """Send a message frame."""
+        """Send a message frame with this data."""
         self._send(packed.MESSAGE, data)
 
     def drop(self) -> None:
@@ -144,13 +144,13 @@ class Connection:
             self.node.handle_leaving(self)
 
     def leave(self, now_ns: int) -> None:
-        """Return this client's messages in flight to the channel."""
+        """Return the client's messages in flight to its channel."""
         if self.channel is not None and self.subscriber is not None:
             self.channel.leave(self.subscriber, now_ns)
         self.subscriber = None
 
     def move(self, event: Event) -> None:
-        """Change to the state that an event leads to.
+        """Change to the state to which an event leads.
 
         Raises:
             Refusal: the event is not allowed in the present state.
@@ -170,7 +170,7 @@ class Connection:
             self._heartbeat.start_anew(self.now_ns)
 
     def turn_away(self, text: str) -> None:
-        """Close the connection with an error that has no code."""
+        """Close the connection after an error frame that has a text but no code."""
         self.refuse(Refusal(text, None))
         self.node.settle(self.now_ns)
 
@@ -185,7 +185,7 @@ class Connection:
         self.place = 0
 
     def run_command(self, words: Sequence[bytes]) -> None:
-        """Run the command of a line.
+        """Run the command of a line that was read.
 
         Raises:
             Refusal: the command is unknown, or its line is invalid.

@@ -9,7 +9,7 @@ from wireproof_spec.nsq.names import HEARTBEAT
 
 
 class Alive(Protocol):
-    """A connection that has heartbeats."""
+    """The interface of a connection that has heartbeats."""
 
     identity: Identity
     last_read_ns: int
@@ -36,7 +36,7 @@ class Heartbeat:
         self._arm(now_ns)
 
     def start_anew(self, now_ns: int) -> None:
-        """Use the interval that the client requested, unless it is used already."""
+        """Start heartbeats at the interval that the client requested, unless already used."""
         if self._interval_ms == self._armed_ms:
             return
         self._arm(now_ns)
@@ -44,7 +44,7 @@ class Heartbeat:
         self._silence = None
 
     def stop(self) -> None:
-        """Stop all heartbeats, and release the connection."""
+        """Stop all heartbeats, and release the reference to the connection."""
         self._timers.cancel(self._heartbeat)
         self._timers.cancel(self._silence)
         self._connection = None

@@ -8,7 +8,10 @@ from msgspec import Struct
 
 
 class Log(Protocol):
-    """One partition's records in order; offsets count bytes from the first record ever stored."""
+    """The interface of a partition's log: its records in order.
+
+    Virtual offsets count bytes from the first record ever stored.
+    """
 
     @property
     def end(self) -> int:
@@ -44,7 +47,7 @@ class Log(Protocol):
 
 
 class TopicMeta(Struct, frozen=True):
-    """A topic's stored settings, besides its records."""
+    """What is stored of a topic besides its records: name, partitions, and kind."""
 
     name: str
     partitions: tuple[int, ...]
@@ -53,7 +56,7 @@ class TopicMeta(Struct, frozen=True):
 
 
 class Storage(Protocol):
-    """Stores the topics of a node."""
+    """The interface of the storage of a node's topics."""
 
     @property
     def gathers(self) -> bool:
@@ -61,7 +64,7 @@ class Storage(Protocol):
         ...
 
     def topics(self) -> Iterable[TopicMeta]:
-        """Return the topics stored by an earlier run."""
+        """Return the topics that an earlier run stored."""
         ...
 
     def save_topic(self, meta: TopicMeta) -> None:
@@ -71,15 +74,15 @@ class Storage(Protocol):
         """Remove a topic and all its records; its logs have been closed already."""
 
     def open_log(self, topic: str, partition: int) -> Log:
-        """Open a partition's log, a new or a stored one."""
+        """Open the log of a partition, a new or a stored one."""
         ...
 
     def replace_log(self, topic: str, partition: int, records: Iterable[bytes]) -> Log:
-        """Replace all records of a partition; its log has been closed already."""
+        """Replace all records of a partition, whose log is closed, and return the new log."""
         ...
 
     def commit(self) -> None:
-        """Make what is about to be acknowledged as durable as promised.
+        """Make stored messages as durable as promised, before they are acknowledged.
 
         Raises:
             OSError: the records are not durable; none of them may be acknowledged.
@@ -93,7 +96,7 @@ class Storage(Protocol):
         """
 
     def positions(self, topic: str, partition: int) -> dict[str, tuple[int, int]]:
-        """Return each channel's confirmed offset and count of confirmed messages."""
+        """Return each channel's confirmed offset and number of confirmed messages, by channel."""
         ...
 
     def add_channel(self, topic: str, partition: int, name: str, place: tuple[int, int]) -> None:
@@ -110,7 +113,7 @@ class Storage(Protocol):
 
 
 class MemoryLog:
-    """Records in a list; they are lost when the process ends."""
+    """A partition's log in memory; its records are lost when the process ends."""
 
     def __init__(self) -> None:
         self._offsets: list[int] = []
@@ -128,18 +131,18 @@ class MemoryLog:
         return len(self._records)
 
     def append(self, record: bytes) -> int:
-        """Add a record and return its offset."""
+        """Append a record and return its offset."""
         return self.append_all((record,))
 
     def append_all(self, records: Sequence[bytes]) -> int:
-        """Add records and return the offset of the first."""
+        """Append records and return the offset of the first."""
         begin = self._end
         for record in records:
             self._add(record)
         return begin
 
     def read_from(self, virtual_offset: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the records from an offset on."""
+        """Yield the records from an offset on, each with its own offset."""
         first = bisect_left(self._offsets, virtual_offset)
         for index in range(first, len(self._records)):
             yield self._offsets[index], self._records[index]
@@ -173,11 +176,11 @@ class MemoryStorage:
         """Do nothing."""
 
     def open_log(self, topic: str, partition: int) -> Log:
-        """Open an empty log."""
+        """Return a new, empty log."""
         return MemoryLog()
 
     def replace_log(self, topic: str, partition: int, records: Iterable[bytes]) -> Log:
-        """Open a log with other records."""
+        """Return a new log with these records."""
         log = MemoryLog()
         for record in records:
             log.append(record)
@@ -190,7 +193,7 @@ class MemoryStorage:
         """Do nothing."""
 
     def positions(self, topic: str, partition: int) -> dict[str, tuple[int, int]]:
-        """Return no positions."""
+        """Return no positions of channels."""
         return {}
 
     def add_channel(self, topic: str, partition: int, name: str, place: tuple[int, int]) -> None:

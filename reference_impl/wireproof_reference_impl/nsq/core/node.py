@@ -17,21 +17,21 @@ _SAVE_EVERY_NS = 1_000_000_000
 
 
 class Peer(Protocol):
-    """What the node needs from a connection."""
+    """The interface of a connection as the node needs it."""
 
     def leave(self, now_ns: int) -> None:
         """Return the connection's messages in flight to their channel."""
 
 
 class Sender(Protocol):
-    """A channel, or a partition with all its channels, that may have messages to send."""
+    """The interface of a channel or partition that may have messages to send."""
 
     def serve(self, now_ns: int) -> None:
         """Send every message that can be sent now."""
 
 
 class Node:
-    """The topics of one node. After every event, call `settle`."""
+    """One node of the broker: its topics. After every event, call `settle`."""
 
     def __init__(
         self,
@@ -69,7 +69,9 @@ class Node:
         return None if found is None else found.partition(partition)
 
     def create(self, name: str, partitions: range, *, extend: bool, ordered: bool) -> Topic:
-        """Return the topic with these partitions; a topic that exists stays of its kind.
+        """Return the topic with these partitions; create what is missing.
+
+        A topic that exists stays of its kind.
 
         Raises:
             OSError: the topic could not be stored; nothing has changed.
@@ -101,7 +103,7 @@ class Node:
         return channel
 
     def adopt(self, partition: Partition, name: str, place: tuple[int, int]) -> Channel:
-        """Open a channel of a partition at a position in its queue, and store it.
+        """Open a channel of a partition at a position (offset, number of messages), and store it.
 
         Raises:
             OSError: the channel could not be stored.
@@ -116,7 +118,7 @@ class Node:
         return self.storage.gathers
 
     def commit(self) -> None:
-        """Make durable what is about to be acknowledged.
+        """Make stored messages durable, before they are acknowledged.
 
         Raises:
             OSError: the messages are not durable and must not be acknowledged.
@@ -142,7 +144,7 @@ class Node:
         self.storage.delete_topic(topic.name)
 
     def remove(self, topic: Topic, number: int, now_ns: int) -> None:
-        """Remove one partition of a topic, and the topic with its last one."""
+        """Remove one partition of a topic; the topic itself goes with its last partition."""
         if list(topic.partitions) == [number]:
             self.delete(topic, now_ns)
             return
@@ -169,7 +171,7 @@ class Node:
         self._leaving.append(peer)
 
     def settle(self, now_ns: int) -> None:
-        """Do what the last input caused: send messages, and clean up closed connections."""
+        """Do what the last input caused: send messages, and remove closed connections."""
         while self._touched or self._leaving:
             touched, self._touched = self._touched, {}
             for place in touched:

@@ -6,11 +6,11 @@ C = TypeVar("C", contravariant=True)
 
 
 class CommandBatch(Protocol[C]):
-    """Consecutive commands with the same line, which may be run together."""
+    """The interface that runs consecutive commands with the same line together."""
 
     @property
     def line(self) -> bytes:
-        """The line that each command begins with."""
+        """The line with which each of the commands begins."""
         ...
 
     def take(self, connection: C, buffer: bytearray, place: int) -> int:

@@ -8,7 +8,7 @@ from enum import Enum, auto
 
 
 class State(Enum):
-    """The state of a connection."""
+    """The state of a client's connection to the broker."""
 
     INIT = auto()
     SUBSCRIBED = auto()
@@ -18,7 +18,7 @@ class State(Enum):
 
 
 class Event(Enum):
-    """Events that change the state; the value is the word in the error text."""
+    """What changes the state of a connection; the value is the event's word in error texts."""
 
     IDENTIFY = "IDENTIFY"
     AUTH = "AUTH"

@@ -14,7 +14,7 @@ from wireproof_reference_impl.nsq.wire.refusal import Refusal
 
 
 class Partition:
-    """One partition: its log, its channels and its internal ids.
+    """One partition of a topic on a node: its log, its channels and its internal ids.
 
     In a cluster one node leads it; its followers, on other nodes, copy every record. `stale`: its
     log or a channel's position may have changed since it was last stored.
@@ -64,14 +64,14 @@ class Partition:
         return PublishResult(ids[0], trace_id, offset, self.log.end - offset)
 
     def channel(self, name: str) -> Channel:
-        """Return the channel of that name; create it if it does not exist."""
+        """Return the channel with this name; create it if it does not exist."""
         channel = self.channels.get(name)
         if channel is None:
             channel = self.open_channel(name, *self._start())
         return channel
 
     def open_channel(self, name: str, offset: int, number: int) -> Channel:
-        """Add a channel that starts at a position in the log."""
+        """Add a channel that starts at a position (offset, number of messages) in the log."""
         backlog = self.backlog(offset, number)
         channel = Channel(
             name,
@@ -115,7 +115,7 @@ class Partition:
         self._next_id = self._behaviour.cluster.next_id(self._id_after(0), due)
 
     def copy(self, record: bytes) -> None:
-        """Append a record copied from the leader."""
+        """Append a record that was copied from the leader."""
         self.log.append(record)
         self.stale = True
 
@@ -130,7 +130,7 @@ class Partition:
         return bool(self._attended)
 
     def close(self) -> None:
-        """Close the log."""
+        """Close the log of the partition."""
         self.log.close()
 
     def _id_after(self, count: int) -> int:
@@ -198,7 +198,7 @@ class Partition:
 
 
 class Topic:
-    """A topic: its kind and the partitions that live on this node."""
+    """A topic on a node: its kind, and those of its partitions that the node holds."""
 
     def __init__(self, name: str, *, extend: bool, ordered: bool) -> None:
         self.name = name
@@ -211,16 +211,16 @@ class Topic:
 
     @property
     def message_count(self) -> int:
-        """Return how many messages were ever stored on this node."""
+        """Return how many messages of the topic were ever stored on this node."""
         return sum(partition.log.count for partition in self.partitions.values())
 
     @property
     def meta(self) -> TopicMeta:
-        """Return the metadata to store with the topic."""
+        """Return what is stored of the topic besides its records."""
         return TopicMeta(self.name, tuple(self.partitions), self.extend, self.ordered)
 
     def partition(self, number: int | None) -> Partition | None:
-        """Return a partition, the first one led here if no number is given; None if missing."""
+        """Return a partition (without a number, the first one led here), or None if missing."""
         if number is None:
             led = (each for each in self.partitions.values() if each.leads)
             return next(led, next(iter(self.partitions.values()), None))

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class TopicKind(Protocol):
-    """Whether and since when a topic has the extend feature, and the messages from before."""
+    """The interface that tells whether a topic has the extend feature, and since when."""
 
     @property
     def extend(self) -> bool:
@@ -18,5 +18,5 @@ class TopicKind(Protocol):
 
     @property
     def old_messages(self) -> int:
-        """Return how many messages it had when it was upgraded."""
+        """Return how many messages the topic had when it was upgraded."""
         ...

@@ -8,7 +8,7 @@ from wireproof_reference_impl.nsq.wire.message import Message
 
 
 class Audience(Protocol):
-    """The clients a message may go to."""
+    """The interface of a channel as dispatch needs it: the clients a message may go to."""
 
     @property
     def subscribers(self) -> Sequence[Subscriber]:
@@ -20,7 +20,7 @@ NOBODY: tuple[Subscriber, ...] = ()
 
 
 def first_ready(subscribers: Iterable[Subscriber]) -> tuple[Subscriber, ...]:
-    """Return the first client that is ready, or none."""
+    """Return the first client that is ready for a message, in a tuple, or an empty tuple."""
     for subscriber in subscribers:
         if subscriber.wants:
             return (subscriber,)
@@ -28,12 +28,12 @@ def first_ready(subscribers: Iterable[Subscriber]) -> tuple[Subscriber, ...]:
 
 
 def list_untagged(audience: Audience) -> list[Subscriber]:
-    """Return the clients without a desired tag."""
+    """Return the clients of a channel that have no desired tag."""
     return [each for each in audience.subscribers if each.desired_tag is None]
 
 
 def by_tag(message: Message, audience: Audience) -> tuple[Subscriber, ...]:
-    """Return the client for a message, or none: then the message waits, and all behind it.
+    """Return the client for a message in a tuple; an empty one if it must wait, and all behind it.
 
     A message whose tag some client of the channel desires goes only to such a client. Every other
     message goes to a client without a desired tag. Clause: ext.dispatch

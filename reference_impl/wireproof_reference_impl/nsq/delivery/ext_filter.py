@@ -16,7 +16,7 @@ LIST = 4
 
 
 def make_filter(ext_filter: ExtFilter | None) -> Callable[[Message], bool] | None:
-    """Return the test of a filter; None if it lets every message through."""
+    """Return the test of a client's filter on message headers; None if all messages pass."""
     if ext_filter is None:
         return None
     matches = _matcher(ext_filter)

@@ -8,7 +8,7 @@ from wireproof_reference_impl.nsq.wire.message import Message
 
 
 class Held:
-    """A message in flight: its attempts, its client, and its time limit."""
+    """A message that a client holds or held: its attempts, its client, and its time limit."""
 
     __slots__ = ("attempts", "message", "sent_ns", "subscriber", "timer")
 
@@ -21,7 +21,7 @@ class Held:
 
 
 class NotInFlight(LookupError):
-    """The client does not hold this message."""
+    """Raised if a client does not hold the message that it finishes, requeues or touches."""
 
 
 def requeue_all(held: list[Held], subscriber: Subscriber) -> list[Held]:
@@ -68,7 +68,7 @@ class InFlight:
     def touch(
         self, internal_id: int, subscriber: Subscriber, *, now_ns: int, most_ns: int
     ) -> None:
-        """Restart the time limit, up to `most_ns` after the message was sent.
+        """Restart the time limit of a message, up to `most_ns` after the message was sent.
 
         Raises:
             NotInFlight: the client does not hold the message.

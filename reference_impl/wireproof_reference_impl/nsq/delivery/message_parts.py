@@ -5,19 +5,19 @@ from wireproof_reference_impl.nsq.wire.message import Message
 
 
 def short_extend_part(message: Message) -> bytes:
-    """Return the ext part of a message; version 0 has no length."""
+    """Return the ext part of a message as real brokers send it: version 0 has no length."""
     if message.header is None:
         return b"\0"
     return packed.extend_part(message.version, message.header)
 
 
 def full_extend_part(message: Message) -> bytes:
-    """Return the ext part as published: it always has version and length."""
+    """Return the ext part of a message as published: it always has version and length."""
     return packed.extend_part(message.version, message.header or b"")
 
 
 def own_position(message: Message) -> bytes:
-    """Return the message's offset and size in the queue."""
+    """Return offset and size of a message in the queue, as they precede its body."""
     return packed.position(message.offset, message.size)
 
 
@@ -30,7 +30,7 @@ def message_data(message: Message, attempts: int, *, extend: bytes, position: by
 
 
 def head(message: Message, attempts: int) -> bytes:
-    """Return timestamp, attempts and message id.
+    """Return the first bytes of a message: timestamp, attempts and message id.
 
     Clause: ext.consume.layout, ext.consume.attempts
     """

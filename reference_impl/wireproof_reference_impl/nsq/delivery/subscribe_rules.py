@@ -45,7 +45,7 @@ def is_channel_name(name: str) -> bool:
 
 
 def order_rule(wish: SubscribeRequest) -> Refusal | None:
-    """Return the refusal of a client that would not consume an ordered topic in order.
+    """Return the refusal of a client that would not consume an ordered topic in order, or None.
 
     Clause: smart.order.is-must, smart.order.command
     """
@@ -56,7 +56,7 @@ def order_rule(wish: SubscribeRequest) -> Refusal | None:
 
 
 def support_rule(wish: SubscribeRequest) -> Refusal | None:
-    """Return the refusal of a client whose extend_support does not fit the topic.
+    """Return the refusal of a client whose extend_support does not fit the topic, or None.
 
     Clause: ext.subscribe.support-needed, ext.subscribe.support-refused
     """

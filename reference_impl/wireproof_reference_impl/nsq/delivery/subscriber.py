@@ -7,7 +7,7 @@ from wireproof_reference_impl.nsq.wire.message import Message
 
 
 class Outlet(Protocol):
-    """What a channel needs from a connection."""
+    """The interface of a connection as a channel needs it."""
 
     def push(self, data: bytes) -> None:
         """Send a message frame with this data."""

@@ -8,7 +8,7 @@ from wireproof_reference_impl.served import Schedule
 
 
 class Timer:
-    """One action at one time; cancelling costs nothing."""
+    """An action to be called at a time; cancelling it costs nothing."""
 
     __slots__ = ("action", "when_ns")
 
@@ -18,7 +18,7 @@ class Timer:
 
 
 class Timers:
-    """A heap of timers; `run` calls the actions that are due.
+    """Timers sorted by time in a heap; `run` calls the actions that are due.
 
     The schedule's `due_ns` is never later than the next timer; it may be the time of a cancelled
     one.

@@ -43,7 +43,7 @@ _BEFORE = WeakKeyDictionary[Partition, int]()
 
 
 class Circumstances:
-    """What is known about one call; each property is None where nothing is."""
+    """The circumstances of a call, as far as its arguments show them; others are None."""
 
     def __init__(self, arguments: Sequence[object]) -> None:
         self._calls = (arguments, *reversed(_AROUND))
@@ -79,7 +79,7 @@ class Circumstances:
 
     @property
     def path(self) -> str | None:
-        """Return by which path the message came, or the request: tcp or http."""
+        """Return over which transport the message or the request came: tcp or http."""
         message, partition = self.message, self.partition
         if message is not None and partition is not None:
             return _PATHS.get(partition, {}).get(message.internal_id, "tcp")
@@ -96,7 +96,7 @@ class Circumstances:
 
     @property
     def entry(self) -> NewMessage | None:
-        """Return the message as it was published, or as an HTTP request would publish it."""
+        """Return the message as it was published, or as the HTTP request would publish it."""
         published, request = self._published(), self._first(Request)
         if published is not None or request is None:
             return published
@@ -115,7 +115,7 @@ class Circumstances:
 
     @property
     def client(self) -> int | None:
-        """Return as which client of its channel the client came, counted from 1."""
+        """Return the number of the client on its channel, from 1 in the order of joining."""
         subscriber = self._first(Subscriber)
         if subscriber is not None and isinstance(subscriber.outlet, Connection):
             return _ORDINALS.get(subscriber.outlet)
@@ -126,7 +126,7 @@ class Circumstances:
 
     @property
     def delivery(self) -> str | None:
-        """Return ``first`` for the first delivery of the message, else the reason of this one."""
+        """Return ``first`` for a first delivery, else why the message is delivered again."""
         message, channel = self.message, self.channel
         if message is None or channel is None:
             return None
@@ -134,7 +134,7 @@ class Circumstances:
 
     @property
     def number(self) -> int | None:
-        """Return how many messages of the partition came before this one."""
+        """Return how many messages of the partition precede the message."""
         message = self.message
         if message is not None:
             return message.number
@@ -152,7 +152,7 @@ class Circumstances:
 
     @property
     def is_again(self) -> bool | None:
-        """Return True if the channel had clients before that left."""
+        """Return True if earlier clients of the channel have left it."""
         channel = self.channel or self._find_coming()[1]
         return None if channel is None else _JOINED.get(channel, 0) > len(channel.subscribers)
 
@@ -309,5 +309,5 @@ _NOTES = {
 
 
 def is_note(override: Override) -> bool:
-    """Return True if an override of a fault keeps notes, or makes a fault possible at all."""
+    """Return True if an override notes circumstances or enables a fault; no corner limits it."""
     return (override.owner, override.name) in _NOTES - {(publish, "store")}

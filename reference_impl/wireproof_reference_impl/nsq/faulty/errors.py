@@ -10,7 +10,7 @@ When = Callable[[bytes, str], bool]
 
 
 def code_refusals(code_of: Callable[[bytes, str], str]) -> Override:
-    """Return the override that changes the codes of refusals."""
+    """Return an override that changes the error codes with which commands are refused."""
 
     def report(original: Original, connection: Connection, code: str, text: str | None) -> None:
         original(connection, code_of(connection.command, code), text)
@@ -19,7 +19,7 @@ def code_refusals(code_of: Callable[[bytes, str], str]) -> Override:
 
 
 def answered_with_a_response(when: When) -> Override:
-    """Return the override under which some refusals are sent in a response frame."""
+    """Return an override that sends some refusals in a response frame, not an error frame."""
 
     def report(original: Original, connection: Connection, code: str, text: str | None) -> None:
         if not when(connection.command, code):
@@ -32,7 +32,7 @@ def answered_with_a_response(when: When) -> Override:
 
 
 def ended_without_a_word(when: When) -> Override:
-    """Return the override under which some refusals close the connection without an answer."""
+    """Return an override that closes the connection without an answer for some refusals."""
 
     def report(original: Original, connection: Connection, code: str, text: str | None) -> None:
         if when(connection.command, code):

@@ -28,46 +28,46 @@ hoard: list[bytes] = []
 
 
 class StopsReading(Exception):
-    """The connection stays open and is never read again."""
+    """Raised by a fault: the connection stays open and is never read again."""
 
 
 class ProcessEnds(Exception):
-    """The whole broker ends at once."""
+    """Raised by a fault: the whole broker ends at once."""
 
 
 class ProcessHangs(Exception):
-    """The whole broker never answers any client again."""
+    """Raised by a fault: the whole broker never answers any client again."""
 
 
 def at_hand() -> Connection | None:
-    """Return the TCP connection whose input is being read."""
+    """Return the TCP connection whose input is being read now, or None."""
     return _AT_HAND[-1] if _AT_HAND else None
 
 
 def peek_unread(connection: Connection) -> bytes:
-    """Return the received bytes that have not been read yet."""
+    """Return the bytes received on a connection that have not been read yet."""
     return bytes(connection.buffer[connection.place :])
 
 
 def reread(connection: Connection, data: bytes) -> None:
-    """Replace the received bytes that have not been read yet."""
+    """Replace the bytes received on a connection that have not been read yet."""
     connection.buffer[connection.place :] = data
 
 
 def skip(connection: Connection, count: int) -> None:
-    """Drop the next bytes of a connection: received ones first, then future ones."""
+    """Drop the next `count` bytes of a connection: received ones first, then future ones."""
     rest = peek_unread(connection)
     reread(connection, rest[count:])
     _SKIPPED[connection] = max(0, count - len(rest))
 
 
 def leak(connection: Connection) -> None:
-    """Never close a connection, whatever its client does."""
+    """Let a connection never be closed, whatever its client does."""
     _LEAKED.add(connection)
 
 
 def drop_another(connection: Connection, *, subscribed: bool) -> None:
-    """Close the connection of another client, the one connected longest."""
+    """Close the connection of another client: the one connected longest."""
     for other in connection.node.connections:
         if not isinstance(other, Connection) or other is connection:
             continue
@@ -77,7 +77,7 @@ def drop_another(connection: Connection, *, subscribed: bool) -> None:
 
 
 def lose_next(node: Node) -> None:
-    """Acknowledge the next publish over TCP on a node without storing it."""
+    """Let the next publish over TCP be acknowledged without being stored."""
     _LOSING.add(node)
 
 

@@ -10,13 +10,13 @@ LATE_NS: Final = 3_000_000_000
 
 
 class ServeTime:
-    """The time at which a channel last served its clients."""
+    """Records the time at which a channel last served its clients, for late faults."""
 
     def __init__(self) -> None:
         self.now_ns = 0
 
     def note_time(self) -> Override:
-        """Return the override that records the time."""
+        """Return the override that records the time at each serving."""
 
         def serve(original: Original, channel: Channel, now_ns: int) -> None:
             self.now_ns = now_ns

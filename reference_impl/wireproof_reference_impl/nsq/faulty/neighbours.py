@@ -30,7 +30,7 @@ def partition_of(channel: Channel) -> Partition:
 
 
 def other_clients(channel: Channel) -> Sequence[Subscriber]:
-    """Return the clients of the other channels of the partition."""
+    """Return the clients of the other channels of the channel's partition."""
     others = (each for each in _PARTITIONS[channel].channels.values() if each is not channel)
     return [subscriber for each in others for subscriber in each.subscribers]
 

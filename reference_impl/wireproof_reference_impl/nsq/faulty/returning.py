@@ -10,7 +10,7 @@ from wireproof_reference_impl.overrides import Original, Override, around, repla
 
 
 class Return(Enum):
-    """Why a message comes back."""
+    """Why a message is delivered again: requeued, timed out, or its client left."""
 
     PUT_BACK = auto()
     TIMED_OUT = auto()
@@ -60,7 +60,7 @@ def overtaken_when(overtaken: Overtaken) -> tuple[Override, ...]:
 
 
 def overtaken_after(why: Return) -> tuple[Override, ...]:
-    """Return overrides under which new messages overtake those that came back for one reason."""
+    """Return overrides under which new messages overtake those returned for one reason."""
 
     def note_return(held: Held, reason: Return) -> Held:
         if isinstance(held, _ReturnedMessage):

@@ -20,7 +20,7 @@ Number = Generator[int, bytes, int]
 
 
 def change_stored(change: Change) -> Override:
-    """Return an override that changes messages from TCP clients before they are stored."""
+    """Return an override that changes the messages of TCP publishes before they are stored."""
 
     def store(
         original: Original, connection: Connection, partition: Partition, entries: Entries
@@ -31,7 +31,7 @@ def change_stored(change: Change) -> Override:
 
 
 def storing_header(change: Callable[[bytes, Topic], bytes | None]) -> Override:
-    """Return an override that changes headers from TCP clients; None stores no header."""
+    """Return an override that changes the headers of TCP publishes; None stores no header."""
 
     def entry(
         original: Callable[..., NewMessage], partition: Partition, header: Header, split: Split
@@ -43,7 +43,7 @@ def storing_header(change: Callable[[bytes, Topic], bytes | None]) -> Override:
 
 
 def taking_header(takes: Callable[[bytes, Topic], bool]) -> Override:
-    """Return an override that accepts headers from TCP clients on other topics."""
+    """Return an override with another rule for which headers of TCP publishes a topic accepts."""
 
     def read_header(connection: Connection, partition: Partition, data: bytes) -> Header:
         header = connection.node.behaviour.publish.header(data)
@@ -55,7 +55,7 @@ def taking_header(takes: Callable[[bytes, Topic], bool]) -> Override:
 
 
 def storing_elsewhere(choose: Choose) -> Override:
-    """Return an override that stores messages in another partition, if it is on this node."""
+    """Return an override that stores messages in another partition that this node has."""
 
     def store(
         original: Original, connection: Connection, partition: Partition, entries: Entries
@@ -82,7 +82,7 @@ def storing_elsewhere_late(choose: Choose) -> Override:
 
 
 def publish_late(connection: Connection, partition: Partition, entries: Entries) -> None:
-    """Publish messages in 3 s if the topic still exists."""
+    """Publish messages 3 s later, if the topic still exists then."""
     node = connection.node
 
     def publish_now(now_ns: int) -> None:
@@ -94,7 +94,7 @@ def publish_late(connection: Connection, partition: Partition, entries: Entries)
 
 
 def watch_refusals(change: Callable[[Connection, Refusal], None]) -> Override:
-    """Return an override that calls a function for each refused TCP command."""
+    """Return an override that calls a function at each refused TCP command."""
 
     def refuse(original: Original, connection: Connection, refusal: Refusal) -> None:
         change(connection, refusal)
@@ -104,7 +104,7 @@ def watch_refusals(change: Callable[[Connection, Refusal], None]) -> Override:
 
 
 def reading_body(change: Callable[[Connection, bytes], bytes]) -> Override:
-    """Return an override that changes the body of each complete single message."""
+    """Return an override that changes the body of each single message once it is complete."""
 
     def read_body(
         original: Callable[..., sized.Bytes], connection: Connection, size: int

@@ -33,13 +33,13 @@ BATCH = "batch"
 
 
 class Site(Protocol):
-    """The owner of an HTTP address: a node, a lookup server or the control API of a cluster."""
+    """The interface of what has an HTTP address: a node, a lookup server or the control API."""
 
     halted: bool
 
     @property
     def behaviour(self) -> Behaviour:
-        """Return the behaviour table."""
+        """Return the behaviour table of the broker."""
         ...
 
     @property
@@ -54,7 +54,7 @@ class Site(Protocol):
 
     @property
     def changed(self) -> dict[object, None]:
-        """Return the connections that may have something to send."""
+        """Return the connections that may have something to send, as keys of a dict."""
         ...
 
 
@@ -62,7 +62,7 @@ S = TypeVar("S", bound=Site)
 
 
 class Route(Struct, Generic[S], frozen=True):
-    """How a path is served: handler, methods, body limit, and style."""
+    """How requests for an HTTP path are served: handler, methods, body limit, and style."""
 
     handler: Callable[[S, Request], Answer]
     methods: tuple[str, ...] = ("POST", "PUT")
@@ -71,7 +71,7 @@ class Route(Struct, Generic[S], frozen=True):
 
 
 class HttpConnection(Generic[S]):
-    """The protocol of one HTTP connection; requests are answered in order."""
+    """The server's side of one HTTP connection, without I/O; requests are answered in order."""
 
     def __init__(self, site: S, routes: Mapping[str, Route[S]]) -> None:
         self.closed = False
@@ -118,7 +118,7 @@ class HttpConnection(Generic[S]):
         return data
 
     def go_on(self) -> None:
-        """Handle received bytes and mark the connection as changed."""
+        """Process received bytes, and mark the connection as changed."""
         self._read()
         self.site.changed[self] = None
 

@@ -25,14 +25,14 @@ _ANY_PARTITION = -1
 
 
 def pub(node: Node, request: Request) -> Answer:
-    """Publish the body."""
+    """Handle POST /pub: publish the body."""
     partition = _partition(node, request)
     _store(node, partition, [NewMessage(request.body)], request)
     return plain(_OK, v1=request.v1)
 
 
 def pub_ext(node: Node, request: Request) -> Answer:
-    """Publish the body with a header.
+    """Handle POST /pub_ext: publish the body with a header.
 
     Clause: ext.http
     """
@@ -53,7 +53,7 @@ def pub_ext(node: Node, request: Request) -> Answer:
 
 
 def check_support(topic: Topic) -> None:
-    """Check that the topic has the extend feature.
+    """Check that a topic has the extend feature.
 
     Clause: ext.http.plain-topic
 
@@ -65,7 +65,7 @@ def check_support(topic: Topic) -> None:
 
 
 def ext_entry(request: Request, stored_header: bytes, header: Header) -> NewMessage:
-    """Return the message of a /pub_ext request.
+    """Return the message to store for a /pub_ext request.
 
     Clause: ext.http.header-stored
     """
@@ -73,7 +73,7 @@ def ext_entry(request: Request, stored_header: bytes, header: Header) -> NewMess
 
 
 def untraced_answer(node: Node, request: Request) -> Answer:
-    """Return the answer to a message with a header and without a trace id.
+    """Return the answer to a /pub_ext request without a trace id.
 
     Clause: ext.http.accept
     """
@@ -81,7 +81,7 @@ def untraced_answer(node: Node, request: Request) -> Answer:
 
 
 def pubtrace(node: Node, request: Request) -> Answer:
-    """Publish the body with a trace id, and answer with its position."""
+    """Handle POST /pubtrace: publish the body with a trace id, and answer with its position."""
     text = request.text("trace_id")
     if not (text.isascii() and text.isdigit() and len(text) < 40 and int(text) < 1 << 64):
         raise HttpRefusal(400, error_codes.INVALID_TRACE_ID)
@@ -91,7 +91,7 @@ def pubtrace(node: Node, request: Request) -> Answer:
 
 
 def mpub(node: Node, request: Request) -> Answer:
-    """Publish each line of the body, or with `binary` the messages of an MPUB body."""
+    """Handle POST /mpub: publish each line, or with `binary` the messages of an MPUB body."""
     try:
         number = _partition_number(request)
     except BadWord as bad:
@@ -102,7 +102,7 @@ def mpub(node: Node, request: Request) -> Answer:
 
 
 def extra_fields(request: Request) -> list[tuple[bytes, bytes]]:
-    """Return the X-NSQEXT- headers of a request, without that prefix."""
+    """Return the X-NSQEXT- headers of an HTTP request: names without that prefix, and values."""
     prefix = X_NSQEXT.encode()
     return [
         (name[len(prefix) :], value)

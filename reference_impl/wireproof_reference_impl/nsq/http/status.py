@@ -9,12 +9,12 @@ _SECOND_NS = 1_000_000_000
 
 
 def ping(node: Node, request: Request) -> Answer:
-    """Answer that the node is alive."""
+    """Handle /ping: answer that the node is alive."""
     return plain(b"OK", v1=False)
 
 
 def info(node: Node, request: Request) -> Answer:
-    """Answer with name and version of the broker."""
+    """Handle /info: answer with name and version of the broker."""
     fields = {
         "version": node.behaviour.output.version,
         "start_time": node.started_ns // _SECOND_NS,
@@ -23,7 +23,10 @@ def info(node: Node, request: Request) -> Answer:
 
 
 def stats(node: Node, request: Request) -> Answer:
-    """Answer with the message counts of topics and channels; `topic` and `channel` select them."""
+    """Handle /stats: answer with the message counts of topics and channels.
+
+    The parameters `topic` and `channel` select them.
+    """
     topic, channel = request.text("topic"), request.text("channel")
     partitions = [
         _partition(each, channel)

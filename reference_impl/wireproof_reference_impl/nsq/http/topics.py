@@ -18,7 +18,7 @@ _ALL = "**"
 
 
 def create(node: Node, request: Request) -> Answer:
-    """Create a topic with all its partitions on this node."""
+    """Handle an HTTP request that creates a topic with all its partitions on this node."""
     name = _name(request, error_codes.INVALID_ARG_TOPIC)
     partitions = _partition_count(request)
     _check_replicator(request)
@@ -31,7 +31,7 @@ def create(node: Node, request: Request) -> Answer:
 
 
 def update(node: Node, request: Request) -> Answer:
-    """Upgrade a topic; nothing else can be changed.
+    """Handle an HTTP request that upgrades a topic; nothing else can be changed.
 
     Clause: ext.upgrade.accept
     """
@@ -44,7 +44,7 @@ def update(node: Node, request: Request) -> Answer:
 
 
 def delete(node: Node, request: Request) -> Answer:
-    """Remove a topic with all its partitions."""
+    """Handle an HTTP request that removes a topic with all its partitions."""
     name = _name(request, error_codes.INVALID_ARG_TOPIC)
     partition = request.text("partition")
     if not partition:

@@ -28,7 +28,7 @@ _POST_OR_PUT = ("POST", "PUT", "OPTIONS")
 
 
 def ping(server: LookupServer, request: Request) -> Answer:
-    """Answer that the server is alive."""
+    """Handle /ping: answer that the lookup server is alive."""
     return plain(b"OK", v1=False)
 
 
@@ -48,7 +48,7 @@ def _always_v1(question: Question, methods: tuple[str, ...]) -> Route[LookupServ
 
 
 def answer(question: Question, server: LookupServer, request: Request, *, v1: bool) -> Answer:
-    """Return the answer to a question, in the newer style or the older one.
+    """Return the HTTP answer to a question, in the style of version 1.0 or the older one.
 
     Clause: smart.lookup.envelope, smart.lookup.v1
     """
@@ -63,7 +63,7 @@ def answer(question: Question, server: LookupServer, request: Request, *, v1: bo
 
 
 def find(question: Question, server: LookupServer, request: Request) -> object:
-    """Return the data that answer a question; None if there are none.
+    """Return the data that answer a request to a lookup server; None if there are none.
 
     Raises:
         HttpRefusal: the question is refused.

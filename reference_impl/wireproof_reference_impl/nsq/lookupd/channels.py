@@ -7,7 +7,7 @@ from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Requ
 
 
 def create(server: LookupServer, request: Request) -> None:
-    """Register a channel and create it on every partition."""
+    """Handle a request that registers a channel: create it on every partition of its topic."""
     topic, channel = _topic_and_channel(server, request)
     if topic.settings.channels_made:
         text = f"channel auto create NOT disabled in topic {topic.name}"
@@ -18,7 +18,7 @@ def create(server: LookupServer, request: Request) -> None:
 
 
 def delete(server: LookupServer, request: Request) -> None:
-    """Remove a registered channel; do nothing for topics that create their own channels."""
+    """Handle a request that removes a channel; do nothing if subscribing creates channels."""
     topic, channel = _topic_and_channel(server, request)
     if topic.settings.channels_made:
         return

@@ -15,12 +15,12 @@ Led = Mapping[ClusterTopic, Sequence[str]]
 
 
 def info(server: LookupServer, request: Request) -> object:
-    """Answer with name and version of the lookup server."""
+    """Return name and version of the lookup server, the answer to /info."""
     return {"version": server.behaviour.output.version, "ha_support": True}
 
 
 def list_lookup(server: LookupServer, request: Request) -> object:
-    """List the lookup servers and their leader.
+    """Return the lookup servers and their leader, the answer to /listlookup.
 
     Clause: smart.lookup
     """
@@ -31,14 +31,14 @@ def list_lookup(server: LookupServer, request: Request) -> object:
 
 
 def nodes(server: LookupServer, request: Request) -> object:
-    """List the nodes, each with the partitions it leads."""
+    """Return the nodes, each with the partitions it leads, the answer to /nodes."""
     led = _group_led(server)
     members = [each for each in server.cluster.members if each.up]
     return {"producers": [_node(server, each, led[each]) for each in members]}
 
 
 def topics(server: LookupServer, request: Request) -> object:
-    """List the topics, with their settings if `metaInfo` is set."""
+    """Return the topics, with their settings if `metaInfo` is set, the answer to /topics."""
     found = [topic for topic in server.cluster.topics.values() if list_registered(topic)]
     answer: dict[str, object] = {"topics": [each.name for each in found]}
     if parameters.flag(request, "metaInfo"):
@@ -47,7 +47,7 @@ def topics(server: LookupServer, request: Request) -> object:
 
 
 def channels(server: LookupServer, request: Request) -> object:
-    """List the channels of a topic, or of one partition."""
+    """Return the channels of a topic, or of one partition, the answer to /channels."""
     topic = server.cluster.topics.get(parameters.topic(request))
     if topic is None:
         return {"channels": []}
@@ -57,7 +57,7 @@ def channels(server: LookupServer, request: Request) -> object:
 
 
 def stats(server: LookupServer, request: Request) -> object:
-    """Return the load of the nodes: how many partitions each leads and holds."""
+    """Return how many partitions each node leads and holds."""
     if not server.leads:
         raise HttpRefusal(400, error_codes.E_FAILED_ON_NOT_LEADER)
     return {
@@ -68,7 +68,7 @@ def stats(server: LookupServer, request: Request) -> object:
 
 
 def disable_write(server: LookupServer, request: Request) -> None:
-    """Disable writing for all topics, for ordered topics, or for none."""
+    """Handle a request that disables writing for all topics, for ordered topics, or for none."""
     word = request.text("type")
     known = {each.value: each for each in Writes}
     server.cluster.writes = known.get(word, Writes.NONE)

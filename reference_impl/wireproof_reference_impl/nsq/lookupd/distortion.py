@@ -23,7 +23,7 @@ _TYPE = (("Content-Type", JSON),)
 
 
 class Distortion(Struct, frozen=True):
-    """A way to distort answers, and a delay; a delay of None means no answer at all."""
+    """A way in which a lookup server distorts its answers, and a delay; None means no answer."""
 
     name: str
     change: Change
@@ -31,7 +31,7 @@ class Distortion(Struct, frozen=True):
 
 
 def distort(way: Distortion, request: Request, answer: Answer) -> Answer:
-    """Return the distorted answer."""
+    """Return the answer to a request as a distortion changes it."""
     return replace(way.change(request, answer), delay_ns=way.delay_ns)
 
 
@@ -106,7 +106,7 @@ WAYS: Mapping[str, Distortion] = {
 
 
 def redirect(to: str) -> Distortion:
-    """Return the distortion that redirects the client to `HOST:PORT`."""
+    """Return the distortion under which clients are redirected to `HOST:PORT`."""
 
     def change(request: Request, answer: Answer) -> Answer:
         query = f"?{urlencode(request.query)}" if request.query != {"": b""} else ""

@@ -18,7 +18,7 @@ Led = tuple[PartitionReplicas, Member]
 
 
 def lookup(server: LookupServer, request: Request) -> object:
-    """Return the channels of a topic and the leaders of its partitions.
+    """Return the channels of a topic and its partitions' leaders, the answer to /lookup.
 
     With access w, only what can be written: registered partitions without a tombstone and, if the
     server requires it, with a channel.
@@ -59,7 +59,7 @@ def read_access(request: Request) -> str:
 
 
 def meta(topic: ClusterTopic | None) -> records.Record:
-    """Return the settings of a topic; all zero for a topic that does not exist."""
+    """Return the meta of a lookup answer: a topic's settings, all zero if it does not exist."""
     settings = None if topic is None else topic.settings
     return {
         "disable_channel_auto_create": settings is not None and not settings.channels_made,
@@ -107,7 +107,7 @@ def _for_producers(
 
 
 def list_registered(topic: ClusterTopic) -> list[PartitionReplicas]:
-    """Return the partitions that their leaders offer to producers."""
+    """Return those partitions of a topic that their leaders offer to producers."""
     places = topic.places.values()
     if topic.settings.channels_made:
         return [place for place in places if place.writable]
@@ -115,7 +115,7 @@ def list_registered(topic: ClusterTopic) -> list[PartitionReplicas]:
 
 
 def is_registered(topic: ClusterTopic, place: PartitionReplicas) -> bool:
-    """Return True if the leader offers a partition to producers.
+    """Return True if the leader of a partition offers it to producers.
 
     It does not if the partition is not writable, or if the topic needs a registered channel and
     has none.

@@ -9,7 +9,7 @@ INVALID_TOPIC_NAME = "invalid topic name"
 
 
 def topic(request: Request) -> str:
-    """Return the topic parameter; its name is not checked.
+    """Return the parameter `topic` of a request; the name is not checked.
 
     Raises:
         HttpRefusal: the parameter is missing.
@@ -21,7 +21,7 @@ def topic(request: Request) -> str:
 
 
 def topic_name(request: Request, invalid: str = error_codes.INVALID_ARG_TOPIC) -> str:
-    """Return the topic to create or change.
+    """Return the parameter `topic` of a request that creates or changes a topic.
 
     Raises:
         HttpRefusal: the topic is missing, or its name is invalid.
@@ -33,7 +33,7 @@ def topic_name(request: Request, invalid: str = error_codes.INVALID_ARG_TOPIC) -
 
 
 def channel_name(request: Request) -> str:
-    """Return the channel to create or remove.
+    """Return the parameter `channel` of a request that creates or removes a channel.
 
     Raises:
         HttpRefusal: the channel is missing, or its name is invalid.
@@ -47,14 +47,14 @@ def channel_name(request: Request) -> str:
 
 
 def flag(request: Request, name: str) -> bool:
-    """Return True if a parameter is exactly `true`."""
+    """Return True if a parameter of a request is exactly `true`."""
     return request.query.get(name) == b"true"
 
 
 def number(
     request: Request, name: str, within: range, *, missing: str | None, invalid: str | None
 ) -> int:
-    """Return a decimal number; a missing one is 0 unless `missing` gives an error.
+    """Return a decimal parameter of a request; 0 if missing, unless `missing` gives an error.
 
     Without `invalid`, the refusal has the text of the number parser.
 

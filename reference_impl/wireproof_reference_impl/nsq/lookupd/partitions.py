@@ -14,7 +14,7 @@ _NOT_FOUND = "the move destination is not found in cluster"
 
 
 def expand(server: LookupServer, request: Request) -> None:
-    """Add partitions to a topic; their number never decreases."""
+    """Handle a request that adds partitions to a topic; their number never decreases."""
     name = parameters.topic(request)
     count = parameters.number(
         request,
@@ -38,7 +38,7 @@ def expand(server: LookupServer, request: Request) -> None:
 
 
 def move(server: LookupServer, request: Request) -> None:
-    """Move a partition from one node to another, both given by their distributed ids.
+    """Handle a request that moves a partition between two nodes, given by distributed ids.
 
     With `move_leader` the leader moves, else a follower's copy.
     """

@@ -25,7 +25,7 @@ def remote_address(server: LookupServer, member: Member) -> str:
 
 
 def node(server: LookupServer, member: Member) -> Record:
-    """Return a node as lookups describe it."""
+    """Return a node as the JSON object in lookup answers."""
     remote = remote_address(server, member)
     host, port = member.tcp
     return {
@@ -41,7 +41,7 @@ def node(server: LookupServer, member: Member) -> Record:
 
 
 def lookup_server(server: LookupServer) -> Record:
-    """Return a lookup server as the list of servers describes it.
+    """Return a lookup server as the JSON object in the answer to /listlookup.
 
     It has neither an RPC nor a TCP port; the HTTP port is given for the first, and 0 for the
     second.

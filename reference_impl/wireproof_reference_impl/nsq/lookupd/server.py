@@ -10,7 +10,7 @@ from wireproof_reference_impl.served import Schedule
 
 
 class LookupServer:
-    """One nsqlookupd; the first of a cluster is the master, the others only answer questions."""
+    """One lookup server of a cluster; the first one is the master, which alone changes topics."""
 
     def __init__(
         self, cluster: Coordinator, number: int, limits: Limits, schedule: Schedule | None = None
@@ -29,7 +29,7 @@ class LookupServer:
 
     @property
     def behaviour(self) -> Behaviour:
-        """Return the behaviour table."""
+        """Return the behaviour table of the broker."""
         return self.cluster.behaviour
 
     @property
@@ -43,5 +43,5 @@ class LookupServer:
         return address_text(*self.http)
 
     def run_timers(self, now_ns: int) -> None:
-        """Send the answers that are due."""
+        """Send the delayed answers that are due."""
         self.timers.run(now_ns)

@@ -31,7 +31,7 @@ class _Changes(NamedTuple):
 
 
 def create(server: LookupServer, request: Request) -> None:
-    """Create a topic; repeating the same request succeeds, other settings are refused.
+    """Handle a request that creates a topic; repeating it succeeds, other settings are refused.
 
     Clause: ext.create
     """
@@ -53,7 +53,7 @@ def create(server: LookupServer, request: Request) -> None:
 
 
 def update(server: LookupServer, request: Request) -> None:
-    """Upgrade a topic, or change its settings.
+    """Handle a request that upgrades a topic, or changes its settings.
 
     Clause: ext.upgrade.accept
     """
@@ -76,7 +76,7 @@ def update(server: LookupServer, request: Request) -> None:
 
 
 def delete(server: LookupServer, request: Request) -> None:
-    """Remove a topic with all its partitions."""
+    """Handle a request that removes a topic with all its partitions."""
     name = parameters.topic_name(request)
     partition = request.text("partition")
     if not partition:
@@ -93,7 +93,7 @@ def delete(server: LookupServer, request: Request) -> None:
 
 
 def tombstone(server: LookupServer, request: Request) -> None:
-    """Hide a node from the producers of a topic, or show it again with `restore`."""
+    """Handle a request that hides a node from a topic's producers, or shows it with `restore`."""
     topic = server.cluster.topics.get(parameters.topic(request))
     word = request.text("node")
     if not word:
@@ -131,7 +131,7 @@ def _change_settings(settings: Settings, wanted: _Changes) -> Settings:
 
 
 def read_settings(request: Request) -> Settings:
-    """Return the settings of a topic, checked in the order of nsqlookupd."""
+    """Return the topic settings in a request, checked in the order of nsqlookupd."""
     return Settings(
         partitions=parameters.number(
             request,

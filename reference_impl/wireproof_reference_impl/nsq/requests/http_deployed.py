@@ -19,7 +19,7 @@ _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 def build_header(ext: bytes, extra: Fields) -> bytes:
-    """Return the header to store: ext unescaped a second time, parsed and written again.
+    """Return the header to store as deployed brokers do: ext unescaped twice, parsed, rewritten.
 
     Raises:
         Refusal: ext is neither a JSON object nor null.

@@ -11,7 +11,7 @@ Fields = Sequence[tuple[bytes, bytes]]
 
 
 def make_stored(ext: bytes, extra: Fields) -> bytes:
-    """Return the header to store: ext as written, or with request headers added.
+    """Return the header to store for /pub_ext: ext as written, or with request headers added.
 
     Raises:
         Refusal: ext is not a JSON object, or the result breaks a rule for headers.
@@ -26,7 +26,7 @@ def make_stored(ext: bytes, extra: Fields) -> bytes:
 
 
 def collect_added(extra: Fields) -> dict[str, str]:
-    """Return the fields from request headers: names in lower case; the first of each name."""
+    """Return the names, in lower case, and values of X-NSQEXT- headers; the first of each name."""
     fields: dict[str, str] = {}
     for name, value in extra:
         fields.setdefault(name.lower().decode("latin-1"), text(value))
@@ -34,7 +34,7 @@ def collect_added(extra: Fields) -> dict[str, str]:
 
 
 def text(value: bytes) -> str:
-    """Return a header value as text: as UTF-8 if it is valid, else byte by byte."""
+    """Return the value of a request header as text: UTF-8 if it is valid, else byte by byte."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -42,12 +42,12 @@ def text(value: bytes) -> str:
 
 
 def compact(fields: object) -> bytes:
-    """Return JSON without spaces and unnecessary escapes."""
+    """Return a value as JSON without spaces and unnecessary escapes."""
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def trace_answer(stored: PublishResult) -> dict[str, object]:
-    """Return the fields of the answer to a traced publish.
+    """Return the JSON fields of the answer to a traced /pub_ext.
 
     Clause: ext.http.trace-response
     """

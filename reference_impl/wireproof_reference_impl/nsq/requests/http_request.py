@@ -16,7 +16,7 @@ JSON = "application/json; charset=utf-8"
 
 
 class Request(Struct, frozen=True):
-    """One request; header names keep their spelling.
+    """An HTTP request that was read completely; header names keep their spelling.
 
     `escaped`: the percent-encoding of the query is valid.
     """
@@ -31,12 +31,12 @@ class Request(Struct, frozen=True):
 
     @property
     def v1(self) -> bool:
-        """Return True if the Accept header requests the newer style, in exact spelling."""
+        """Return True if the Accept header requests version 1.0 answers, in exact spelling."""
         accepted = [value for name, value in self.headers if name.lower() == b"accept"]
         return accepted == [V1_ACCEPT.encode()]
 
     def text(self, name: str) -> str:
-        """Return a parameter as text; empty if it is missing."""
+        """Return a query parameter as text; empty if it is missing."""
         return self.query.get(name, b"").decode("utf-8", "replace")
 
 
@@ -50,7 +50,7 @@ class Answer(Struct, frozen=True):
 
 
 class HttpRefusal(Exception):
-    """A request is refused with a status and a code."""
+    """Raised to refuse an HTTP request with a status and an error code."""
 
     def __init__(self, status: int, code: str, *, allow: str = "") -> None:
         super().__init__(status, code)
@@ -60,7 +60,7 @@ class HttpRefusal(Exception):
 
 
 def read_query(query: bytes) -> dict[str, bytes]:
-    """Return the parameters of a query, unescaped once; of a repeated name the first counts."""
+    """Return the parameters of a query by name, unescaped once; of repeated ones the first."""
     found: dict[str, bytes] = {}
     for pair in query.split(b"&"):
         name, _, value = pair.partition(b"=")
@@ -74,12 +74,12 @@ def is_escaped(query: bytes) -> bool:
 
 
 def plain(text: bytes, *, v1: bool) -> Answer:
-    """Return a text answer."""
+    """Return a text as an HTTP answer with status 200."""
     return _answer(200, text, TEXT, v1=v1)
 
 
 def data(value: object, *, v1: bool) -> Answer:
-    """Return a JSON answer: bare in the newer style, in an envelope in the older one."""
+    """Return a JSON answer: bare in version 1.0, with an envelope in the older style."""
     if v1:
         return _answer(200, compact_json(value), JSON, v1=True)
     envelope = {"status_code": 200, "status_txt": "OK", "data": value}
@@ -87,7 +87,7 @@ def data(value: object, *, v1: bool) -> Answer:
 
 
 def error(status: int, code: str, *, v1: bool) -> Answer:
-    """Return an error answer: the older style loses the status and always says 500."""
+    """Return an error answer; the older style does not show the status and always has 500."""
     if v1:
         return _answer(status, compact_json({"message": code}), JSON, v1=True)
     envelope = {"status_code": 500, "status_txt": code, "data": None}

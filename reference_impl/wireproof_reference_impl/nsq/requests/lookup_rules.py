@@ -7,17 +7,17 @@ UPGRADE_PAUSE_NS = 1_000_000_000
 
 
 def as_it_is(request: Request, data: object) -> object:
-    """Return the data unchanged."""
+    """Return the data of a lookup answer unchanged."""
     return data
 
 
 def same_refusal(request: Request, refusal: HttpRefusal) -> HttpRefusal:
-    """Return the refusal unchanged."""
+    """Return the refusal of a lookup request unchanged."""
     return refusal
 
 
 def same_answer(request: Request, answer: Answer) -> Answer:
-    """Return the answer unchanged."""
+    """Return the answer to a lookup request unchanged."""
     return answer
 
 

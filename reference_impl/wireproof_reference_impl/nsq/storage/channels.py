@@ -29,7 +29,7 @@ _POSITION = re.compile(rb"(\d{1,18})\n(\d{1,18})\n" + _PLACE + _PLACE + re.escap
 
 
 class ChannelPosition(Struct, frozen=True):
-    """All ``count`` messages before the virtual offset ``confirmed`` are finished."""
+    """How far a channel is finished: ``count`` messages, to virtual offset ``confirmed``."""
 
     confirmed: int
     count: int
@@ -59,7 +59,7 @@ class QueueChannels:
     def load(
         self, start: QueuePosition, end: QueuePosition
     ) -> tuple[dict[str, ChannelPosition], list[QueueWarning]]:
-        """Return the stored positions, limited to the queue's start and end."""
+        """Return the stored positions of channels, limited to the queue's start and end."""
         positions: dict[str, ChannelPosition] = {}
         warnings: list[QueueWarning] = []
         for channel in sorted(self._list_channels()):
@@ -86,7 +86,7 @@ class QueueChannels:
             self._with_file.add(channel)
 
     def save(self, places: Mapping[str, QueuePosition], end: QueuePosition) -> None:
-        """Store the positions; the files of other channels are removed."""
+        """Store the positions of these channels; remove the files of all others."""
         before = self._list_channels() if self._with_file is None else self._with_file
         for channel, place in places.items():
             self._keep(channel, place, end)

@@ -33,7 +33,7 @@ _MUCH_BYTES = 1 << 20
 
 
 class DiskQueue:
-    """An append-only queue; ``open`` creates or finds it."""
+    """The append-only queue of one partition in files; ``open`` creates or finds it."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class DiskQueue:
 
     @property
     def count(self) -> int:
-        """How many messages were ever appended."""
+        """How many messages were ever appended to the queue."""
         return self._end.count
 
     @property

@@ -29,7 +29,7 @@ _DELETED = "%deleted-"
 
 
 class DiskStorage:
-    """Topics in a data directory, which is created if it is missing."""
+    """Stores the topics of a node in a data directory, which is created if it is missing."""
 
     def __init__(
         self, directory: Path, *, max_bytes_per_file: int, fsync: Fsync = Fsync.NEVER
@@ -95,7 +95,7 @@ class DiskStorage:
             shutil.rmtree(removed, ignore_errors=True)
 
     def open_log(self, topic: str, partition: int) -> Log:
-        """Open a partition's queue, a new or a stored one."""
+        """Open the log of a partition in files, a new or a stored one."""
         queue = DiskQueue.open(
             self._topic_directory(topic),
             topic,
@@ -107,7 +107,7 @@ class DiskStorage:
         return queue
 
     def commit(self) -> None:
-        """Make what is about to be acknowledged as durable as promised.
+        """Make stored messages as durable as promised, before they are acknowledged.
 
         Raises:
             OSError: the records are not durable; none of them may be acknowledged.
@@ -125,7 +125,7 @@ class DiskStorage:
             self._sync()
 
     def replace_log(self, topic: str, partition: int, records: Iterable[bytes]) -> Log:
-        """Remove a partition's files and store other records instead."""
+        """Remove a partition's files, store other records instead, and return their log."""
         for path in Path(self._topic_directory(topic)).glob(f"{topic}-{partition}[.:]*"):
             path.unlink()
         log = self.open_log(topic, partition)

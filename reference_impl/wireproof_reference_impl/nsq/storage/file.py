@@ -9,7 +9,7 @@ from io import FileIO
 
 
 class QueueFile:
-    """One file of records, open for appending; ``size`` is the position of the next record."""
+    """A file of a queue, open for appending; ``size`` is the position of the next record."""
 
     def __init__(self, path: str, *, size: int) -> None:
         self._path = path

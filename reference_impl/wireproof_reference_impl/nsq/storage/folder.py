@@ -27,7 +27,7 @@ TWIN = ".tmp"
 
 
 class QueueFolder(Struct, frozen=True):
-    """The directory and file names of one partition."""
+    """The files of one partition's queue in its topic's directory, by their names."""
 
     directory: str
     topic: str
@@ -48,7 +48,7 @@ class QueueFolder(Struct, frozen=True):
         return not any(name.startswith(begin) for name in names)
 
     def data_path(self, number: int) -> str:
-        """Return the path of a file of records."""
+        """Return the path of the queue file with this number."""
         return self._path(queue_file_name(self.topic, self.partition, number))
 
     def data_numbers(self) -> list[int]:
@@ -61,7 +61,7 @@ class QueueFolder(Struct, frozen=True):
         )
 
     def data_size(self, number: int) -> int:
-        """Return the size of a file of records in bytes."""
+        """Return the size in bytes of the queue file with this number."""
         return os.path.getsize(self.data_path(number))
 
     def cut(self, end: QueuePosition, *, last: int) -> None:

@@ -18,7 +18,7 @@ _WRITER_META = re.compile(rb"%b\n%b,%b,%b\n%b" % (*((_NUMBER,) * 4), re.escape(M
 
 
 class FinishedFile(NamedTuple):
-    """Metadata of a finished file: messages up to its end, and the offsets it spans."""
+    """What the metadata of a finished queue file says: messages up to its end, and its offsets."""
 
     messages: int
     start: int
@@ -26,22 +26,22 @@ class FinishedFile(NamedTuple):
 
 
 def offset_meta(end: QueuePosition) -> bytes:
-    """Return the metadata of the finished file that ends at a position."""
+    """Return the metadata, as bytes, of the finished queue file that ends at a position."""
     return b"%d\n%d,%d\n" % (end.count, end.file_start, end.offset)
 
 
 def read_offset_meta(text: bytes) -> FinishedFile | None:
-    """Return the metadata of a finished file, or None if the text is malformed."""
+    """Return the metadata of a finished queue file, or None if the text is malformed."""
     match = _OFFSET_META.fullmatch(text)
     return None if match is None else FinishedFile(*map(int, match.groups()))
 
 
 def writer_meta(end: QueuePosition) -> bytes:
-    """Return the writer metadata, without the MAGIC that ends the file."""
+    """Return a queue's next position as stored, without the MAGIC that ends the file."""
     return b"%d\n%d,%d,%d\n" % (end.count, end.file_number, end.file_position, end.offset)
 
 
 def read_writer_meta(text: bytes) -> QueuePosition | None:
-    """Return the position of the next record, or None if the text is malformed."""
+    """Return a queue's stored next position, or None if the text is malformed."""
     match = _WRITER_META.fullmatch(text)
     return None if match is None else QueuePosition(*map(int, match.groups()))

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 
 class QueuePosition(Struct, frozen=True):
-    """The position before a record, or the end of the queue.
+    """A position in a queue's files: before a record, or at the end of the queue.
 
     ``offset`` is the virtual one, which continues across files; ``count`` is the number of
     messages before it.
@@ -17,7 +17,7 @@ class QueuePosition(Struct, frozen=True):
 
     @property
     def file_start(self) -> int:
-        """The virtual offset at which the file begins."""
+        """The virtual offset at which the position's file begins."""
         return self.offset - self.file_position
 
     def after(self, size: int, *, count: int = 1) -> "QueuePosition":
@@ -42,4 +42,4 @@ class QueueWarning(Struct, frozen=True):
 
 
 class QueueFault(Exception):
-    """A queue cannot be opened or read; ``str()`` is the whole sentence."""
+    """Raised if a queue cannot be opened or read; ``str()`` is a sentence that says why."""

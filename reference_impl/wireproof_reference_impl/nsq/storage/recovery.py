@@ -23,7 +23,7 @@ from wireproof_spec.wire_error import WireError
 
 
 class Recovered(Struct):
-    """The content of the files: the ends of finished files in order, and the end of the queue."""
+    """What recovery found in a queue's files: the ends of finished files, and the queue's end."""
 
     start: QueuePosition
     end: QueuePosition
@@ -31,7 +31,7 @@ class Recovered(Struct):
     warnings: list[QueueWarning] = field(default_factory=list[QueueWarning])
 
     def finish(self, end: QueuePosition) -> None:
-        """Record a file as finished; the queue continues in the next one."""
+        """Note that a file is finished and ends here; the queue continues in the next one."""
         self.finished.append(end)
         self.end = end.next_file()
 

@@ -10,7 +10,7 @@ OWN_VERSION = "0.1.0-wireproof"
 
 
 def trace_response(stored: PublishResult) -> bytes:
-    """Return the answer to a traced publish.
+    """Return the bytes that answer a traced publish.
 
     Clause: ext.publish.trace-response
     """
@@ -20,21 +20,21 @@ def trace_response(stored: PublishResult) -> bytes:
 
 
 def any_record(entries: Sequence[NewMessage], extend: bool, max_message_size: int) -> None:
-    """Accept every record of an accepted message."""
+    """Accept every message for storing, whatever the size of its record."""
 
 
 def from_one(partition: int) -> int:
-    """Return the internal id of a partition's first message."""
+    """Return 1, the internal id of a partition's first message."""
     return 1
 
 
 def oldest(waiting: int) -> int:
-    """Return the index of the waiting message to send next: the first."""
+    """Return 0, the index of the waiting message to send next."""
     return 0
 
 
 def as_fatal_as_it_is(command: bytes, code: str, fatal: bool) -> bool:
-    """Return True if a refusal closes the connection, by its own setting."""
+    """Return True if a refusal is fatal by itself, so that it closes the connection."""
     return fatal
 
 

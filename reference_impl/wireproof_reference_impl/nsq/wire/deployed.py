@@ -16,7 +16,7 @@ VERSION = "0.3.7-HA.1.13.0"
 
 
 def read_header(data: bytes) -> Header:
-    """Return the fields needed from a header, which may be any JSON.
+    """Return the needed fields of a header as deployed brokers read it: it may be any JSON.
 
     Raises:
         Refusal: invalid JSON, or a trace id that is no decimal number in a string; not fatal.
@@ -33,7 +33,7 @@ def read_header(data: bytes) -> Header:
 
 
 def check_record(entries: Sequence[NewMessage], extend: bool, max_message_size: int) -> None:
-    """Refuse a record that is too large for its writer, which forgets to count the ext part.
+    """Check the size of a record as deployed brokers do, which forget to count the ext part.
 
     Raises:
         Refusal: the record is larger than the largest message and its head; not fatal.

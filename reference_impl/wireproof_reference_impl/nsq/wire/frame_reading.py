@@ -11,7 +11,7 @@ class Split(NamedTuple):
 
 
 def split_header(data: bytes) -> Split | None:
-    """Split a body into its 2-byte header length, the header, and a message of at least one byte.
+    """Split a PUB_EXT body into 2-byte header length, header, and a message of at least a byte.
 
     None if the header length runs past the frame. Clause: ext.parser.header-beyond-frame
     """

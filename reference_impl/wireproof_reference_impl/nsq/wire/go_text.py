@@ -11,7 +11,7 @@ _HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\
 
 
 def quote(text: str) -> str:
-    """Return a text in double quotes; unprintable characters and invalid UTF-8 are escaped."""
+    """Return a text in double quotes as Go writes it, with what is not printable escaped."""
     return '"' + "".join(map(_escape, text)) + '"'
 
 
@@ -29,7 +29,7 @@ def _escape(character: str) -> str:
 
 
 def marshal(value: object) -> str:
-    """Return JSON as Go writes it: names sorted, `<>&` escaped, every number a float."""
+    """Return a value as JSON as Go writes it: sorted names, `<>&` escaped, numbers as floats."""
     if isinstance(value, dict):
         fields = cast(dict[str, object], value)
         members = (f"{marshal(name)}:{marshal(fields[name])}" for name in sorted(fields))

@@ -22,7 +22,7 @@ KNOWN_INTERNAL = frozenset({CLIENT_DISPATCH_TAG, TRACE_ID})
 
 
 class Header(NamedTuple):
-    """The header fields that the broker itself uses."""
+    """The fields of a message's JSON header that the broker uses: trace id and tag."""
 
     trace_id: int | None = None
     tag: str | None = None
@@ -32,7 +32,7 @@ ReadHeader = Callable[[bytes], Header]
 
 
 def refuse_header(text: str) -> Refusal:
-    """Return the refusal of a header; the connection stays open."""
+    """Return the refusal of a message's header; the connection stays open."""
     return Refusal(E_INVALID_JSON_HEADER, text, fatal=False)
 
 
@@ -53,7 +53,7 @@ def trace_number(value: JsonValue, *, empty: bool) -> int | None:
 
 
 def checked_object(data: bytes) -> dict[str, JsonValue]:
-    """Return a header that is a JSON object without faults.
+    """Return a message's header if it is a JSON object without faults.
 
     Raises:
         Refusal: not JSON, not an object, or JSON that parsers may read in different ways.
@@ -70,7 +70,7 @@ def checked_object(data: bytes) -> dict[str, JsonValue]:
 
 
 def check_names(fields: Fields) -> None:
-    """Refuse names outside the published set, and internal names that do not exist.
+    """Refuse header names outside the published set, and internal names that do not exist.
 
     Clause: ext.publish.header-name, ext.publish.reserved-name
     """
@@ -82,7 +82,7 @@ def check_names(fields: Fields) -> None:
 
 
 def check_values(fields: Fields) -> None:
-    """Refuse values that are not strings.
+    """Refuse header values that are not strings.
 
     Clause: ext.publish.header-value
     """
@@ -92,7 +92,7 @@ def check_values(fields: Fields) -> None:
 
 
 def empty_is_none(value: JsonValue) -> int | None:
-    """Return the trace id in a value; an empty value means no trace id.
+    """Return the trace id in a header value; None, no trace id, for an empty value.
 
     Clause: ext.publish.trace-empty
     """
@@ -100,7 +100,7 @@ def empty_is_none(value: JsonValue) -> int | None:
 
 
 def tag_of(fields: Fields) -> str | None:
-    """Return the dispatch tag if there is one and it is a string."""
+    """Return the dispatch tag in a header, if there is one and it is a string, else None."""
     tag = fields.get(CLIENT_DISPATCH_TAG)
     return tag if isinstance(tag, str) else None
 

@@ -31,31 +31,31 @@ _TYPES: dict[str, type] = {
 
 
 class BadIdentify(ValueError):
-    """The body of IDENTIFY is invalid."""
+    """Raised for an invalid body of IDENTIFY."""
 
 
 class IdentifyFields:
-    """The known fields that were given, each with a value of its type."""
+    """The fields given in IDENTIFY that the broker knows, each with a value of its type."""
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
 
     def number(self, name: str, default: int = 0) -> int:
-        """Return an integer field."""
+        """Return an integer field of IDENTIFY, or the default."""
         value = self._fields.get(name, default)
         return value if isinstance(value, int) else default
 
     def text(self, name: str) -> str:
-        """Return a text field."""
+        """Return a text field of IDENTIFY; empty if it is missing."""
         value = self._fields.get(name, "")
         return value if isinstance(value, str) else ""
 
     def flag(self, name: str) -> bool:
-        """Return a truth value."""
+        """Return a truth value of IDENTIFY; False if it is missing."""
         return self._fields.get(name) is True
 
     def ext_filter(self) -> ExtFilter | None:
-        """Return the filter if one is given; a filter with invalid values filters nothing."""
+        """Return the filter in IDENTIFY, or None; a filter with invalid values filters nothing."""
         value = self._fields.get("ext_filter")
         if not isinstance(value, dict):
             return None

@@ -8,7 +8,7 @@ MILLISECOND = 1_000_000
 
 
 class ExtFilter(Struct, frozen=True):
-    """Which messages a client wants, by a header field; kind 0 means all."""
+    """A client's filter in IDENTIFY: which messages it wants by a header field; kind 0: all."""
 
     kind: int = 0
     key: str = ""

@@ -13,7 +13,7 @@ from wireproof_spec.nsq.limits import MAX_JSON_DEPTH
 
 
 class Opaque:
-    """A value that the broker never uses: a number, true, false, null or an array."""
+    """A JSON value that the broker never uses: a number, true, false, null or an array."""
 
 
 OPAQUE = Opaque()
@@ -29,7 +29,7 @@ _ESCAPED = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r"
 
 
 class BadJson(ValueError):
-    """The text is invalid; says why and where."""
+    """Raised for a text that is no JSON even for the lenient parser; says why and where."""
 
     def __init__(self, why: str, place: int) -> None:
         super().__init__(why)
@@ -42,7 +42,9 @@ class BadJson(ValueError):
 
 
 def read(data: bytes) -> Lenient:
-    """Return the value of a text; if a name occurs twice, the first one counts.
+    """Return the value of a JSON text, read as leniently as the deployed broker does.
+
+    If a name occurs twice, the first one counts.
 
     Raises:
         BadJson: the text is invalid even for this parser.

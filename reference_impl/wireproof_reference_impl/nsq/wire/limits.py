@@ -10,7 +10,7 @@ from wireproof_spec.nsq.limits import (
 
 
 class Limits(Struct, frozen=True):
-    """Sizes in bytes that the operator may set."""
+    """The broker's limits that the operator may set: sizes in bytes, number of connections."""
 
     message: int = MAX_MSG_SIZE
     body: int = MAX_BODY_SIZE

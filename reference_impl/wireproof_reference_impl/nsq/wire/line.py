@@ -14,14 +14,14 @@ _RAW_COMMANDS = tuple(command for command, *_ in _RAW)
 
 
 class Line(NamedTuple):
-    """The words of one line, and the position after it."""
+    """The words of one command line, and the position after it."""
 
     words: list[bytes]
     end: int
 
 
 def read_line(buffer: bytearray, place: int) -> Line | None:
-    """Return the line that starts at `place`, or None while it is not complete.
+    """Return the command line that starts at `place` in the buffer; None while it is incomplete.
 
     An id may contain any byte, LF included, so lines of FIN, REQ and TOUCH have a minimum length.
 

@@ -13,7 +13,7 @@ class NewMessage(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One stored message. `old` marks a record written without an ext part."""
+    """A message as it is stored; `old` marks a record written without an ext part."""
 
     timestamp_ns: int
     internal_id: int

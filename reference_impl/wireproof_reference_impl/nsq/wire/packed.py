@@ -22,22 +22,22 @@ EXTEND_INDICATOR = 0xA000
 
 
 def frame(frame_type: int, data: bytes) -> bytes:
-    """Return a server frame: size, frame type, data."""
+    """Return the bytes of a server frame: size, frame type, data."""
     return _FRAME_HEAD.pack(len(data) + 4, frame_type) + data
 
 
 def message_head(timestamp_ns: int, attempts: int, *, internal_id: int, trace_id: int) -> bytes:
-    """Return timestamp, attempts and the 16-byte message id."""
+    """Return the first bytes of a message: timestamp, attempts and the 16-byte message id."""
     return _MESSAGE_HEAD.pack(timestamp_ns, attempts, internal_id, trace_id)
 
 
 def extend_part(version: int, header: bytes) -> bytes:
-    """Return version of ext, length of ext and the ext data."""
+    """Return the ext part of a message: version, length of the header, header."""
     return _EXTEND_HEAD.pack(version, len(header)) + header
 
 
 def position(disk_queue_offset: int, disk_queue_data_size: int) -> bytes:
-    """Return the offset and size in the queue, which ordered and advanced subscriptions get."""
+    """Return offset and size in the queue as bytes, for ordered and advanced subscriptions."""
     return _POSITION.pack(disk_queue_offset, disk_queue_data_size)
 
 

@@ -2,7 +2,7 @@
 
 
 class Refusal(Exception):
-    """A command is refused with an error code; a fatal refusal closes the connection.
+    """Raised to refuse a command with an error code; a fatal refusal closes the connection.
 
     A space follows the code even if the text is empty; a text of None leaves out both.
     """
@@ -15,7 +15,7 @@ class Refusal(Exception):
 
 
 class EndOfStream(Exception):
-    """The client stopped sending inside a frame; carries the bytes that arrived."""
+    """Raised if the client stopped sending inside a frame; carries the bytes that arrived."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(len(data))
@@ -23,4 +23,4 @@ class EndOfStream(Exception):
 
 
 class Silence(Exception):
-    """The connection is closed without an answer."""
+    """Raised to close a connection without an answer."""

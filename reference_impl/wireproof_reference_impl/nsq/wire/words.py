@@ -9,16 +9,16 @@ _INT64 = 1 << 63
 
 
 class BadWord(ValueError):
-    """A word that is no value of the expected kind; the text says why."""
+    """Raised for a word of a command line that is no value of its kind; the text says why."""
 
 
 def show(word: bytes) -> str:
-    """Return a word as text that preserves every byte."""
+    """Return a word as text in which every byte can be seen."""
     return word.decode("utf-8", "surrogateescape")
 
 
 def integer(word: bytes, function: str = "Atoi") -> int:
-    """Return a signed decimal 64-bit integer.
+    """Return the signed decimal 64-bit integer in a word.
 
     Raises:
         BadWord: no decimal digits, or too many.
@@ -32,7 +32,7 @@ def integer(word: bytes, function: str = "Atoi") -> int:
 
 
 def boolean(word: bytes) -> bool:
-    """Return a truth value.
+    """Return the truth value in a word.
 
     Raises:
         BadWord: the word is no spelling of true or false.
@@ -45,7 +45,7 @@ def boolean(word: bytes) -> bool:
 
 
 def digits(word: bytes) -> int | None:
-    """Return an unsigned decimal number, modulo 2^64 (an empty word is 0), or None."""
+    """Return the unsigned decimal number in a word, modulo 2^64, or None; an empty word is 0."""
     if not word:
         return 0
     if not word.isdigit() or len(word) > 4000:

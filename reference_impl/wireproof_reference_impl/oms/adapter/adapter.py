@@ -32,7 +32,7 @@ _MOST_MESSAGES = 1_000
 
 
 class Deferred(Struct, frozen=True):
-    """Something to do for a request; what it returns is the answer, None if that comes later."""
+    """A request that is carried out later: its action returns the answer, or None if not yet."""
 
     id: int
     caller: Caller
@@ -40,7 +40,10 @@ class Deferred(Struct, frozen=True):
 
 
 class Adapter:
-    """Answers requests; times are those of the wall clock, in nanoseconds."""
+    """The OpenMessaging reference as an adapter: carries out requests of the kit on a broker.
+
+    Times are those of the wall clock, in nanoseconds.
+    """
 
     def __init__(self, broker: Broker, *, version: str) -> None:
         self._broker = broker
@@ -51,12 +54,12 @@ class Adapter:
 
     @property
     def next_due_ns(self) -> int | None:
-        """Return when to look again; None if nobody waits."""
+        """Return when to call `look` again; None if no request waits."""
         times = (self._receives.next_due_ns, self._held.next_due)
         return min((time for time in times if time is not None), default=None)
 
     def hello(self) -> dict[str, JsonValue]:
-        """Return the greeting: who this is, and what it claims."""
+        """Return the greeting of the adapter: its name, and what it claims."""
         return {
             "hello": NAME,
             "versions": [VERSION],
@@ -67,7 +70,7 @@ class Adapter:
         }
 
     def ask(self, data: bytes, caller: Caller, now_ns: int) -> None:
-        """Answer a request, at once or when a message is there.
+        """Carry out a request; the caller is answered at once or when a message is there.
 
         Raises:
             Malformed: the text is no request.
@@ -84,36 +87,36 @@ class Adapter:
         self.look(now_ns)
 
     def look(self, now_ns: int) -> None:
-        """Send what was held until now, and answer those who wait, if there is something."""
+        """Send messages held until now, and answer requests for messages that have come."""
         for deferred in self._held.take_due(now_ns):
             _carry_out(deferred, now_ns)
         self._receives.look(now_ns)
 
     def forget(self, caller: Caller) -> None:
-        """Forget what somebody waits for who is gone: no message is to be lost to them."""
+        """Drop the waiting requests of a caller who is gone: no message must be lost to them."""
         self._receives.forget(caller)
 
     def greet(self, request: Request, caller: Caller, now_ns: int) -> Fields:
-        """Greet a client that came too late for the greeting, as all do over HTTP."""
+        """Handle the request for the greeting, which clients over HTTP send."""
         return self.hello()
 
     def open(self, request: Request, caller: Caller, now_ns: int) -> Fields:
-        """Begin; a reference needs no settings."""
+        """Handle the request to open; the reference needs no settings."""
         return {}
 
     def close(self, request: Request, caller: Caller, now_ns: int) -> Fields:
-        """End; the process ends with its input or by a signal."""
+        """Handle the request to close; the process ends with its input or by a signal."""
         return {}
 
     def create_destination(self, request: Request, caller: Caller, now_ns: int) -> Fields:
-        """Create a queue or topic."""
+        """Handle the request that creates a queue or topic."""
         request.check_known("destination", "partitions")
         partitions = request.number("partitions", 1)
         self._broker.create_destination(request.text("destination"), partitions)
         return {}
 
     def send(self, request: Request, caller: Caller, now_ns: int) -> Fields | None:
-        """Send a message; one that is held is created now and sent later."""
+        """Handle the request that sends a message; a held one is created now and sent later."""
         request.check_known("message", "hold_ms")
         document, born = request.message("message"), self._clock.now(now_ns)
 
@@ -130,27 +133,27 @@ class Adapter:
         return None
 
     def prepare(self, request: Request, caller: Caller, now_ns: int) -> Fields:
-        """Send a message whose transaction is still open."""
+        """Handle the request that sends a message within a transaction."""
         request.check_known("message")
         document, now = request.message("message"), self._clock.now(now_ns)
         return {"message": self._broker.prepare(document, client=caller.client, now=now)}
 
     def commit(self, request: Request, caller: Caller, now_ns: int) -> Fields:
-        """Commit a transaction."""
+        """Handle the request that commits a transaction."""
         request.check_known("transactionId")
         transaction_id = request.text("transactionId")
         self._broker.commit(transaction_id)
         return {"transactionId": transaction_id}
 
     def roll_back(self, request: Request, caller: Caller, now_ns: int) -> Fields:
-        """Roll a transaction back."""
+        """Handle the request that rolls a transaction back."""
         request.check_known("transactionId")
         transaction_id = request.text("transactionId")
         self._broker.roll_back(transaction_id)
         return {"transactionId": transaction_id}
 
     def receive(self, request: Request, caller: Caller, now_ns: int) -> Fields | None:
-        """Receive messages; the answer waits for one until the time is over."""
+        """Handle the request for messages; the answer waits for one until the time is over."""
         request.check_known("destination", "group", "max", "timeout_ms")
         timeout_ms = min(request.number("timeout_ms", 0), _MOST_TIMEOUT_MS)
 
@@ -177,19 +180,19 @@ class Adapter:
         return None
 
     def acknowledge(self, request: Request, caller: Caller, now_ns: int) -> Fields:
-        """Settle a delivery."""
+        """Handle the request that acknowledges a delivery."""
         request.check_known("receipt")
         self._broker.acknowledge(request.text("receipt"))
         return {}
 
     def reject(self, request: Request, caller: Caller, now_ns: int) -> Fields:
-        """Say that a delivered message could not be consumed."""
+        """Handle the request that says that a delivered message could not be consumed."""
         request.check_known("receipt")
         self._broker.reject(request.text("receipt"), self._clock.now(now_ns))
         return {}
 
     def tell_time(self, request: Request, caller: Caller, now_ns: int) -> Fields:
-        """Tell the server's time, after moving its clock ahead if that is asked for."""
+        """Handle the request for the server's time; move the clock ahead first, if requested."""
         request.check_known("advance_ms")
         self._clock.advance(request.number("advance_ms", 0))
         return {"now_ms": self._clock.now(now_ns)}

@@ -14,7 +14,7 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def exact_json(value: JsonValue) -> bytes:
-    """Return JSON without blanks."""
+    """Return a value as the bytes of JSON without spaces; numbers keep all their digits."""
     return _encode(_with_wide_numbers(value))
 
 

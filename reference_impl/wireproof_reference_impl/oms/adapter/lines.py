@@ -13,7 +13,7 @@ LOCAL_CLIENT: Final = "127.0.0.1:0"
 
 
 class LineConnection:
-    """The one connection of an adapter that is a process of its client.
+    """The connection of an adapter to the kit by lines on standard input and output.
 
     What is no request cannot be answered: such a line ends the connection, and `trouble` says why.
     """
@@ -27,7 +27,7 @@ class LineConnection:
         self._output = [_line(adapter.hello())]
 
     def receive(self, data: bytes, now_ns: int) -> None:
-        """Take bytes from the client; none are the end of its stream."""
+        """Process bytes from the client; empty bytes are the end of its stream."""
         self._input += data
         while not self.closed and (end := self._input.find(b"\n")) >= 0:
             line = bytes(self._input[:end])
@@ -39,11 +39,11 @@ class LineConnection:
             self._end(f"expected at most {MAX_LINE_BYTES} bytes in a line")
 
     def answer(self, answer: Mapping[str, JsonValue], now_ns: int) -> None:
-        """Write an answer."""
+        """Write an answer as a line of JSON."""
         self._output.append(_line(answer))
 
     def take_output(self) -> bytes:
-        """Return the bytes to write, and forget them."""
+        """Return the bytes to write, and clear the output buffer."""
         data = b"".join(self._output)
         self._output.clear()
         return data

@@ -12,7 +12,7 @@ Deliver = Callable[[Sequence[Received], int], None]
 
 
 class PendingReceive(Struct, frozen=True):
-    """What a consumer waits for.
+    """A request for messages of a destination and a group that waits for a message.
 
     `until_ns` is when it gives up. Its patience is measured by the wall clock: the server's may be
     moved ahead meanwhile.
@@ -27,7 +27,7 @@ class PendingReceive(Struct, frozen=True):
 
 
 class PendingReceives:
-    """Pending receives in the order in which they came; the first that a message fits gets it."""
+    """The waiting requests for messages, in order; the first that a message fits gets it."""
 
     def __init__(self, broker: Broker, clock: ServerClock) -> None:
         self._broker = broker
@@ -36,14 +36,14 @@ class PendingReceives:
 
     @property
     def next_due_ns(self) -> int | None:
-        """Return when to look again: a message is due, or the time of a receive ends."""
+        """Return when to call `look` again: a message is due, or the time of a request ends."""
         if not self._pending:
             return None
         due, ends = self._broker.next_due, min(each.until_ns for each in self._pending)
         return ends if due is None else min(ends, self._clock.wall_ns(due))
 
     def add(self, receive: PendingReceive, wall_ns: int) -> None:
-        """Answer a receive at once, or when its message is there.
+        """Answer a request for messages at once, or when a message is there.
 
         Raises:
             Refusal: the destination does not exist.
@@ -52,11 +52,11 @@ class PendingReceives:
             self._pending.append(receive)
 
     def forget(self, caller: object) -> None:
-        """Drop the receives of a caller who is gone: no message is to be lost to them."""
+        """Drop the requests of a caller who is gone: no message must be lost to them."""
         self._pending = [each for each in self._pending if each.caller is not caller]
 
     def look(self, wall_ns: int) -> None:
-        """Answer the receives that have a message by now, or whose time is over."""
+        """Answer the requests for which there is a message now, or whose time is over."""
         self._broker.advance(self._clock.now(wall_ns))
         pending, self._pending = self._pending, []
         self._pending += [each for each in pending if not self._answer(each, wall_ns)]

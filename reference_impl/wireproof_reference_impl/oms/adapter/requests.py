@@ -16,11 +16,11 @@ MOST_ID: Final = (1 << 53) - 1
 
 
 class Malformed(Exception):
-    """What came in is no request, and has no id that an answer could name."""
+    """Raised for input that is no request, and has no id that an answer could name."""
 
 
 class Unsupported(Exception):
-    """An operation or a member of a request that this adapter does not know."""
+    """Raised for an operation, or a member of a request, that the adapter does not know."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -28,16 +28,19 @@ class Unsupported(Exception):
 
 
 class Caller(Protocol):
-    """Who asked, and gets the answer, now or later."""
+    """The interface of a connection that sent a request and gets the answer, now or later."""
 
     client: str
 
     def answer(self, answer: Mapping[str, JsonValue], now_ns: int) -> None:
-        """Take the answer to the request."""
+        """Send the answer to the request."""
 
 
 class Request(Struct, frozen=True):
-    """A request; `faults` are what strict JSON forbids in its text, such as repeated names."""
+    """A request of the kit to the adapter: its id, its operation and its fields.
+
+    `faults` are what strict JSON forbids in its text, such as repeated names.
+    """
 
     id: int
     op: str
@@ -45,7 +48,7 @@ class Request(Struct, frozen=True):
     faults: tuple[JsonFault, ...] = ()
 
     def text(self, name: str) -> str:
-        """Return a member that is a string.
+        """Return the member `name` of the request, a string.
 
         Raises:
             Refusal: it is missing, or of another type.
@@ -56,7 +59,7 @@ class Request(Struct, frozen=True):
         return value
 
     def number(self, name: str, otherwise: int) -> int:
-        """Return a member that is a whole number from 0 on, or `otherwise` if it is missing.
+        """Return the member `name`, a whole number from 0 on, or `otherwise` if it is missing.
 
         Raises:
             Refusal: it is of another type, or negative.
@@ -67,7 +70,7 @@ class Request(Struct, frozen=True):
         return value
 
     def message(self, name: str) -> Document:
-        """Return a member that is a message, in its wrapper, with the faults of its text."""
+        """Return the member `name`, a message in its wrapper, with the faults of its text."""
         place = f"/{name}"
         faults = tuple(
             JsonFault(each.kind, each.pointer.removeprefix(place), each.text)
@@ -77,7 +80,7 @@ class Request(Struct, frozen=True):
         return Document(b"", Kind.MESSAGE, self.fields.get(name), faults)
 
     def check_known(self, *names: str) -> None:
-        """Check that a request has no other members than these.
+        """Check that the request has no members but these.
 
         Raises:
             Unsupported: it has; what is not understood must not be passed over.
@@ -95,7 +98,7 @@ def read_request(data: bytes) -> Request:
     """Return the request in a JSON text.
 
     Raises:
-        Malformed: there is none.
+        Malformed: the text is no request.
     """
     try:
         read = strict_json.read(data)
@@ -113,16 +116,16 @@ def read_request(data: bytes) -> Request:
 
 
 def result(id: int, fields: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the answer to a request that was carried out."""
+    """Return the answer to the request `id`, which was carried out."""
     return {"id": id, "ok": dict(fields)}
 
 
 def failure(id: int, refusal: Refusal) -> dict[str, JsonValue]:
-    """Return the answer to a request that was refused."""
+    """Return the answer to the request `id`, which was refused."""
     error = {"code": str(refusal.code), "message": refusal.reason}
     return {"id": id, "error": cast(JsonValue, error)}
 
 
 def unsupported(id: int, what: str) -> dict[str, JsonValue]:
-    """Return the answer to a request for what this adapter does not know."""
+    """Return the answer to the request `id`, in which the adapter does not know `what`."""
     return {"id": id, "unsupported": what}

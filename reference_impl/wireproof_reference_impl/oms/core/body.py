@@ -12,12 +12,12 @@ EXPANSIONS: Mapping[str, Change] = {"gzip": gzip.decompress, "zlib": zlib.decomp
 
 
 def pack(data: bytes | None, compression: object) -> bytes | None:
-    """Return a body as it is stored."""
+    """Return a message body as it is stored: compressed, if the message says so."""
     compress = COMPRESSIONS.get(str(compression))
     return data if data is None or compress is None else compress(data)
 
 
 def unpack(data: bytes | None, compression: object) -> bytes | None:
-    """Return a stored body as the sender gave it."""
+    """Return a stored message body as the sender gave it."""
     expand = EXPANSIONS.get(str(compression))
     return data if data is None or expand is None else expand(data)

@@ -20,14 +20,14 @@ MOST_PARTITIONS = 1024
 
 
 class BrokerEnvironment(Struct, frozen=True):
-    """What the broker cannot know by itself: its address, and where new ids come from."""
+    """What the broker is given: its host name, and a source of new ids."""
 
     host: str
     new_id: Callable[[], str]
 
 
 class Received(Struct, frozen=True):
-    """A message that was given out, and the receipt with which it is settled or rejected.
+    """A delivered message, and the receipt by which it is acknowledged or rejected.
 
     `partition` is where it was stored, in the numbers of senders.
     """
@@ -38,7 +38,10 @@ class Received(Struct, frozen=True):
 
 
 class Broker:
-    """All destinations and open transactions; `now` is the time in milliseconds since 1970."""
+    """The OpenMessaging broker: destinations and open transactions.
+
+    `now` is the time in milliseconds since 1970.
+    """
 
     def __init__(self, behaviour: Behaviour, around: BrokerEnvironment) -> None:
         self.behaviour = behaviour
@@ -49,12 +52,12 @@ class Broker:
 
     @property
     def next_due(self) -> int | None:
-        """Return when a message becomes ready next."""
+        """Return when the next message becomes ready for delivery, or None."""
         times = (each.next_due for each in self._destinations.values())
         return min((time for time in times if time is not None), default=None)
 
     def advance(self, now: int) -> None:
-        """Let everything arrive that is due, in every destination."""
+        """Make the messages ready that are due, in every destination."""
         for each in self._destinations.values():
             each.advance(now)
 
@@ -91,7 +94,7 @@ class Broker:
         return documents.sent_document(message, self.behaviour)
 
     def prepare(self, document: Document, *, client: str, now: int) -> JsonObject:
-        """Store a message that nobody gets before its transaction is committed.
+        """Store a message that is not delivered before its transaction is committed.
 
         Raises:
             Refusal: as `send`.
@@ -103,7 +106,7 @@ class Broker:
         return documents.sent_document(message, self.behaviour)
 
     def commit(self, transaction_id: str) -> None:
-        """Let the messages of a transaction be delivered.
+        """Commit a transaction: its messages can be delivered from now on.
 
         Raises:
             Refusal: no transaction with this id is open.
@@ -112,7 +115,7 @@ class Broker:
             self._destination(message.sent.destination).add(message)
 
     def roll_back(self, transaction_id: str) -> None:
-        """Drop the messages of a transaction.
+        """Roll a transaction back: its messages are dropped.
 
         Raises:
             Refusal: no transaction with this id is open.
@@ -133,7 +136,7 @@ class Broker:
         return received
 
     def acknowledge(self, receipt: str) -> None:
-        """Note that a delivered message is done.
+        """Note that a delivered message is processed and must not be delivered again.
 
         Raises:
             Refusal: the delivery is unknown, or not open any more.
@@ -161,7 +164,7 @@ class Broker:
         born: int | None = None,
         transaction_id: str | None = None,
     ) -> Message:
-        """Return a message as it is stored in its destination, though not added to it yet.
+        """Return a sent message as it is stored in its destination, but do not add it there yet.
 
         Raises:
             Refusal: its destination or partition does not exist, or its delay is refused.

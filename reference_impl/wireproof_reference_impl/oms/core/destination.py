@@ -8,7 +8,7 @@ from wireproof_reference_impl.oms.core.ready_queue import Arrival
 
 
 class Destination:
-    """A queue or topic. Each group of consumers gets every message."""
+    """A queue or topic. Each group of consumers gets every message of it."""
 
     def __init__(self, name: str, behaviour: Behaviour, *, partitions: int) -> None:
         self.name = name
@@ -21,21 +21,26 @@ class Destination:
 
     @property
     def next_due(self) -> int | None:
-        """Return when a message is due next, or comes back to a group next."""
+        """Return when the next message is due, or comes back to a group; None if there is none."""
         times = [self._waiting.next_due, *(each.next_due for each in self._groups.values())]
         return min((time for time in times if time is not None), default=None)
 
+    @property
+    def group_count(self) -> int:
+        """Return the number of groups."""
+        return len(self._groups)
+
     def next_turn(self) -> int:
-        """Return a number that grows with every call, by which messages are spread."""
+        """Return a number that grows with each call, to spread messages over partitions."""
         self._turn += 1
         return self._turn - 1
 
     def add(self, message: Message) -> None:
-        """Store a message, which arrives in its partition when it is due."""
+        """Store a message; it arrives in its partition when it is due."""
         self._waiting.add(message.due, message)
 
     def group(self, name: str) -> Group:
-        """Return a group; a new one has every message that has arrived before it."""
+        """Return a consumer group; a new one gets every message that has arrived before it."""
         if name not in self._groups:
             self._groups[name] = Group(self._behaviour, partitions=self.partitions)
             if self._behaviour.new_groups_get_all:
@@ -43,7 +48,7 @@ class Destination:
         return self._groups[name]
 
     def advance(self, now: int) -> None:
-        """Let everything arrive that is due."""
+        """Let the messages arrive that are due."""
         for message in self._waiting.take_due(now):
             arrival = Arrival(len(self._arrived), message)
             self._arrived.append(arrival)

@@ -13,12 +13,12 @@ JsonObject = dict[str, JsonValue]
 
 
 def sent_document(message: Message, behaviour: Behaviour) -> JsonObject:
-    """Return a message as its sender sees it when sending is done."""
+    """Return the document of a message as its sender sees it after sending."""
     return message_document(message, attributes(message, behaviour))
 
 
 def delivered_document(message: Message, count: int, behaviour: Behaviour) -> JsonObject:
-    """Return a message as a consumer gets it for the `count`th time, from 1."""
+    """Return the document of a message as a consumer gets it at its `count`th delivery, from 1."""
     told = {names.DELIVERY_COUNT: told_count(count, behaviour)}
     return message_document(message, {**attributes(message, behaviour), **told})
 
@@ -38,7 +38,7 @@ def message_document(message: Message, extension_header: JsonObject) -> JsonObje
 
 
 def header(message: Message) -> JsonObject:
-    """Return the header: the sender's, with what the server sets in the place of the sender's."""
+    """Return the header of a message: the sender's fields, replaced where the server sets them."""
     return {
         names.QOS: 0,
         **message.sent.header,
@@ -50,7 +50,7 @@ def header(message: Message) -> JsonObject:
 
 
 def attributes(message: Message, behaviour: Behaviour) -> JsonObject:
-    """Return the extension header: the sender's attributes, those of the server in their place."""
+    """Return the extension header: the sender's attributes, replaced where the server sets any."""
     told: JsonObject = {
         **without_server_attributes(message.sent.extension_header),
         names.STORE_TIMESTAMP: store_timestamp(message, behaviour),
@@ -64,7 +64,7 @@ def attributes(message: Message, behaviour: Behaviour) -> JsonObject:
 
 
 def without_server_attributes(extension_header: Mapping[str, JsonValue]) -> JsonObject:
-    """Return what a sender may say: not the store's attributes, nor a count of deliveries."""
+    """Return a sender's extension header without what only servers set, as deliveryCount."""
     ours = (names.STORE_TIMESTAMP, names.STORE_HOST, names.DELIVERY_COUNT)
     return {name: value for name, value in extension_header.items() if name not in ours}
 
@@ -75,12 +75,12 @@ def store_timestamp(message: Message, behaviour: Behaviour) -> int:
 
 
 def told_count(count: int, behaviour: Behaviour) -> int:
-    """Return the deliveryCount of the `count`th delivery, from 1 (reading `oms-count-base`)."""
+    """Return the deliveryCount in the `count`th delivery, from 1 (reading `oms-count-base`)."""
     return count - 1 + behaviour.count_base
 
 
 def told_priority(message: Message, behaviour: Behaviour) -> JsonObject:
-    """Return the priority as consumers are told it: the effective one, even if none was set."""
+    """Return the priority attribute as consumers get it: the effective one, even if unset."""
     sent = message.sent.number(names.PRIORITY)
     if sent is None and not behaviour.tells_default_priority:
         return {}

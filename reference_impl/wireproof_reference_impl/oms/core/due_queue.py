@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class DueQueue(Generic[T]):
-    """A heap of things by due time; those due at the same time keep their order."""
+    """A heap of things sorted by due time; those due at the same time keep their order."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, T]] = []
@@ -19,15 +19,15 @@ class DueQueue(Generic[T]):
 
     @property
     def next_due(self) -> int | None:
-        """Return when the first thing is due; None if nothing waits."""
+        """Return the due time of the first thing; None if the queue is empty."""
         return self._heap[0][0] if self._heap else None
 
     def add(self, due: int, thing: T) -> None:
-        """Let a thing wait until it is due."""
+        """Add a thing with its due time."""
         self._count += 1
         heappush(self._heap, (due, self._count, thing))
 
     def take_due(self, now: int) -> Iterator[T]:
-        """Take out what is due, in the order of due times."""
+        """Remove and yield the things that are due, in the order of due times."""
         while self._heap and self._heap[0][0] <= now:
             yield heappop(self._heap)[2]

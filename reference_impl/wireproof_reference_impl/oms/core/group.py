@@ -15,19 +15,19 @@ AT_MOST_ONCE = 1
 
 
 class Delivery(Struct, frozen=True):
-    """A message that a group was given; `count` says how many times it was given out by now."""
+    """A message that was delivered to a consumer group; `count` is its number of deliveries."""
 
     arrival: Arrival
     count: int
 
     @property
     def message(self) -> Message:
-        """Return the message."""
+        """Return the delivered message."""
         return self.arrival.message
 
 
 class Group:
-    """What a group has not been given yet, and what it was given and has not settled."""
+    """A consumer group: the messages it must still get, and those delivered but not settled."""
 
     def __init__(self, behaviour: Behaviour, *, partitions: int) -> None:
         self._behaviour = behaviour
@@ -41,17 +41,17 @@ class Group:
 
     @property
     def next_due(self) -> int | None:
-        """Return when the next message comes back, by itself or because it was rejected."""
+        """Return when the next message comes back to be delivered again, or None."""
         times = (self._deadlines.next_due, self._returning.next_due)
         return min((time for time in times if time is not None), default=None)
 
     def offer(self, arrivals: Iterable[Arrival]) -> None:
-        """Put messages into the queues of their partitions."""
+        """Add messages that have arrived to the queues of their partitions."""
         for arrival in arrivals:
             self._ready[arrival.message.partition].add(arrival)
 
     def take(self, now: int) -> Delivery | None:
-        """Return the next message, or None; undelivered messages that have expired are dropped.
+        """Return the next message to deliver, or None; undelivered expired ones are dropped.
 
         A message that may come at most once is settled by being given out.
         """
@@ -67,21 +67,21 @@ class Group:
         return None
 
     def settle(self, delivery: Delivery) -> bool:
-        """Note that a message is done; return False if this delivery is not open any more."""
+        """Note that a delivered message is processed; return False if the delivery is not open."""
         if self._in_flight.get(delivery.arrival.number) != delivery:
             return False
         del self._in_flight[delivery.arrival.number]
         return True
 
     def reject(self, delivery: Delivery, now: int) -> bool:
-        """Let a message come again; return False if this delivery is not open any more."""
+        """Let a message be delivered again; return False if this delivery is not open any more."""
         if not self.settle(delivery):
             return False
         self._returning.add(now + self._behaviour.redelivery_delay_ms, delivery.arrival)
         return True
 
     def take_back(self, now: int) -> None:
-        """Put back what was rejected, and what was neither settled nor rejected in time."""
+        """Queue again what was rejected, and what was neither settled nor rejected in time."""
         for delivery in self._deadlines.take_due(now):
             if self.settle(delivery):
                 self._returning.add(now, delivery.arrival)

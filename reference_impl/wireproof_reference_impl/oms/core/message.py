@@ -6,7 +6,7 @@ from wireproof_reference_impl.oms.core.sent import Sent
 
 
 class Message(Struct, frozen=True):
-    """A message in the store.
+    """A message as the broker stores it; times are in milliseconds since 1970.
 
     `partition` counts from 0. `priority` is the effective one; `sent` has what the sender set.
     `discarded` is when the message is destroyed if it is undelivered by then, None if never.

@@ -8,7 +8,7 @@ from wireproof_spec.oms import names
 
 
 def choose_partition(sent: Sent, *, count: int, first: int, turn: int) -> int:
-    """Return the partition of a message in a destination with `count` partitions.
+    """Return the partition, from 0, for a message in a destination with `count` partitions.
 
     The sender's choice comes first, then the message key, so that one group of messages stays
     together; all others are spread by turns. `first` is the number that senders give the first
@@ -26,7 +26,7 @@ def choose_partition(sent: Sent, *, count: int, first: int, turn: int) -> int:
 
 
 def existing_partition(wanted: int, *, count: int, first: int) -> int:
-    """Return the partition that a sender chose.
+    """Return the partition, from 0, that a sender chose by its number.
 
     Raises:
         Refusal: it does not exist.
@@ -39,5 +39,5 @@ def existing_partition(wanted: int, *, count: int, first: int) -> int:
 
 
 def partition_of_key(key: str, count: int) -> int:
-    """Return the partition of a message key."""
+    """Return the partition, from 0, for the messages of a message key."""
     return crc32(key.encode()) % count

@@ -11,19 +11,19 @@ Rank = tuple[int, int]
 
 
 class Arrival(Struct, frozen=True):
-    """A message that is due, and the number of its arrival."""
+    """A message that is ready for delivery, and its number in the order of arrival."""
 
     number: int
     message: Message
 
 
 def rank(arrival: Arrival, *, orders_by_priority: bool) -> Rank:
-    """Return the place of a message in the order of delivery; the lowest rank comes first."""
+    """Return the rank of a message in the order of delivery; the lowest is delivered first."""
     return (-arrival.message.priority if orders_by_priority else 0), arrival.number
 
 
 class ReadyQueue:
-    """A heap of messages by rank."""
+    """The messages that are ready for delivery, in a heap by rank."""
 
     def __init__(self, *, orders_by_priority: bool) -> None:
         self._orders_by_priority = orders_by_priority
@@ -35,9 +35,9 @@ class ReadyQueue:
         return self._heap[0][0] if self._heap else None
 
     def add(self, arrival: Arrival) -> None:
-        """Add a message, also one that comes back: it has the same rank as before."""
+        """Add a message; one that comes back has the same rank as before."""
         heappush(self._heap, (rank(arrival, orders_by_priority=self._orders_by_priority), arrival))
 
     def take(self) -> Arrival:
-        """Take out the first message."""
+        """Remove and return the first message."""
         return heappop(self._heap)[1]

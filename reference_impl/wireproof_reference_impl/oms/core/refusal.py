@@ -9,7 +9,7 @@ BAD_PARAMETER: Final = 1418
 
 
 class Refusal(Exception):
-    """A request that the broker refuses; the reason is for people."""
+    """Raised to refuse a request to the broker; the reason is for people."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(code, reason)

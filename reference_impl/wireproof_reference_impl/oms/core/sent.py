@@ -44,7 +44,7 @@ KeyValue = Mapping[str, JsonValue]
 
 
 class Sent(Struct, frozen=True):
-    """A checked message; whole numbers of known attributes are ints, however they were written."""
+    """A message as its sender sent it, after the checks; known whole numbers are ints."""
 
     version: str
     header: KeyValue
@@ -58,16 +58,16 @@ class Sent(Struct, frozen=True):
         return cast(str, self.header[names.DESTINATION])
 
     def number(self, name: str) -> int | None:
-        """Return a Long or Integer attribute of the extension header; None if it is not set."""
+        """Return the Long or Integer attribute `name` of the extension header; None if not set."""
         return cast(int | None, self.extension_header.get(name))
 
     def text(self, name: str) -> str | None:
-        """Return a String attribute of the extension header; None if it is not set."""
+        """Return the String attribute `name` of the extension header; None if not set."""
         return cast(str | None, self.extension_header.get(name))
 
 
 def read_sent(document: Document) -> Sent:
-    """Return the parts of a message.
+    """Check a message and return its parts.
 
     Raises:
         Refusal: the message breaks a rule on documents, or its header is too large.

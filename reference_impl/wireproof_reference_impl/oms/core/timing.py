@@ -9,7 +9,7 @@ LATEST: Final = LIMITS[Type.LONG][1]
 
 
 def due_time(born: int, delay: int | None) -> int:
-    """Return when a message is to be delivered: at once without a delay, or with one below 0.
+    """Return when a message is due: at its birth without a delay, or with a negative one.
 
     The delay counts from birth, however long the message took to the store. A sum beyond the range
     of Long ends at its limit; wrapped around, it would lie in the past.
@@ -18,12 +18,15 @@ def due_time(born: int, delay: int | None) -> int:
 
 
 def expire_time(born: int, expires: int | None, *, from_birth: bool) -> int | None:
-    """Return an expireTime as a time: a Java interface says that it is a duration."""
+    """Return an expireTime as a time since 1970; with `from_birth` it is a duration from birth.
+
+    A Java interface says that it is one.
+    """
     return min(born + expires, LATEST) if from_birth and expires is not None else expires
 
 
 def discard_time(born: int, due: int, expires: int | None, *, expires_in_gap: bool) -> int | None:
-    """Return when a message is discarded if it is undelivered by then; None if never.
+    """Return when an undelivered message is discarded; None if never.
 
     The text compares expireTime with itself ("If an earlier timestamp is set than expireTime").
     The history of the specification gives the sentence a meaning: a time before the message was
@@ -37,5 +40,5 @@ def discard_time(born: int, due: int, expires: int | None, *, expires_in_gap: bo
 
 
 def is_over(time: int | None, now: int) -> bool:
-    """Return True if a time is reached; a time of None never is."""
+    """Return True if a time is reached; the time None never is."""
     return time is not None and now >= time

@@ -5,13 +5,13 @@ from wireproof_reference_impl.oms.core.refusal import NOT_FOUND, Refusal
 
 
 class Transactions:
-    """The open transactions, by transactionId."""
+    """The open transactions and their messages, by transactionId."""
 
     def __init__(self) -> None:
         self._prepared: dict[str, list[Message]] = {}
 
     def prepare(self, transaction_id: str, message: Message) -> None:
-        """Keep a message until its transaction ends."""
+        """Hold a message back until its transaction ends."""
         self._prepared.setdefault(transaction_id, []).append(message)
 
     def end(self, transaction_id: str) -> list[Message]:

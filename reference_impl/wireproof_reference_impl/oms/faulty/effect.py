@@ -30,7 +30,7 @@ from wireproof_spec.strict_json import JsonValue
 def fault(
     name: str, text: str, *overrides: Override, way: str, breaks: str, may_break: str = ""
 ) -> Preset:
-    """Return a fault; clauses are words of one string, without `oms.`."""
+    """Return a fault of the OpenMessaging server; `breaks` names clauses, without `oms.`."""
     broken = _clauses(breaks)
     return Preset(
         name,
@@ -53,7 +53,7 @@ late = partial(fault, way=LATE)
 
 
 def change_received(change: Callable[[JsonObject, Message, int], None]) -> Override:
-    """Return an override that changes the extension header that consumers get.
+    """Return an override that changes the extension header of messages that consumers get.
 
     `change` is given the header, the message, and how many times it was delivered, from 1.
     """
@@ -69,7 +69,7 @@ def change_received(change: Callable[[JsonObject, Message, int], None]) -> Overr
 
 
 def change_told(change: Callable[[JsonObject, Message], None]) -> Override:
-    """Return an override that changes the extension header for senders and consumers."""
+    """Return an override that changes a message's extension header for senders and consumers."""
 
     def wrong(original: Original, message: Message, behaviour: Behaviour) -> JsonObject:
         told = cast(JsonObject, original(message, behaviour))
@@ -80,7 +80,7 @@ def change_told(change: Callable[[JsonObject, Message], None]) -> Override:
 
 
 def change_header(change: Callable[[JsonObject, Message], None]) -> Override:
-    """Return an override that changes the header of a message for senders and consumers."""
+    """Return an override that changes a message's header for senders and consumers."""
 
     def wrong(original: Original, message: Message) -> JsonObject:
         told = cast(JsonObject, original(message))
@@ -103,7 +103,7 @@ def change_sent(change: Callable[[JsonObject], None]) -> Override:
 
 
 def change_attribute(name: str, change: Callable[[JsonValue], JsonValue]) -> Override:
-    """Return an override that changes an attribute where a consumer gets it; None drops it."""
+    """Return an override that changes an attribute that consumers get; None drops it."""
 
     def wrong(told: JsonObject, message: Message, count: int) -> None:
         if name not in told:
@@ -127,7 +127,7 @@ def change_due(change: Callable[[int, int], int]) -> Override:
 
 
 def change_delay(change: Callable[[int | None], int | None]) -> Override:
-    """Return an override that changes the delay before the due time is computed."""
+    """Return an override that changes the delay of messages before due times are computed."""
 
     def wrong(original: Original, born: int, delay: int | None) -> object:
         return original(born, change(delay))
@@ -151,7 +151,7 @@ def change_discard(change: Callable[[int, int | None, int | None], int | None]) 
 
 
 class OfLast:
-    """Remembers something of the last message of each destination, for the next one."""
+    """Remembers a value of the last message of each destination, to put it into the next one."""
 
     def __init__(self) -> None:
         self._by_destination: dict[str, int] = {}
@@ -167,7 +167,7 @@ class OfLast:
         return around(Broker, "store", wrong)
 
     def swap(self, value: int | None) -> int | None:
-        """Return the value, or if there is none that of the message before, if that had one."""
+        """Return the value of this message, or else that of the message before."""
         before = self._by_destination.pop(self._destination, None)
         if value is not None:
             self._by_destination[self._destination] = value
@@ -175,12 +175,12 @@ class OfLast:
 
 
 def extension_header(document: JsonObject) -> JsonObject:
-    """Return the extension header inside a document."""
+    """Return the extension header inside the document of a message."""
     return cast(JsonObject, cast(JsonObject, document[names.MESSAGE])[names.EXTENSION_HEADER])
 
 
 def wrap(number: int, bits: int) -> int:
-    """Return a number as a signed integer of this many bits holds it."""
+    """Return a number as it wraps around in a signed integer of this many bits."""
     half = 1 << (bits - 1)
     return (number + half) % (1 << bits) - half
 

@@ -20,7 +20,7 @@ from wireproof_reports.render.allure.library import (
     plugins,
 )
 from wireproof_reports.render.html import render_bundle
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 LISTENER = "allure_listener"
@@ -174,7 +174,7 @@ class Glue:
         write_frame(self._folder, header)
 
     def pytest_wireproof_case(self, record: CaseRecord) -> None:
-        """Keep a case's record for the HTML page to which clause links lead."""
+        """Keep a case's record for the HTML page of its clause, to which the report links."""
         self._cases.append(record)
 
     def pytest_wireproof_footer(self, footer: FooterRecord) -> None:

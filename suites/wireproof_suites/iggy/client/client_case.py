@@ -13,7 +13,10 @@ Case: TypeAlias = Callable[..., Observation]
 
 
 def client_case(subject: str, clause: str, *needs: str) -> Callable[[Case], Case]:
-    """Return the decorator of the case ``iggy/client-…`` that needs these capabilities."""
+    """Return a decorator that makes a function the case ``iggy/client-SUBJECT``.
+
+    ``needs`` are the capabilities that the client must have.
+    """
     return case(
         f"iggy/client-{subject}",
         clause=f"iggy.client.{clause}",
@@ -25,7 +28,7 @@ def client_case(subject: str, clause: str, *needs: str) -> Callable[[Case], Case
 def over_both(
     subject: str, clause: str, *needs: str, each: Iterable[str] = ()
 ) -> Callable[[Case], Case]:
-    """Return the decorator of a case that is run over each transport that the client has.
+    """Return a decorator for a case that runs over each transport that the client has.
 
     The case takes a ``transport``, and if there is ``each`` also a ``name``; its id ends in both.
     """

@@ -37,18 +37,18 @@ LATER = 10
 
 
 def answered(count: int, op: str = POLL) -> Until:
-    """Return the condition that the driver has answered an operation so many times."""
+    """Return the condition that the client's driver has answered an operation `count` times."""
     return lambda story: len(answers(story, op)) >= count
 
 
 def play_poll(client: Client, transport: Transport, *replies: Reply) -> Story:
-    """Have a driver poll once; return the story."""
+    """Let a client poll once, answer with `replies`, and return what the client did."""
     asks = (ask_poll(count=30),)
     return client.play(Script("consumer", transport, polls=replies, asks=asks), answered(1))
 
 
 def told(story: Story, number: int = 0) -> Told:
-    """Return the messages in the driver's answer to a poll; the first has the number 0."""
+    """Return the messages in the driver's answer to poll `number`, counted from 0."""
     for event in answers(story, POLL)[number : number + 1]:
         if isinstance(event.answer, Result):
             return cast(Sequence[Fields], event.answer.fields.get("messages", []))
@@ -56,7 +56,7 @@ def told(story: Story, number: int = 0) -> Told:
 
 
 def is_given_later(story: Story) -> bool:
-    """Return True if the second poll, of usual messages, was answered with them."""
+    """Return True if the driver's second poll, of ordinary messages, returned these messages."""
     messages = told(story, 1)
     usual = [in_base64(each.payload) for each in LOG[LATER:][:3]]
     return messages is not None and [each.get("payload") for each in messages] == usual
@@ -65,7 +65,7 @@ def is_given_later(story: Story) -> bool:
 def observe_given(
     story: Story, sent: Sequence[Message], members: Sequence[str] = tuple(MEMBERS)
 ) -> Observation:
-    """Return whether the user was given these messages, with these members as sent.
+    """Compare the messages that a client gave its user with those sent, member by member.
 
     A member that the driver does not tell of any message is passed over.
     """
@@ -85,17 +85,17 @@ def observe_given(
 
 
 def refused(story: Story) -> Observation:
-    """Return the observation of a poll whose messages the user was not given."""
+    """Return the observation of a poll whose messages the client did not give to its user."""
     return shown(story, "refused", seen=answered(1)(story))
 
 
 def is_told(story: Story, member: str) -> bool:
-    """Return True if the driver told a member of any message."""
+    """Return True if the driver told a member, such as a header, of any message."""
     return any(member in each for each in told(story) or ())
 
 
 def not_told(member: str) -> Observation:
-    """Return the observation of a driver that tells its user nothing of a member."""
+    """Return the observation of a driver that never tells its user a member of messages."""
     return observed("unsupported", note=f"the driver tells nothing of the {member}")
 
 

@@ -42,7 +42,7 @@ OUT_OF_RANGE = {
 
 @dataclass(frozen=True, slots=True)
 class WrongForm:
-    """A request of a wrong form: a POST of messages unless ``query`` makes it a poll."""
+    """A malformed HTTP request: a POST of messages, or a poll if it has a ``query``."""
 
     body: Body = None
     query: str = ""

@@ -98,7 +98,7 @@ def test_state_set(server: Server, topic: Topic, state: int) -> Observation:
 @case("iggy/json/state-unknown", clause="iggy.state.unknown", needs=("http",))
 @pytest.mark.parametrize("state", UNKNOWN_STATES.values(), ids=UNKNOWN_STATES)
 def test_state_unknown(server: Server, topic: Topic, state: int) -> Observation:
-    """An HTTP poll of a message in an undefined state returns an error, or the message."""
+    """An HTTP poll of a message with an undefined state code returns an error or the message."""
     _post(server, topic, *make_numbered(1))
     if not set_states(server, topic, {0: state}):
         return observed(NOT_SET)

@@ -64,7 +64,7 @@ def test_default_again(server: Server, topic: Topic) -> Observation:
 @case("iggy/state/code", clause="iggy.state.codes")
 @pytest.mark.parametrize("state", EVERY_STATE.values(), ids=EVERY_STATE)
 def test_code(server: Server, topic: Topic, state: int) -> Observation:
-    """A message whose state was changed is polled with the new state's code, or omitted."""
+    """After a request changed a message's state, a poll returns the new code or no message."""
     sent = make_numbered(1)
     before = server.sent_and_polled(topic, *sent)
     if not before.seen:

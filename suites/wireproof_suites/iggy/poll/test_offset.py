@@ -62,7 +62,7 @@ def test_committed_offset(server: Server, topic: Topic) -> Observation:
 @case("iggy/poll/never-stored", clause="iggy.poll.never-stored")
 @pytest.mark.parametrize("consumer", [1, 4294967295])
 def test_never_stored(server: Server, topic: Topic, consumer: int) -> Observation:
-    """For a consumer without a stored offset, the server returns 0, nothing or an error."""
+    """Asked for an offset that no consumer stored, the server returns 0, nothing or an error."""
     send_and_check(server, topic, 3)
     answer = server.ask_offset(topic, consumer=consumer)
     if not isinstance(answer, Done):

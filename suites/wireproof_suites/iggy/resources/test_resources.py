@@ -108,7 +108,7 @@ def test_partitions(server: Server) -> Observation:
 
 @case("iggy/frame/me", clause="iggy.frame.resources")
 def test_me(server: Server) -> Observation:
-    """The server describes a client the same way by "me", by client id and in the client list."""
+    """The server describes a client the same way as "me", by client id and in the client list."""
     one = generations.client_schema(server.generation)
     try:
         me = decode(one, _body(server, commands.GET_ME, Nothing()))

@@ -86,7 +86,7 @@ def test_messages_key(server: Server, key: bytes) -> Observation:
 @pytest.mark.parametrize("count", PARTITION_COUNTS)
 @pytest.mark.parametrize("length", LENGTHS)
 def test_hash_of_the_key(server: Server, length: int, count: int) -> Observation:
-    """The server picks the partition by the key's hash; hash result 0 means the last one."""
+    """The server picks partition hash(key) modulo count; remainder 0 means the last partition."""
     topic = server.new_topic(partitions=count)
 
     def place(key: bytes) -> int:

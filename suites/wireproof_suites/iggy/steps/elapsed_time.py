@@ -31,19 +31,19 @@ def repeat_while(is_same: Callable[[], bool]) -> Observation:
 
 
 def are_some_of(found: Sequence[object], known: Sequence[object]) -> bool:
-    """Return whether there are elements, all of them known and each of them there once."""
+    """Return True if there are found elements, all of them known, and none of them twice."""
     return bool(found) and all(found.count(each) == 1 and each in known for each in found)
 
 
 def observe_fewer(polled: Polled, due: int) -> Observation | None:
-    """Name a first poll that brought too little to be asked again; None when it did not."""
+    """Return the observation of a first poll with fewer messages than due; None if it has all."""
     if polled.is_readable and len(polled.seen) >= due:
         return None
     return observe_unread(polled) or observed(NOT_AT_FIRST)
 
 
 def observe_fewer_json(polled: JsonPolled, due: int) -> Observation | None:
-    """Name a first poll over HTTP that brought too little to be asked again."""
+    """Return the observation of a first HTTP poll with fewer messages than due, or None."""
     if polled.is_readable and len(polled.objects) >= due:
         return None
     return observe_unread_json(polled) or observed(NOT_AT_FIRST)

@@ -30,7 +30,7 @@ def observe_unread_json(polled: JsonPolled) -> Observation | None:
 def each_object(
     polled: JsonPolled, sent: Sequence[SentMessage], value: str, look: Look
 ) -> Observation:
-    """Look at every message that was sent; return the value, or the first that is another."""
+    """Observe each sent message in an HTTP poll; return the first result that is not `value`."""
     unread = observe_unread_json(polled)
     if unread is not None:
         return unread
@@ -54,7 +54,7 @@ def each_field(
     *,
     word: str = "as-sent",
 ) -> Observation:
-    """Compare one field of each message with the value wanted.
+    """Compare one field of each message in an HTTP poll with the wanted value.
 
     The observation is ``FIELD:WORD``, ``FIELD:absent`` or ``FIELD:other``. Types count: a number
     in a string is another value.
@@ -91,7 +91,7 @@ def observe_json_messages(polled: JsonPolled, sent: Sequence[SentMessage]) -> Ob
 
 
 def compare_transports(messages: Sequence[Message], objects: Sequence[JsonObject]) -> Observation:
-    """Compare every field that both transports tell: ``same``, or ``different:FIELD``."""
+    """Compare polled messages over TCP and HTTP: ``same``, or ``different:FIELD``."""
     if len(messages) != len(objects):
         return observed("different:count", note=f"{len(messages)} and {len(objects)}")
     for message, found in zip(messages, objects, strict=True):
@@ -104,7 +104,7 @@ def compare_transports(messages: Sequence[Message], objects: Sequence[JsonObject
 
 
 def as_object(message: Message) -> JsonObject:
-    """Return a message of the binary transport as a JSON value."""
+    """Return a message polled over TCP as the JSON object of an HTTP poll."""
     state = message.state
     return {
         "offset": message.offset,
@@ -118,7 +118,7 @@ def as_object(message: Message) -> JsonObject:
 
 
 def headers_value(headers: Sequence[Header]) -> JsonValue:
-    """Return headers as a JSON value; null for no headers."""
+    """Return the headers of a message as a JSON value; null for no headers."""
     if not as_set(headers):
         return None
     objects = headers_object(headers)
@@ -131,6 +131,6 @@ def is_same(found: JsonValue, wanted: JsonValue) -> bool:
 
 
 def json_difference(field: str, wanted: JsonValue, found: JsonObject) -> Difference:
-    """Return where an object differs."""
+    """Return the difference of a field of a JSON message from the wanted value."""
     there = show_value(found[field]) if field in found else "no such field"
     return Difference(field, None, show_value(wanted), there)

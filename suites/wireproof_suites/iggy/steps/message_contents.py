@@ -81,12 +81,12 @@ WIDTHS = {
 
 
 def message(payload: bytes = PAYLOAD, *headers: Header, id: int = 0) -> SentMessage:
-    """Return a message to send; without an id the server makes one."""
+    """Return a message to send; for id 0 the server makes an id."""
     return SentMessage(id, headers, payload)
 
 
 def make_numbered(count: int, *, first: int = 1) -> tuple[SentMessage, ...]:
-    """Return messages that tell each other apart by id and by payload."""
+    """Return messages with different ids and different payloads."""
     return tuple(message(b"message %d" % n, id=n) for n in range(first, first + count))
 
 

@@ -23,7 +23,7 @@ EARLIER = 9
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The circumstances of a repeated case."""
+    """Circumstances in which a case is repeated, such as another partition or transport."""
 
     partition: int
     over_http: bool
@@ -62,7 +62,7 @@ PLACES = (
 
 
 def repeat_in_places(*modules: ModuleType) -> Mapping[str, Experiment]:
-    """Return the must cases of modules that use a topic, in other circumstances, by name.
+    """Return the must cases of some modules that use a topic, repeated in other circumstances.
 
     A case with parameters is repeated with each of them in one of the circumstances; one of fewer
     parameters than there are places with the same ones again.

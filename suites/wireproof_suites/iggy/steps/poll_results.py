@@ -50,7 +50,9 @@ def send_and_check(
 def offsets_of(
     server: Server, topic: Topic, count: int, *, partition: int | None = None
 ) -> list[int]:
-    """Return the offsets of the first messages of a partition: no text says where they begin.
+    """Return the offsets of the first `count` messages of a partition, by polling them.
+
+    No text says where offsets begin.
 
     Raises:
         ArrangementFailed: not as many can be polled.
@@ -62,7 +64,7 @@ def offsets_of(
 
 
 def observe_beginning(polled: Polled, due: Sequence[SentMessage]) -> Observation:
-    """Compare polled messages with the beginning of what is due, one message at least."""
+    """Compare polled messages, at least one, with the first ones of those that are due."""
     return observe_asked(polled, due[: max(1, len(polled.seen))])
 
 
@@ -83,7 +85,7 @@ def observe_asked(polled: Polled, due: Sequence[SentMessage]) -> Observation:
 
 
 def observe_nothing(polled: Polled) -> Observation:
-    """Say that a poll brought no message: ``delivered:none``, or ``delivered:some``."""
+    """Return whether a poll returned no message: ``delivered:none``, or ``delivered:some``."""
     unread = observe_unread(polled)
     if unread is not None:
         return unread

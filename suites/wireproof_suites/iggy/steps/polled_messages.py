@@ -23,7 +23,7 @@ Look = Callable[[SentMessage, PolledMessage], Observation]
 
 
 def each_of(polled: Polled, sent: Sequence[SentMessage], value: str, look: Look) -> Observation:
-    """Look at every message that was sent; return the value, or the first that is another.
+    """Observe each sent message in a poll; return the first observation that is not `value`.
 
     A sent message is compared with the polled one of the same payload, in whatever order they
     were stored. ``missing`` when fewer came than were sent.
@@ -39,9 +39,9 @@ def each_of(polled: Polled, sent: Sequence[SentMessage], value: str, look: Look)
 
 
 def first_unlike(observations: Iterable[Observation], value: str) -> Observation:
-    """Return the first observation of another value, its place in the note; else one of the value.
+    """Return the first observation that is not `value`, with its position as note.
 
-    What comes after that one is not looked at.
+    If there is none, return the observation `value`. Later observations are not made.
     """
     for number, observation in enumerate(observations, start=1):
         if observation.value != value:
@@ -51,7 +51,7 @@ def first_unlike(observations: Iterable[Observation], value: str) -> Observation
 
 
 def observe_checksums(polled: Polled, sent: Sequence[SentMessage]) -> Observation:
-    """Compare each checksum with that of the payload that was sent.
+    """Compare the checksum of each polled message with that of its sent payload.
 
     ``checksum:right``, or what the first wrong one is: ``zero``, ``of-headers``, ``none`` in a
     layout that has no checksum, ``wrong``.
@@ -62,7 +62,7 @@ def observe_checksums(polled: Polled, sent: Sequence[SentMessage]) -> Observatio
 def observe_states(
     polled: Polled, sent: Sequence[SentMessage], *, state: int = AVAILABLE, word: str = "available"
 ) -> Observation:
-    """Compare the state of each message with the state that is due.
+    """Compare the state of each polled message with the due state.
 
     The observation is ``state:WORD``, or names the state that was found.
     """

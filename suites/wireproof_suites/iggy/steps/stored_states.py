@@ -18,7 +18,7 @@ UNKNOWN_STATES = {"0": 0, "2": 2, "11": 11, "255": 255}
 def set_states(
     server: Server, topic: Topic, states: dict[int, int], offsets: Sequence[int] = ()
 ) -> bool:
-    """Set the states of messages by their places in the partition; tell whether all were set.
+    """Set the states of stored messages, by position in the partition; return True if all are set.
 
     Unless their ``offsets`` are given, they are polled: no text says where offsets begin.
     """
@@ -32,7 +32,7 @@ def set_states(
 def flip_payload(
     server: Server, topic: Topic, place: int, bit: int, offsets: Sequence[int] = ()
 ) -> bool:
-    """Flip a bit of the payload of the message at a place; tell whether it was done."""
+    """Flip a bit of a stored payload, by the message's position; return True if it was done."""
     offsets = offsets or list_offsets(server, topic, 1 + place)
     return len(offsets) > place and is_success(server.control.flip(topic, offsets[place], bit))
 
@@ -43,7 +43,7 @@ def list_offsets(server: Server, topic: Topic, count: int) -> list[int]:
 
 
 def is_withheld(state: int, polled: Polled | JsonPolled, due: int) -> bool:
-    """Return whether a server withholds messages because one of them has this state.
+    """Return True if a poll lacks messages, and a message in this state may be the reason.
 
     A server may withhold messages that are not available.
     """

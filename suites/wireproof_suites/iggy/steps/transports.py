@@ -12,7 +12,7 @@ TRANSPORTS = (OVER_TCP, OVER_HTTP)
 
 
 def send_over(transport: str, server: Server, topic: Topic, *sent: SentMessage) -> None:
-    """Send messages as a step that must succeed.
+    """Send messages over TCP or HTTP as a step that must succeed.
 
     Raises:
         ArrangementFailed: the server refused the messages.

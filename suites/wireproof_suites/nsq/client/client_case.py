@@ -9,7 +9,10 @@ from wireproof_kit.observation import Observation
 def client_case(
     subject: str, clause: str, *needs: str
 ) -> Callable[[Callable[..., Observation]], Callable[..., Observation]]:
-    """Return the decorator of the case ``nsq/client-…`` that needs these capabilities."""
+    """Return a decorator that makes a function the case ``nsq/client-SUBJECT``.
+
+    ``needs`` are the capabilities that the client must have.
+    """
     return case(
         f"nsq/client-{subject}",
         clause=clause,

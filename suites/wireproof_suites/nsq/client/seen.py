@@ -33,42 +33,42 @@ _HEADER_LENGTH, _TRACE_ID = 2, 8
 
 
 def commands(story: Story, *called: str) -> list[Commanded]:
-    """Return the commands with these names, in order."""
+    """Return the commands with these names that the client sent, in order."""
     return story.of(Commanded, lambda event: event.name in called)
 
 
 def publishes(story: Story) -> list[Commanded]:
-    """Return the publishes, in order."""
+    """Return the publish commands that the client sent, in order."""
     return commands(story, *PUBLISHES)
 
 
 def subscriptions(story: Story) -> list[Commanded]:
-    """Return the subscriptions, in order."""
+    """Return the subscribe commands that the client sent, in order."""
     return commands(story, *SUBSCRIPTIONS)
 
 
 def finishes(story: Story) -> list[Commanded]:
-    """Return the FIN commands, in order."""
+    """Return the FIN commands that the client sent, in order."""
     return commands(story, "FIN")
 
 
 def lookups(story: Story, peer: str | None = None) -> list[Requested]:
-    """Return the requests for /lookup to one lookup server, or to all."""
+    """Return the client's /lookup requests, to one lookup server or to all."""
     return requests(story, "/lookup", peer)
 
 
 def requests(story: Story, path: str, peer: str | None = None) -> list[Requested]:
-    """Return the requests for a path to one lookup server, or to all."""
+    """Return the client's HTTP requests for a path, to one lookup server or to all."""
     return story.of(Requested, lambda event: event.path == path and peer in (None, event.peer))
 
 
 def node_connections(story: Story) -> list[Connected]:
-    """Return the connections to nodes, in order."""
+    """Return the client's connections to nodes, in order."""
     return story.of(Connected, lambda event: event.peer.startswith(NODES))
 
 
 def message_of(event: Commanded) -> bytes:
-    """Return the message that a publish carries, without trace id and header."""
+    """Return the message body in a publish command, without trace id and header."""
     if event.name == names.PUB_TRACE.decode():
         return event.body[_TRACE_ID:]
     if event.name == names.PUB_EXT.decode():
@@ -78,7 +78,7 @@ def message_of(event: Commanded) -> bytes:
 
 
 def closed_by_client(story: Story, conn: str) -> bool:
-    """Return True if the client closed a connection."""
+    """Return True if the client closed the connection with this name."""
     return bool(story.of(Disconnected, lambda event: event.conn == conn and event.by == "client"))
 
 
@@ -88,14 +88,14 @@ def at_least(count: int, find: Callable[[Story], list[Commanded]]) -> Callable[[
 
 
 def comes_before(first: Event | None, second: Event | None, story: Story) -> bool:
-    """Return True if the first event was seen before the second, or only the first."""
+    """Return True if the first event happened before the second, or without it."""
     if first is None:
         return False
     return second is None or story.index(first) < story.index(second)
 
 
 def error_sent(story: Story) -> Sent | None:
-    """Return the first error that the kit sent."""
+    """Return the first error that the kit sent to the client, or None."""
     return story.first(Sent, lambda event: event.frame_type == 1)
 
 
@@ -112,7 +112,7 @@ def play(
     *,
     within: float = COURSE_S,
 ) -> Observation:
-    """Play a script until a condition holds; the word of that condition is the observation.
+    """Play a script to the client until a condition holds; its word is the observation.
 
     ``otherwise`` is the word if patience runs out first.
     """
@@ -121,7 +121,7 @@ def play(
 
 
 def end_of(story: Story, ends: Mapping[str, Question], otherwise: str) -> Observation:
-    """Return the word of the first condition that holds for a story."""
+    """Return the word of the first condition that holds for what the client did."""
     for value, question in ends.items():
         if question(story):
             return unless(story, value)
@@ -129,7 +129,7 @@ def end_of(story: Story, ends: Mapping[str, Question], otherwise: str) -> Observ
 
 
 def is_mentioned(story: Story, text: str) -> bool:
-    """Return True if the client wrote this to a log, or into an error for its user.
+    """Return True if the client wrote this text to its log, or into an error for its user.
 
     A number that is part of a longer one is not mentioned: a timestamp may hold any id.
     """

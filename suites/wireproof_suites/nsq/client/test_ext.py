@@ -183,7 +183,7 @@ def test_receipt(client: Client, *, traced: bool) -> Observation:
     "ext/publish/refused", "ext.client-header.refused", "producer", "ext-producer", "driver"
 )
 def test_refused(client: Client) -> Observation:
-    """The user of a producer is told that a topic does not support headers."""
+    """A producer reports to its user that the topic does not support headers."""
     rules = (always("PUB_EXT", Refuse("E_EXT_NOT_SUPPORT", "not an ext topic")),)
     script = Script("producer", extend=True, publishes=1, message={"ext": HEADER}, rules=rules)
     ends: dict[str, Question] = {

@@ -121,7 +121,7 @@ def _after(client: Client, act: Act) -> Observation:
     "lookup/nobody/told", "smart.client-lookup.told", "producer", "lookup-producer", "driver"
 )
 def test_nobody_told(client: Client) -> Observation:
-    """The user of a producer that finds no node is told that the publish failed."""
+    """A producer that finds no node reports to its user that the publish failed."""
     nobody = always("lookup", NOBODY["empty"])
     script = Script("producer", publishes=1, rules=(nobody,))
     story = client.play(script, lambda story: bool(failures(story, "produce")), within=LONG)

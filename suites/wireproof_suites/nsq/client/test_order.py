@@ -180,7 +180,7 @@ HEAD = (
 def survival(
     client: Client, *, raw: bytes, ordered: bool = False, extend: bool = False, trace: bool = False
 ) -> Observation:
-    """Deliver these bytes; observe whether the client answers a heartbeat afterwards."""
+    """Deliver raw bytes as a message; observe whether the client answers a later heartbeat."""
     script = Script(
         "consumer",
         ordered=ordered,

@@ -175,7 +175,7 @@ def test_error_closed(client: Client, code: str) -> Observation:
 )
 @pytest.mark.parametrize("code", CODES)
 def test_error_told(client: Client, code: str) -> Observation:
-    """The user of a consumer is told that its SUB was refused, whatever the error code."""
+    """A consumer reports to its user that its SUB was refused, whatever the error code."""
     ends = {"told": _is_told, "not-told": _is_kept}
     return play(client, Script("consumer", rules=_list_refusing(code)), ends, "not-told")
 

@@ -133,7 +133,7 @@ def test_lookup_with_writing_disabled(
 def test_publish_with_writing_disabled(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """While writing is disabled, a producer that knows the leader can still publish."""
+    """With writing disabled in nsqlookupd, a producer that knows the leader can publish."""
     topic = wait_for_leader(broker, cluster, movable_topic)
     broker.publish_accepted(topic, broker.unique_body())
     cluster.disable_writes()

@@ -159,10 +159,10 @@ def test_others_stay_as_they_are(
 
 
 def one_copy(answer: HttpAnswer) -> Observation:
-    """Compare meta with one partition that one node keeps."""
+    """Compare a lookup's meta with one partition and one replica."""
     return observe_meta(answer, partitions=1, replicas=1)
 
 
 def two_copies(answer: HttpAnswer) -> Observation:
-    """Compare meta with one partition that two nodes keep."""
+    """Compare a lookup's meta with one partition and two replicas."""
     return observe_meta(answer, partitions=1, replicas=2)

@@ -207,7 +207,7 @@ def test_deletion_at_slave(lookup: LookupClient, fresh_plain_topic: Topic) -> Ob
 
 
 def plain_of_one(answer: HttpAnswer) -> Observation:
-    """Return ``plain`` if meta has one partition without the extend feature, else what differs."""
+    """Return ``plain`` if a lookup's meta has one partition and no ext, else what differs."""
     seen = observe_meta(answer, partitions=1, replicas=1)
     if seen.value != "true":
         return seen

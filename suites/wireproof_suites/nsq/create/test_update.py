@@ -85,7 +85,7 @@ def test_upgrade_of_unknown_topic(lookup: LookupClient, new_topic_name: str) -> 
 def test_bad_change(
     lookup: LookupClient, fresh_plain_topic: Topic, changes: dict[str, str]
 ) -> Observation:
-    """An update to a non-numeric or out-of-range value is refused."""
+    """An update that sets a topic parameter to a non-numeric or out-of-range value is refused."""
     return observe_http(lookup.update_meta(fresh_plain_topic.name, **changes))
 
 
@@ -183,7 +183,7 @@ def test_meta_of_deleted_topic(
 def test_delete_refused(
     lookup: LookupClient, fresh_plain_topic: Topic, query: dict[str, str]
 ) -> Observation:
-    """A deletion that does not name a complete topic deletes nothing."""
+    """A deletion request that does not name a topic with all its partitions deletes nothing."""
     topic = fresh_plain_topic
     tell(lookup, DELETE_PATH, **{key: value.format(topic.name) for key, value in query.items()})
 

@@ -25,7 +25,7 @@ FIELDS = ("timestamp_ns", "internal_id", "trace_id")
 def publish_and_read(
     broker: Broker, topic: Topic, messages: Sequence[Sent], *, kind: RecordKind = "from-record"
 ) -> Queue:
-    """Publish messages, wait until the last one is in the queue, and read the queue."""
+    """Publish messages, wait until the last one is in the queue on disk, and read the queue."""
     for header, body in messages:
         broker.publish_accepted(topic, body, header)
     return wait_for(broker, topic, messages[-1][1], kind=kind)
@@ -34,7 +34,7 @@ def publish_and_read(
 def wait_for(
     broker: Broker, topic: Topic, body: bytes, *, kind: RecordKind = "from-record"
 ) -> Queue:
-    """Wait until a body is in the queue, and read the queue.
+    """Wait until a body is in the topic's queue on disk, and read the queue.
 
     The length after version 0 is read as part of the body: the layout of a record without a header
     is open, and an assumed layout would shift every record after it.
@@ -57,12 +57,12 @@ def all_stored(queue: Queue, messages: Sequence[Sent], *, extend: bool) -> Obser
 
 
 def record_of(queue: Queue, body: bytes) -> StoredRecord | None:
-    """Return the record that ends with a body, read right or not."""
+    """Return the record on disk that ends with a body, decoded correctly or not."""
     return next((stored for stored in queue.records if stored.raw.endswith(body)), None)
 
 
 def indicator_of(queue: Queue, body: bytes) -> Observation:
-    """Name the high 4 bits of a record's attempts: ``indicator:a``, ``:other``, ``:zero``."""
+    """Return the ext indicator of a record on disk: ``indicator:a``, ``:other``, ``:zero``."""
     stored = record_of(queue, body)
     if stored is None:
         return observe_stored(queue, body=body)
@@ -103,7 +103,7 @@ def same_as_delivered(queue: Queue, body: bytes, delivery: Delivery | None) -> O
 def positions_true(
     queue: Queue, bodies: Sequence[bytes], answers: Sequence[Answer]
 ) -> Observation:
-    """Compare two trace responses with their records: ``true``, or what differs."""
+    """Compare offset and size in two trace answers with the records: ``true``, or what differs."""
     traces = [trace for trace in map(read_trace, answers) if trace]
     records = [stored for stored in map(queue.find, bodies) if stored]
     if len(traces) + len(records) < 4:

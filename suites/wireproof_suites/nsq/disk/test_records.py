@@ -108,7 +108,7 @@ def test_layout_without_header(broker: Broker, fresh_ext_topic: Topic) -> Observ
 
 @case("nsq/disk/plain-record", clause="ext.disk.plain-record", waiting=True)
 def test_plain_record(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Queue records of a plain topic on disk have no ext indicator and no ext part."""
+    """On disk, messages of a topic without extension have no extension version and no header."""
     messages: list[Sent] = [(None, broker.unique_body(body)) for body in CONTENTS.values()]
     queue = publish_and_read(broker, fresh_plain_topic, messages, kind="plain")
 

@@ -123,7 +123,7 @@ def test_negotiated(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/spelling", clause="ext.dispatch.to-matching", waiting=True)
 def test_spellings(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A tag is recognised anywhere in the header and in any JSON spelling."""
+    """A tag is recognised anywhere in the header, with any JSON escapes and white space."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")

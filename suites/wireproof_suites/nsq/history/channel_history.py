@@ -47,7 +47,7 @@ SHORTEST_GLANCE, LONGEST_GLANCE = 0.002, 0.1
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a channel's clients are like.
+    """The kind of channel and clients in a history of random activity.
 
     ``tags`` are desired and published in turn, None for none; with ``timed`` their messages time
     out soon.
@@ -60,7 +60,7 @@ class Kind:
 
 @dataclass(slots=True)
 class HistoryTarget:
-    """What the histories of one search share: the topic as seen at its present leader.
+    """The broker and topic that the histories of one search share.
 
     ``cluster`` moves the leader, None if it is to stay. ``slowest`` is the longest, in seconds,
     that was waited so far for something that came.
@@ -73,7 +73,7 @@ class HistoryTarget:
 
 @dataclass(slots=True)
 class Client:
-    """A subscription: its number, its consumer, its time-out (short or not), its held messages."""
+    """A client in a history: its number, its consumer, its timeout, the messages it holds."""
 
     number: int
     consumer: Consumer
@@ -82,7 +82,7 @@ class Client:
 
 
 class ChannelHistory:
-    """One history on a new channel, which has one client at the start."""
+    """Random activity on a new channel, which has one client at the start, with its model."""
 
     def __init__(
         self, broker: Broker, ground: HistoryTarget, kind: Kind, *, hurried: bool
@@ -117,11 +117,11 @@ class ChannelHistory:
             self._use()
 
     def move(self, name: str, choice: int) -> str:
-        """Make a move, or another move that must come first; return a description of it."""
+        """Do an action such as finish, or one that must precede it; return it in words."""
         return self._moves[name](choice)
 
     def end(self) -> None:
-        """Send all clients away; a last one must get everything that is owed."""
+        """Disconnect all clients; a last client must get every message that is still due."""
         while self._clients:
             self._part(self._clients[0])
         last = self._subscribe(None, WIDE)
@@ -304,7 +304,10 @@ class ChannelHistory:
 def play(
     broker: Broker, topic: Topic, kind: Kind, effort: Effort, cluster: Cluster | None = None
 ) -> Observation:
-    """Search histories of this kind, each on a new channel; a cluster also moves the leader."""
+    """Try random activity of this kind, each time on a new channel, and observe what goes wrong.
+
+    A cluster also moves the leader.
+    """
     ground = HistoryTarget(topic, cluster)
 
     def begin(*, hurried: bool, shown: bool) -> History:

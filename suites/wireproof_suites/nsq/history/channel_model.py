@@ -16,7 +16,7 @@ TAGGED_GOT_OTHER = "tagged-got-untagged"
 
 @dataclass(slots=True)
 class OwedMessage:
-    """An owed message: its tag, its holder, and when it last became loose."""
+    """A message that is still due: its tag, its holder, and since when no client holds it."""
 
     tag: str | None
     loose_at: int
@@ -25,7 +25,7 @@ class OwedMessage:
 
 @dataclass(slots=True)
 class Member:
-    """A client: its desired tag, its RDY count, and since when it is known to be ready."""
+    """A client in the model: its desired tag, its RDY count, and since when it is surely ready."""
 
     tag: str | None
     ready: int
@@ -34,7 +34,10 @@ class Member:
 
 @dataclass(slots=True)
 class ChannelModel:
-    """One channel; every change moves its clock on."""
+    """A model of one channel: which messages are still due, and which clients may get them.
+
+    Every change moves its clock on.
+    """
 
     ordered: bool = False
     owed: dict[bytes, OwedMessage] = field(default_factory=dict[bytes, OwedMessage])
@@ -42,31 +45,31 @@ class ChannelModel:
     clock: int = 0
 
     def publish(self, body: bytes, tag: str | None) -> None:
-        """Learn that a message was acknowledged."""
+        """Note that a message was published and acknowledged."""
         self.owed[body] = OwedMessage(tag, self._tick())
 
     def finish(self, body: bytes) -> None:
-        """Learn that a client is done with a message."""
+        """Note that a client has finished a message."""
         self.owed.pop(body, None)
 
     def loosen(self, body: bytes) -> None:
-        """Record that the holder of a message gave it back, or is about to lose it."""
+        """Note that the holder of a message requeued it, or is about to lose it."""
         if body in self.owed:
             self.owed[body].holder = None
             self.owed[body].loose_at = self._tick()
 
     def join(self, client: int, tag: str | None, ready: int) -> None:
-        """Learn that a client subscribed."""
+        """Note that a client subscribed."""
         self.members[client] = Member(tag, ready)
 
     def leave(self, client: int) -> None:
-        """Learn that a client is gone."""
+        """Note that a client has left."""
         del self.members[client]
         for body in self.held_by(client):
             self.loosen(body)
 
     def deliver(self, body: bytes, client: int) -> str:
-        """Record a delivery: return ``kept`` if the client may get it, else what is wrong."""
+        """Note a delivery; return ``kept`` if the client may get the message, else why not."""
         owed, member = self.owed.get(body), self.members[client]
         word = KEPT if owed is None else self._judge(body, owed, member)
         if owed is not None:
@@ -80,7 +83,7 @@ class ChannelModel:
         return [body for body, owed in self.owed.items() if owed.holder == client]
 
     def count_due(self) -> int:
-        """Return how many loose messages must come without any further move.
+        """Return how many messages, held by no client, must come without any further action.
 
         On real brokers, a message that no client may get blocks the others, so then none is due.
         """

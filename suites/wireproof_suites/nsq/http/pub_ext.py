@@ -68,7 +68,7 @@ def post_and_read(
 
 
 def was_taken(answer: HttpAnswer) -> bool:
-    """Return whether an HTTP answer is a success, with any body."""
+    """Return True if an HTTP answer is a success, whatever its body."""
     return 200 <= answer.status < 300
 
 
@@ -87,7 +87,7 @@ def observe_value(delivery: Delivery | None, *, due: bytes) -> Observation:
 
 
 def observe_http_trace(answer: HttpAnswer, trace_id: int) -> Observation:
-    """Name a traced answer: ``http:200,trace-bare``, ``-wrapped`` or ``trace:WHAT-IS-WRONG``."""
+    """Return a traced answer's form: ``http:200,trace-bare``, ``-wrapped`` or ``trace:WRONG``."""
     if answer.word not in ("trace", "json"):
         return observe_http(answer)
     assert answer.json is not None, "both words are those of a JSON body"
@@ -115,7 +115,7 @@ def observe_http_ids(
 
 
 def observe_http_next_record(first: HttpAnswer, second: HttpAnswer) -> Observation:
-    """Compare where the second record starts with where the first ends: ``follows`` if equal."""
+    """Compare the second traced answer's offset with the first's end: ``follows`` if equal."""
     for trace_id, answer in enumerate((first, second), start=1):
         seen = observe_http_trace(answer, trace_id)
         if not seen.value.startswith("http:200,trace-"):

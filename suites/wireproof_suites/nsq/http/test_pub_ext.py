@@ -164,7 +164,7 @@ def test_number_beside_a_request_header(
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_partition(broker: Broker, wide_ext_topic: Topic, number: int) -> Observation:
     """POST /pub_ext publishes to the partition it names."""
-    topic, body = wide_ext_topic.at(number), broker.unique_body()
+    topic, body = wide_ext_topic.at_rank(number), broker.unique_body()
     with broker.subscribe(topic) as consumer:
         answer = post(broker, topic, body, ext={"k": "v"})
         if answer.status != 200:

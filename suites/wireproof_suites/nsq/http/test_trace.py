@@ -82,7 +82,7 @@ def test_offset_of_the_next_record(broker: Broker, fresh_ext_topic: Topic) -> Ob
 
 @case("nsq/http/trace-position", clause="ext.http.trace-response", needs=("order",), waiting=True)
 def test_position_of_the_message(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
-    """queue_offset and rawsize are the offset and size that come with the ordered message."""
+    """The queue_offset and rawsize answered over HTTP come with the ordered message, too."""
     topic = fresh_ordered_ext_topic
     client = open_consumer(broker, topic)
     body = broker.unique_body(b"x" * 50)

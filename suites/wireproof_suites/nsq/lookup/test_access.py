@@ -338,7 +338,7 @@ def test_tombstone_of_nobody(lookup: LookupClient, shared_partitioned_topic: Top
 
 @contextlib.contextmanager
 def put_tombstone(lookup: LookupClient, topic: Topic) -> Generator[None]:
-    """Put a tombstone on the node that leads the topic's own partition, for a while."""
+    """Hide the node that leads the topic's own partition by a tombstone during the context."""
     host, _ = topic.http_address or topic.address
     node = f"{host}:{_http_port(topic)}"
     try:

@@ -262,7 +262,7 @@ def test_topic_is_listed(lookup: LookupClient, plain_topic: Topic, v1: bool) -> 
 
 @case("nsq/lookup/service-topics-meta", clause="smart.lookup.services-form")
 def test_topics_with_meta(lookup: LookupClient, plain_topic: Topic) -> Observation:
-    """The /topics answer with metaInfo=true describes each topic."""
+    """The /topics answer with metaInfo=true has the settings of each topic."""
     answer = ask(lookup, "/topics", metaInfo="true")
     if isinstance(answer.data, dict) and "meta_info" not in answer.data:
         return observed("no-meta-info")

@@ -8,6 +8,7 @@ from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import observe, observe_absence, observe_delivery
 from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Response
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.frames import fin, pub_ext, rdy, req, touch
 from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
@@ -136,9 +137,11 @@ def test_message_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         for piece in frame.split(*range(1, len(frame.data))):
             client.send(piece)
-        client.receive()
+        answer = client.receive()
+        if not isinstance(answer, Response):
+            return observe(answer)
 
-        return observe_delivery(consumer.next(), body=body, header=HEADER)
+        return observe_delivery(consumer.next(body), body=body, header=HEADER)
 
 
 @case("nsq/parser/pipelined", clause="ext.publish.accept")
@@ -220,14 +223,14 @@ def test_large_frame(broker: Broker, ext_topic: Topic) -> Observation:
 
 
 def make_traced(broker: Broker, topic: Topic, number: int) -> Outgoing:
-    """Return a PUB_EXT whose answer carries its number."""
+    """Return a PUB_EXT with a trace id made of `number`, so that its answer can be told."""
     return pub_ext(topic, {TRACE_ID: str(number)}, broker.unique_body())
 
 
 def ask_in_pieces(
     client: Connection, frame: Outgoing, at: int, *, other: Connection, topic: Topic
 ) -> Observation:
-    """Send a frame in two pieces with an exchange on another connection in between."""
+    """Send a frame in two pieces, with an exchange on another connection in between."""
     head, tail = frame.split(at)
     client.send(head)
     state = other.goes_on(topic)

@@ -275,7 +275,7 @@ def test_ordered_while_the_other_holds(
 def test_ordered_subscription(
     broker: Broker, partitioned_ordered_topic: Topic, partition: int
 ) -> Observation:
-    """A client can subscribe in order to each partition of a topic."""
+    """A client can make an ordered subscription to each partition of a topic."""
     topic = _both(partitioned_ordered_topic)[partition]
     with broker.subscribe(topic, command=SUB_ORDERED.decode()) as consumer:
         bodies = publish(broker, topic, 3)

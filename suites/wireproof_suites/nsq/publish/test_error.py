@@ -19,7 +19,7 @@ BAD_SIZES = {"zero": 0, "negative": -1, "one": 1, "two": 2}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a publish, the same for PUB and PUB_EXT; ``cut`` bytes are lacking."""
+    """A mistake that PUB and PUB_EXT can have alike; ``cut`` bytes are missing at the end."""
 
     topic_name: str | None = None
     partition: Partition = OWN
@@ -28,7 +28,7 @@ class Fault:
     cut: int = 0
 
     def pub(self, topic: Topic, body: bytes) -> Outgoing:
-        """Return a PUB with this fault."""
+        """Return a PUB with this mistake."""
         frame = pub(
             topic,
             body,
@@ -40,7 +40,7 @@ class Fault:
         return self._cut(frame)
 
     def pub_ext(self, topic: Topic, body: bytes) -> Outgoing:
-        """Return a PUB_EXT with this fault."""
+        """Return a PUB_EXT with this mistake."""
         frame = pub_ext(
             topic,
             HEADER,

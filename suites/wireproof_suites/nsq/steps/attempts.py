@@ -40,7 +40,7 @@ def attempts_seen(
 
 
 def attempts_of(delivery: Delivery | None) -> Observation:
-    """Name the attempts of one delivery."""
+    """Return the attempts count of one delivery as an observation."""
     if delivery is None or delivery.message is None:
         return observed("missing", overdue=True)
     attempts = delivery.message.attempts

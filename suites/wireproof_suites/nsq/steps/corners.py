@@ -62,7 +62,7 @@ HEADER = {"k": "v", "Mixed-Case_1": "V"}
 
 @dataclass(frozen=True, slots=True)
 class Corner:
-    """The circumstances of one message.
+    """Circumstances of one message: partition, path, trace, client and delivery.
 
     ``client`` says which client of its channel the consumer is, or that another client was there
     before and left. ``delivery`` says whether the message comes again, and why.
@@ -77,7 +77,7 @@ class Corner:
 
     @property
     def id(self) -> str:
-        """Return the corner as the last part of a case id."""
+        """Return the circumstances as the last part of a case id."""
         traced = "traced" if self.traced else "untraced"
         words = (f"p{self.partition}", self.path, traced, self.client, self.delivery, self.value)
         return "+".join(words)
@@ -94,7 +94,7 @@ class Received:
 
 
 def read_rows(text: str) -> dict[str, Corner]:
-    """Return the corners of a table, by id."""
+    """Return the circumstances in the rows of a table, by case id."""
     rows = (line.split() for line in text.strip().splitlines())
     corners = [
         Corner(int(partition), path, trace == "traced", client, delivery, value)
@@ -113,8 +113,8 @@ HTTP_NEEDED = {
 
 
 def receive(broker: Broker, wide: Topic, corner: Corner, *, command: str = "SUB") -> Received:
-    """Publish one message and let a consumer receive it, all in the circumstances of a corner."""
-    topic = wide.at(sorted(place.partition for place in wide.places)[corner.partition])
+    """Publish one message and let a consumer receive it, all in the given circumstances."""
+    topic = wide.at_rank(corner.partition)
     header = dict(HEADER) if topic.extend else None
     trace_id = TRACE if corner.traced and (topic.extend or corner.path == "tcp") else 0
     if header is not None and trace_id:

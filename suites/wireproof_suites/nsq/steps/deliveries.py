@@ -79,12 +79,12 @@ def read_all(
 
 
 def answered_and(answer: Answer, seen: Observation) -> Observation:
-    """Put an answer before an observation."""
+    """Return one observation: that of an answer, then another one, joined with a comma."""
     return replace(seen, value=f"{observe(answer).value},{seen.value}")
 
 
 def no_ext_layout(delivery: Delivery | None) -> Observation:
-    """Return the layout in which a message without a header came, or what came instead."""
+    """Return the layout in which a message without a header came, or what came in its place."""
     if delivery is None:
         return observed("missing", overdue=True)
     if delivery.layout in NO_EXT_LAYOUTS:
@@ -98,7 +98,7 @@ def no_ext_layout(delivery: Delivery | None) -> Observation:
 
 
 def ext_version(delivery: Delivery | None) -> Observation:
-    """Name the version of ext: ``version:4``, ``version:other``, ``version:zero``."""
+    """Return the ext version in a delivery: ``version:4``, ``version:other``, ``version:zero``."""
     if delivery is None:
         return observed("missing", overdue=True)
     extend = delivery.message.extend if delivery.message else None
@@ -109,7 +109,7 @@ def ext_version(delivery: Delivery | None) -> Observation:
 
 
 def timestamp_unit(delivery: Delivery | None) -> Observation:
-    """Name the unit in which the timestamp is one of this century: ``timestamp:UNIT``."""
+    """Return the unit in which a delivery's timestamp lies in this century: ``timestamp:UNIT``."""
     if delivery is None or delivery.message is None:
         return observe_delivery(delivery, body=b"")
     found = delivery.message.timestamp_ns

@@ -20,13 +20,13 @@ NOT_TOLD = observed("no-sentinel", overdue=True)
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A message requeued with a delay, and the consumer that waits for it."""
+    """Measures time by the broker's clock: a message requeued with a delay, and its consumer."""
 
     consumer: Consumer
     body: bytes
 
     def has_run(self) -> bool:
-        """Wait until the message is redelivered; return False if it never is."""
+        """Wait until the delayed message is redelivered; return False if it never is."""
         seconds = DELAY_MS / 1000 + self.consumer.connection.seconds(REDELIVERY)
         return self.consumer.next(self.body, seconds=seconds) is not None
 
@@ -51,5 +51,5 @@ def start_clock(broker: Broker, topic: Topic, tag: str | None = None) -> Clock:
 
 
 def wait_long(broker: Broker, topic: Topic, tag: str | None = None) -> Observation | None:
-    """Wait for the delayed message; return ``no-sentinel`` if it never returns, else None."""
+    """Wait seconds for a requeued message; ``no-sentinel`` if it never returns, else None."""
     return None if start_clock(broker, topic, tag).has_run() else NOT_TOLD

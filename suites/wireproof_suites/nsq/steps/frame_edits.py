@@ -9,19 +9,19 @@ def header_of(length: int) -> bytes:
 
 
 def cut_to_size(frame: Outgoing, size: int) -> Outgoing:
-    """Return the frame cut down to a smaller size, and saying so."""
+    """Return a frame that is cut to a smaller size and declares that size."""
     field = frame.part("size")
     end = field.offset + field.length + size
     return frame.replace("size", size.to_bytes(field.length, "big")).cut(end)
 
 
 def ended_after(frame: Outgoing, field: str) -> Outgoing:
-    """Return the frame up to the end of a field."""
+    """Return a frame cut off behind a field."""
     part = frame.part(field)
     return frame.cut(part.offset + part.length)
 
 
 def within(frame: Outgoing, field: str, inside: int) -> int:
-    """Return the offset of a field's byte; a negative ``inside`` counts from the field's end."""
+    """Return the offset of a byte in a frame's field; if negative, ``inside`` is from its end."""
     part = frame.part(field)
     return part.offset + (inside if inside >= 0 else part.length + inside)

@@ -119,7 +119,7 @@ def publish_when_ready(
 
 @dataclass(slots=True)
 class Story:
-    """A channel of a partition, before and after its leader has changed.
+    """A channel of a partition, over a change of its leader, with the messages still due.
 
     ``owed`` are acknowledged and not finished, in the order of publishing.
     """
@@ -130,7 +130,7 @@ class Story:
     owed: list[bytes] = field(default_factory=list[bytes])
 
     def consumer(self) -> Consumer:
-        """Subscribe at the node that the topic is seen at."""
+        """Subscribe to the channel at the partition's present node."""
         ready = 1 if self.topic.ordered else READY
         return subscribe_when_ready(self.broker, self.topic, channel=self.channel, ready=ready)
 
@@ -142,7 +142,7 @@ class Story:
             self.owed.append(body)
 
     def finish(self, consumer: Consumer, count: int) -> None:
-        """Take and finish this number of messages."""
+        """Receive and finish this number of messages."""
         for _ in range(count):
             delivery = consumer.next(wait=REDELIVERY)
             if delivery is not None and delivery.body in self.owed:
@@ -153,7 +153,7 @@ class Story:
         self.topic = wait_for_leader(self.broker, cluster, cluster.move_leader(self.topic))
 
     def rest(self, consumer: Consumer) -> Observation:
-        """Take every owed message: ``all``, ``missing``, or ``out-of-order`` on ordered topics."""
+        """Receive all due messages: ``all``, ``missing``, or ``out-of-order`` if ordered."""
         while self.owed:
             delivery = consumer.next(wait=REDELIVERY)
             if delivery is None:
@@ -168,7 +168,7 @@ class Story:
         return observed("all")
 
     def last(self, consumer: Consumer) -> Observation:
-        """Publish one more message, and take every message up to that one.
+        """Publish one more message, and receive every message up to that one.
 
         ``all``: every owed message came before it. ``anew``: an owed message did not. ``missing``:
         the message itself did not come.
@@ -188,9 +188,10 @@ class Story:
 
 
 def story(broker: Broker, topic: Topic, *, in_use: bool = True) -> Story:
-    """Return a story on a new channel; ``in_use``: a message was finished on that channel.
+    """Return a new channel to be observed over a leader change.
 
-    Real nodes tell each other of a channel only when something happens on it.
+    ``in_use``: a message was finished on the channel. Real nodes tell each other of a channel only
+    when something happens on it.
     """
     tale = Story(broker, topic, topic.channel())
     if in_use:

@@ -23,7 +23,7 @@ Record = dict[str, JsonValue]
 
 
 def observe_answer(answer: HttpAnswer) -> Observation:
-    """Check that channels, partitions and producers are present: ``lookup``, ``lookup:WHAT``."""
+    """Check that a lookup has channels, partitions and producers: ``lookup``, ``lookup:WHAT``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -56,7 +56,7 @@ def observe_form(answer: HttpAnswer) -> Observation:
 
 
 def observe_envelope(answer: HttpAnswer) -> Observation:
-    """Name the form of an answer: ``wrapped``, ``wrapped:FIELD-wrong``, ``bare``, ``bare-v1``.
+    """Return a lookup answer's form: ``wrapped``, ``wrapped:FIELD-wrong``, ``bare``, ``bare-v1``.
 
     ``bare-v1`` says in a header that it is so.
     """
@@ -74,7 +74,7 @@ def observe_envelope(answer: HttpAnswer) -> Observation:
 
 
 def observe_records(answer: HttpAnswer) -> Observation:
-    """Hold every node record to its schema: ``record``, ``record:FIELD-wrong``, ``none``."""
+    """Check each node in a lookup by its schema: ``record``, ``record:FIELD-wrong``, ``none``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -88,7 +88,7 @@ def observe_records(answer: HttpAnswer) -> Observation:
 
 
 def observe_places(answer: HttpAnswer, topic: Topic) -> Observation:
-    """Name which partitions are listed: ``all``, ``some``, ``none``, ``others``, ``no-number``."""
+    """Observe a lookup's partitions: ``all``, ``some``, ``none``, ``others`` or ``no-number``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -104,7 +104,7 @@ def observe_places(answer: HttpAnswer, topic: Topic) -> Observation:
 
 
 def observe_producers(answer: HttpAnswer) -> Observation:
-    """Compare producers with the nodes of the partitions: ``same``, ``missing`` or ``extra``.
+    """Compare a lookup's producers with its partitions' nodes: ``same``, ``missing`` or ``extra``.
 
     ``twice`` when a node is named more than once, ``none`` when there are neither.
     """
@@ -124,7 +124,7 @@ def observe_producers(answer: HttpAnswer) -> Observation:
 
 
 def observe_channel(answer: HttpAnswer, channel: str) -> Observation:
-    """Say whether a channel is listed: ``listed``, ``not-listed``."""
+    """Return whether a lookup lists a channel: ``listed``, ``not-listed``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -133,7 +133,7 @@ def observe_channel(answer: HttpAnswer, channel: str) -> Observation:
 
 
 def observe_only_channel(answer: HttpAnswer, channel: str) -> Observation:
-    """Say if a channel is the only one listed: ``exactly``, ``others-too``, ``not-listed``."""
+    """Return if a lookup lists one channel only: ``exactly``, ``others-too``, ``not-listed``."""
     seen = observe_channel(answer, channel)
     data = _data(answer)
     listed = data.get("channels") if data else None
@@ -147,7 +147,7 @@ def observe_only_channel(answer: HttpAnswer, channel: str) -> Observation:
 
 
 def observe_meta(answer: HttpAnswer, *, partitions: int, replicas: int) -> Observation:
-    """Compare partition_num and replica: ``true``, ``no-meta``, ``meta:FIELD-wrong``."""
+    """Compare a lookup's meta with both numbers: ``true``, ``no-meta``, ``meta:FIELD-wrong``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -163,7 +163,7 @@ def observe_meta(answer: HttpAnswer, *, partitions: int, replicas: int) -> Obser
 
 
 def observe_extend(answer: HttpAnswer) -> Observation:
-    """Return the value of extend_support in meta: ``true``, ``false``, ``absent`` or ``wrong``."""
+    """Return extend_support in a lookup's meta: ``true``, ``false``, ``absent`` or ``wrong``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -177,10 +177,7 @@ def observe_extend(answer: HttpAnswer) -> Observation:
 
 
 def observe_lists(answer: HttpAnswer) -> Observation:
-    """Return the form of partitions and producers: ``null``, ``empty``, ``filled`` or absent.
-
-    Absent lists are ``missing``.
-    """
+    """Return the form of a lookup's lists: ``null``, ``empty``, ``filled`` or ``missing``."""
     data = _data(answer)
     if data is None:
         return observe_http(answer)
@@ -209,7 +206,7 @@ def observe_leading(broker: Broker, topic: Topic, answer: HttpAnswer) -> Observa
 
 
 def who_leads(answer: HttpAnswer) -> dict[str, str]:
-    """Return the leader's address of each partition in an answer; empty for an invalid answer."""
+    """Return the address of each partition's leader in a lookup; empty for an invalid answer."""
     places = _places(_data(answer) or {})
     return {number: _address(record) for number, record in places.items()}
 

@@ -13,7 +13,7 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.observation import Observation
-from wireproof_spec.catalogue import matches
+from wireproof_spec.clauses.catalogue import matches
 
 ACCESS = ("r", "w")
 STYLES = {"old": False, "v1": True}
@@ -26,7 +26,7 @@ LIST = "/listlookup"
 def look(
     lookup: LookupClient | HttpClient, topic: Topic | str, *, v1: bool = True, **query: str
 ) -> HttpAnswer:
-    """Ask one server, the first unless one is given, where a topic lives."""
+    """Look up a topic at one lookup server, the first unless one is given."""
     name = topic if isinstance(topic, str) else topic.name
     return ask(lookup, LOOKUP, v1=v1, topic=name, **query)
 
@@ -34,12 +34,12 @@ def look(
 def ask(
     lookup: LookupClient | HttpClient, path: str, *, v1: bool = True, **query: str
 ) -> HttpAnswer:
-    """GET a path of one server, the first unless one is given."""
+    """Send GET for a path to one lookup server, the first unless one is given."""
     return first(lookup).request("GET", path, query=query, v1=v1)
 
 
 def tell(lookup: LookupClient | HttpClient, path: str, **query: str) -> HttpAnswer:
-    """POST to a path of one server, the first unless one is given."""
+    """Send POST for a path to one lookup server, the first unless one is given."""
     return first(lookup).request("POST", path, query=query, v1=True)
 
 
@@ -49,7 +49,7 @@ def first(lookup: LookupClient | HttpClient) -> HttpClient:
 
 
 def with_channel(broker: Broker, topic: Topic) -> str:
-    """Subscribe to every partition of a topic, for as long as the case runs; return the channel.
+    """Subscribe to every partition of a topic until the case ends; return the channel's name.
 
     Servers may name a partition to producers only once it has a channel.
     """
@@ -62,7 +62,7 @@ def with_channel(broker: Broker, topic: Topic) -> str:
 def eventually(
     broker: Broker, observe: Callable[[], Observation], *, due: Collection[str]
 ) -> Observation:
-    """Observe until something due (patterns) shows; else return what showed last, overdue.
+    """Observe until an observation matches a due pattern; else return the last one as overdue.
 
     Nodes tell lookup servers of what has changed in their own time.
     """
@@ -110,7 +110,7 @@ def slaves(lookup: LookupClient) -> Sequence[HttpClient]:
 
 @contextlib.contextmanager
 def writes_disabled(lookup: LookupClient, kind: str) -> Generator[None]:
-    """Disable writing to all topics (`all`) or to the ordered ones, at every server, for a while.
+    """Disable writing at every lookup server, to `all` or to ordered topics, during the context.
 
     Raises:
         ArrangementFailed: a server does not offer that.

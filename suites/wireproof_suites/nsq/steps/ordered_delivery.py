@@ -44,7 +44,7 @@ def open_consumer(
     ready: int = 1,
     identify: Identify | None = None,
 ) -> Consumer:
-    """Subscribe in order, and finish a first message."""
+    """Subscribe in order to a new channel, and finish a first message."""
     consumer = subscribe_in_order(broker, topic, channel=channel, ready=ready, identify=identify)
     first = broker.unique_body()
     broker.publish_accepted(topic, first)
@@ -69,7 +69,7 @@ def subscribe_in_order(
 def publish(
     broker: Broker, topic: Topic, count: int, headers: Sequence[Header | None] = (None,)
 ) -> list[bytes]:
-    """Publish this number of messages, with the headers in turn; return the bodies."""
+    """Publish `count` messages, with the headers in turn; return their bodies."""
     bodies = [broker.unique_body() for _ in range(count)]
     for number, body in enumerate(bodies):
         broker.publish_accepted(topic, body, headers[number % len(headers)])
@@ -79,7 +79,7 @@ def publish(
 def take_of(
     consumer: Consumer, bodies: Sequence[bytes], wait: Wait = PUSH, *, after: float = 0.0
 ) -> Delivery | None:
-    """Take the next message with one of the bodies; finish and skip other messages.
+    """Receive the next message that has one of the bodies; finish and skip other messages.
 
     ``after`` are the seconds before patience begins, such as the time-out of a message.
     """
@@ -95,7 +95,7 @@ def take_of(
 def read_in_order(
     consumer: Consumer, bodies: Sequence[bytes], *, wait: Wait = PUSH
 ) -> Observation:
-    """Finish messages until all have come: ``in-order``, ``out-of-order``, ``missing``.
+    """Finish messages until all have come: ``in-order``, ``out-of-order`` or ``missing``.
 
     A copy of the message just finished is passed over, since a broker may send one twice.
     """
@@ -113,7 +113,7 @@ def read_in_order(
 
 
 def read_by_turns(consumers: Sequence[Consumer], bodies: Sequence[bytes]) -> Observation:
-    """Finish messages of one channel, whichever of its clients gets each, as read_in_order.
+    """Receive messages over several clients of one channel, as `read_in_order` does over one.
 
     A copy of an earlier message may lie unread at the other client.
     """
@@ -132,12 +132,12 @@ def read_by_turns(consumers: Sequence[Consumer], bodies: Sequence[bytes]) -> Obs
 
 
 def put_back(consumer: Consumer, delivery: Delivery) -> None:
-    """Send REQ with timeout 0."""
+    """Requeue a delivered message at once: send REQ with timeout 0."""
     consumer.requeue(delivery, 0)
 
 
 def leave_alone(consumer: Consumer, delivery: Delivery) -> None:
-    """Do nothing, so that the message times out."""
+    """Do nothing with a delivered message, so that it times out."""
 
 
 def held_alone(
@@ -168,7 +168,7 @@ def held_alone(
 
 
 def given_back(consumer: Consumer, bodies: Sequence[bytes], *, by: Step) -> Observation:
-    """Take the first message and give it back: ``same-first`` when it comes before all others."""
+    """Give the first message back; ``same-first`` if it is redelivered before all others."""
     held = take_of(consumer, bodies)
     if held is None or place_of(held, bodies) != 0:
         return MISSING if held is None else _out_of_order(0, place_of(held, bodies))
@@ -184,7 +184,7 @@ def then_first(
     otherwise: str = "other-first",
     after: float = 0.0,
 ) -> Observation:
-    """Return whether the first message comes before the others, and the others in order."""
+    """Observe whether the first message comes before the others, and the others in order."""
     again = take_of(consumer, bodies, REDELIVERY, after=after)
     if again is None:
         return MISSING
@@ -207,7 +207,7 @@ def as_sent(delivery: Delivery | None, body: bytes, header: Header | None = None
 def read_firsts(
     consumer: Consumer, bodies: Sequence[bytes], *, again: Step = leave_alone
 ) -> list[Delivery]:
-    """Read until every message has come; return the first delivery of each in order of arrival.
+    """Receive until every message has come; return the first delivery of each, in order.
 
     ``again`` gives a message back once before the message is finished.
     """
@@ -242,7 +242,7 @@ def observe_increase(deliveries: Sequence[Delivery], *, count: int) -> Observati
 
 
 def position_of(delivery: Delivery | None, answer: Answer) -> Observation:
-    """Compare offset and size of a delivery with those of the answer to its publish."""
+    """Compare offset and size of a delivery with those in the answer to its publish."""
     response = read_trace(answer)
     if response is None:
         return observe(answer)
@@ -261,7 +261,7 @@ def position_of(delivery: Delivery | None, answer: Answer) -> Observation:
 
 
 def place_of(delivery: Delivery, bodies: Sequence[bytes]) -> int | None:
-    """Return the index of the body that the delivery has; a short body must be at the end."""
+    """Return the index of the body in a delivery; a short body must be at the end of its data."""
     for place, body in enumerate(bodies):
         if delivery.raw.endswith(body) or (len(body) > SHORT and body in delivery.raw):
             return place

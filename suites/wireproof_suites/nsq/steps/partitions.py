@@ -29,7 +29,7 @@ BAD_NAMES: dict[str, str | bytes] = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a publish, the same for PUB and PUB_TRACE."""
+    """A mistake that can be made in PUB and PUB_TRACE alike."""
 
     topic_name: str | None = None
     partition: Partition = OWN
@@ -37,7 +37,7 @@ class Fault:
     words: bytes | None = None
 
     def pub(self, topic: Topic, body: bytes) -> Outgoing:
-        """Return a PUB with this fault."""
+        """Return a PUB with this mistake."""
         return pub(
             topic,
             body,
@@ -48,7 +48,7 @@ class Fault:
         )
 
     def pub_trace(self, topic: Topic, body: bytes) -> Outgoing:
-        """Return a PUB_TRACE with this fault."""
+        """Return a PUB_TRACE with this mistake."""
         return pub_trace(
             topic,
             77,
@@ -88,7 +88,7 @@ def then_state(broker: Broker, topic: Topic, frame: Outgoing) -> Observation:
 
 
 def read_own(consumer: Consumer, bodies: Sequence[bytes], others: Sequence[bytes]) -> Observation:
-    """Read until all of the bodies have come; the last one is the sentinel for the others.
+    """Receive until all bodies of a partition have come, of which the last one is a sentinel.
 
     ``own``, or ``strayed`` when one of the others comes; ``missing``, or ``no-sentinel`` when
     only the last one is.
@@ -107,7 +107,7 @@ def read_own(consumer: Consumer, bodies: Sequence[bytes], others: Sequence[bytes
 def read_again(
     consumer: Consumer, body: bytes, others: Sequence[bytes], *, after: float
 ) -> Observation:
-    """Read until the body comes again: ``own``, ``strayed`` for another body, or ``missing``.
+    """Receive until a body is redelivered: ``own``, ``strayed`` for another body, or ``missing``.
 
     ``after`` are the seconds before patience begins.
     """

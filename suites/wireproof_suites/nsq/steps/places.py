@@ -31,21 +31,22 @@ SOON = {"msg_timeout": 1000}
 
 @dataclass(frozen=True, slots=True)
 class VisitedTopic(Topic):
-    """A topic whose channels are visited by other clients before the case gets their names."""
+    """A topic on whose channels other clients were before a case uses them."""
 
     visit: Callable[[str], object] = str.strip
 
     def channel(self) -> str:
-        """Return the name of a channel that other clients have used."""
+        """Return the name of a new channel that other clients have used and left."""
         name = Topic.channel(self)
         self.visit(name)
         return name
 
 
 def repeat_elsewhere(*modules: ModuleType) -> Mapping[str, Experiment]:
-    """Return the must cases of modules that use one topic, as cases elsewhere, by name.
+    """Return the must cases of some modules that use one topic, repeated on other topics.
 
-    Each is repeated in the third partition of a topic, and one of a shared ext topic also on a
+    Each is repeated in the third partition of a topic (or in the last one, where a target allows
+    no three), and one of a shared ext topic also on a
     topic that was upgraded to ext. Of a case with a topic of its own, only the first parameters
     are repeated: clusters take long to make topics.
     """
@@ -92,7 +93,9 @@ def _place(
     broker = given["broker"]
     assert isinstance(broker, Broker)
     return {
-        name: _visited(value.at(partition), broker, visit) if isinstance(value, Topic) else value
+        name: _visited(value.at_rank(partition), broker, visit)
+        if isinstance(value, Topic)
+        else value
         for name, value in given.items()
     }
 

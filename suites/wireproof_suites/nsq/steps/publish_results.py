@@ -29,7 +29,7 @@ def publish_and_receive(
 def observe_left_out(
     delivery: Delivery | None, *, body: bytes, kept: dict[str, str], reserved: dict[str, str]
 ) -> Observation:
-    """Return ``delivered:as-sent`` when the reserved names are kept, ``header-changed`` without.
+    """Observe a delivery: ``as-sent`` with the reserved header names, ``header-changed`` without.
 
     A header that is corrupted instead must not look as if the target had left the names out.
     """
@@ -43,7 +43,7 @@ def observe_left_out(
 def then_received(
     answer: Observation, consumer: Consumer, *, body: bytes, header: Header | None = None
 ) -> Observation:
-    """Add how the message was delivered, unless it was refused."""
+    """Add to a publish's answer how its message was delivered, unless the publish was refused."""
     if not is_success(answer):
         return answer
     return followed_by(answer, observe_delivery(consumer.next(body), body=body, header=header))
@@ -60,12 +60,12 @@ def observe_traced(answer: Answer, trace_id: int) -> Observation:
 
 
 def is_success(answer: Observation) -> bool:
-    """Return whether a publish was acknowledged, with or without a trace."""
+    """Return True if a publish was acknowledged, with or without a trace."""
     return answer.value.partition(",")[0].partition(":")[0] in ("ok", "trace")
 
 
 def followed_by(first: Observation, second: Observation) -> Observation:
-    """Join two observations with a comma."""
+    """Return one observation made of two, joined with a comma."""
     return replace(
         first.then(second.value),
         overdue=first.overdue or second.overdue,
@@ -74,22 +74,22 @@ def followed_by(first: Observation, second: Observation) -> Observation:
 
 
 def then_goes_on(first: Observation, client: Connection, topic: Topic) -> Observation:
-    """Add the state of the connection to an observation."""
+    """Add to an observation whether the connection can still be used."""
     state = client.goes_on(topic)
     return followed_by(first, observed(state, overdue=state == "stuck"))
 
 
 def then_others(first: Observation, topic: Topic, *others: Connection) -> Observation:
-    """Add whether other connections go on: ``others-open``, or what the first bad one met."""
+    """Add whether other connections can still be used: ``others-open``, or what the first met."""
     states = [other.goes_on(topic) for other in others]
     worst = next((state for state in states if state != "open"), "open")
     return followed_by(first, observed(f"others-{worst}", overdue=worst == "stuck"))
 
 
 def first_unlike(observations: Iterable[Observation], value: str) -> Observation:
-    """Return the first observation of another value, its place in the note; else one of the value.
+    """Return the first observation that is not `value`, with its position as note.
 
-    What comes after that one is not looked at.
+    If there is none, return the observation `value`. Later observations are not made.
     """
     for number, observation in enumerate(observations, start=1):
         if observation.value != value:

@@ -66,7 +66,7 @@ def _what_it_desires(topic: Topic, identify: Identify) -> Header | None:
 
 
 def read_ids(consumer: Consumer, bodies: Collection[bytes]) -> dict[bytes, set[bytes]] | None:
-    """Read until all of the bodies have come; return the ids under which each did, or None."""
+    """Receive until all bodies have come; return the message ids of each body, or None."""
     ids: dict[bytes, set[bytes]] = {body: set() for body in bodies}
     while not all(ids.values()):
         delivery = consumer.next()
@@ -79,7 +79,7 @@ def read_ids(consumer: Consumer, bodies: Collection[bytes]) -> dict[bytes, set[b
 
 
 def receive_all(consumer: Consumer, bodies: Collection[bytes]) -> Observation:
-    """Read until all bodies have arrived: ``delivered:all``, else ``missing``."""
+    """Receive until all bodies have come: ``delivered:all``, else ``missing``."""
     missing = set(bodies)
     while missing:
         delivery = consumer.next()

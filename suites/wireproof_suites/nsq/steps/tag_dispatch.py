@@ -23,7 +23,7 @@ SOON = 0.25
 
 @dataclass(slots=True)
 class Client:
-    """A consumer, its word in observations, its tag, and every delivery to it.
+    """A client of a channel: its consumer, its name in observations, its tag, its deliveries.
 
     Messages with the bodies in ``held`` stay in flight, also when they are delivered once more.
     """
@@ -41,7 +41,7 @@ class Client:
     def read_until(
         self, bodies: Collection[bytes], wait: Wait = PUSH, *, share: float = 1.0
     ) -> bool:
-        """Read and finish messages until all of the bodies have come; False: patience ran out.
+        """Receive and finish messages until all bodies have come; False if patience runs out.
 
         ``share`` is how much of the patience there is for each message.
         """
@@ -69,7 +69,7 @@ class Client:
         return True
 
     def forget(self) -> None:
-        """Forget the deliveries so far, and which messages are held."""
+        """Forget the client's deliveries so far, and which messages it must hold."""
         self.got.clear()
         self.held.clear()
 
@@ -83,7 +83,7 @@ class Client:
         return True
 
     def hold(self, bodies: Collection[bytes], count: int) -> dict[bytes, Delivery]:
-        """Take messages until ``count`` of the bodies are in flight here, or patience runs out."""
+        """Receive without FIN until ``count`` of the bodies are in flight; return them."""
         held: dict[bytes, Delivery] = {}
         while len(held) < count:
             delivery = self.consumer.take()
@@ -97,7 +97,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel that only one case uses."""
+    """A channel that only one case uses, with its clients."""
 
     broker: Broker
     topic: Topic

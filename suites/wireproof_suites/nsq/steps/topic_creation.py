@@ -30,7 +30,7 @@ Parameters = Mapping[str, str]
 
 
 def create(lookup: LookupClient, name: str, method: str = "POST", **parameters: str) -> HttpAnswer:
-    """Ask for a topic under the path the target knows, whichever server may grant it."""
+    """Request the creation of a topic, by the path and at the server that the target has."""
     answers = [create_at(server, name, method, **parameters) for server in lookup.servers]
     granted = [answer for answer in answers if answer.status == 200]
     return granted[0] if granted else best_refusal(answers)
@@ -39,7 +39,7 @@ def create(lookup: LookupClient, name: str, method: str = "POST", **parameters: 
 def create_at(
     server: HttpClient, name: str, method: str = "POST", **parameters: str
 ) -> HttpAnswer:
-    """Ask one server for a topic; an empty name leaves the parameter out."""
+    """Request the creation of a topic from one server; an empty name leaves the parameter out."""
     query = {"topic": name, **parameters} if name else dict(parameters)
     answer = server.request(method, CREATE_PATHS[0], query=query, v1=True)
     if answer.status != 404:
@@ -55,7 +55,7 @@ def create_and_wait(
     *,
     partitions: int = 1,
 ) -> Topic | Observation:
-    """Create a topic and return it once it is usable, else the refusal, or ``not-led``."""
+    """Create a topic and return it once it is usable; else return the refusal, or ``not-led``."""
     wanted = {**ONE, "partition_num": str(partitions), **parameters}
     answer = create(lookup, name, **wanted)
     if answer.status != 200:
@@ -79,7 +79,7 @@ def create_and_look_up(
     *,
     due: str,
 ) -> Observation:
-    """Create a topic and observe its lookup until ``due`` shows; it may have no leader yet."""
+    """Create a topic and observe its lookups until ``due`` is seen; leaders may come later."""
     answer = create(lookup, name, **{**ONE, **parameters})
     if answer.status != 200:
         _refuse_private(parameters, answer)
@@ -181,5 +181,5 @@ def _topic(broker: Broker, name: str, info: TopicInfo, parameters: Parameters) -
 
 
 def observe_word(answer: HttpAnswer) -> Observation:
-    """Return ``done`` for a successful POST, else the word of the refusal."""
+    """Return ``done`` for a successful POST, else the error word of the refusal."""
     return observed("done") if answer.status == 200 else observe_http(answer)

@@ -15,14 +15,14 @@ NOT_UPGRADED = observed("not-upgraded", overdue=True)
 
 
 def upgrade(broker: Broker, topic: Topic) -> Topic | None:
-    """Upgrade a topic and wait until it takes headers; None when it never does."""
+    """Upgrade a topic to ext, and wait until it accepts headers; None if it never does."""
     result = broker.upgrade(topic)
     done = result.answer.status == 200 and takes_headers(broker, result.topic)
     return result.topic if done else None
 
 
 def takes_headers(broker: Broker, topic: Topic) -> bool:
-    """Wait until PUB_EXT is accepted; return False if patience runs out.
+    """Wait until the topic accepts PUB_EXT; return False if patience runs out.
 
     The nodes of a cluster learn of an upgrade one after another. The published messages have a
     tag, so that they block no untagged client and no client with another tag, and a body that

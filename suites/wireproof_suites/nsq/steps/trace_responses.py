@@ -49,7 +49,7 @@ def compare_ids(*, answered: tuple[int, int], delivered: tuple[int, int]) -> Obs
 
 
 def observe_next_record(first: Answer, second: Answer) -> Observation:
-    """Return where the second record starts: ``follows`` means at the end of the first record.
+    """Compare two trace answers: ``follows`` if the second record starts where the first ends.
 
     ``not-greater``: the offset of the second record is not greater.
     """
@@ -65,7 +65,7 @@ def observe_next_record(first: Answer, second: Answer) -> Observation:
 
 
 def compare_offsets(end: int, offset: int) -> Observation:
-    """Compare where a record ends with where the next one begins."""
+    """Compare the end of a record with the offset of the next one."""
     if end == offset:
         return observed("follows")
     difference = Difference("disk_queue_offset", None, str(end), str(offset))
@@ -83,6 +83,6 @@ def read_trace(answer: Answer) -> TraceResponse | None:
 
 
 def unread(answers: Iterable[Answer], otherwise: Observation) -> Observation:
-    """Return the layout of the first answer that has another one, or else what is given."""
+    """Return the layout of the first answer without the published one, or else `otherwise`."""
     seen = (observe(answer) for answer in answers if isinstance(answer, Response))
     return next((each for each in seen if each.value.startswith("trace:")), otherwise)

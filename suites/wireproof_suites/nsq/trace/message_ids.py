@@ -32,12 +32,18 @@ TRACE_IDS = {
 
 
 def low_half(delivery: Delivery | None, trace_id: int) -> Observation:
-    """Compare the low 8 bytes of a delivered id with a trace id: ``trace-id`` when the same."""
+    """Compare the low 8 bytes of a delivered message id with a trace id.
+
+    ``trace-id`` if they are equal.
+    """
     return _half(delivery, trace_id, name="trace-id", at=LOW_HALF_AT)
 
 
 def high_half(delivery: Delivery | None, answer: Answer) -> Observation:
-    """Compare the high 8 bytes of a delivered id with an answer: ``internal-id`` when the same."""
+    """Compare the high 8 bytes of a delivered message id with an answer's internal id.
+
+    ``internal-id`` if they are equal.
+    """
     response = read_trace(answer)
     if response is None:
         return observe(answer)
@@ -45,7 +51,7 @@ def high_half(delivery: Delivery | None, answer: Answer) -> Observation:
 
 
 def observe_increase(numbers: Sequence[int]) -> Observation:
-    """Return whether each internal id is greater than the one before.
+    """Observe whether each internal id is greater than the one before.
 
     ``little-endian``: all of them are small numbers in the other byte order.
     """
@@ -110,7 +116,7 @@ def finish_some(
 
 
 def only_empty(before: Sequence[Delivery] | None) -> Observation:
-    """Return what came before a sentinel: ``empty`` messages, ``absent`` (none) or ``other``."""
+    """Observe the messages before a sentinel: ``empty``, ``absent`` (none) or ``other``."""
     if before is None:
         return observed("no-sentinel", overdue=True)
     if not before:

@@ -41,8 +41,7 @@ def acknowledge_from_another(
     """Acknowledge a held message from another client; observe the answer and what becomes of it.
 
     ``kept``: the message comes to a third client. ``lost``: it does not. The holder is closed
-    first,
-    since a broker may wait for that or for the message's time-out.
+    first, since a broker may wait for that or for the message's time-out.
     """
     topic = holder.topic
     other = broker.subscribe(topic, channel=holder.channel, ready=0).connection

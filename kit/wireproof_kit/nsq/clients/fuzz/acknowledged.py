@@ -7,14 +7,14 @@ from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, NEED_MORE, FrameReader
 from wireproof_spec.wire_error import WireError
 
 ID_AT = 10
-"""Timestamp and attempts stand before the id of a message."""
+"""The offset of the id in a message: after timestamp and attempts."""
 ACKNOWLEDGING = frozenset(each.decode() for each in (names.FIN, names.REQ, names.TOUCH))
 
 
 class Given:
-    """The ids of the messages sent on one connection.
+    """The ids of the messages sent on one connection to the client, which it may acknowledge.
 
-    Behind a size that no frame can have, nothing can be said of the bytes: then all is allowed.
+    After a size that no frame can have, the bytes have no meaning: then any id is allowed.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Given:
         self._is_readable = True
 
     def send(self, data: bytes) -> None:
-        """Take note of bytes that are sent to the client."""
+        """Add the ids of the messages in bytes that are sent to the client."""
         if not self._is_readable:
             return
         self._reader.feed(data)

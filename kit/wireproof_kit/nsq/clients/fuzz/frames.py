@@ -11,8 +11,8 @@ from wireproof_kit.fuzz.generate.field_map import nest_frame
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.json_documents import texts
 from wireproof_kit.fuzz.generate.values import Rules, values
+from wireproof_kit.fuzz.json_fields import open_documents
 from wireproof_kit.nsq.clients.fuzz import documents, states
-from wireproof_kit.nsq.clients.fuzz.json_fields import open_documents
 from wireproof_kit.nsq.clients.fuzz.states import IDENTIFY, PUBLISH, PUSH, STATES, SUBSCRIBE
 from wireproof_spec.decoding import Schema, encode
 from wireproof_spec.nsq import error_codes, names
@@ -32,7 +32,7 @@ from wireproof_spec.wire_error import WireError
 
 TCP, HTTP, NOTHING = "tcp", "http", "none"
 LARGEST = (1 << 32) - 1
-"""Any size that a frame can declare: what it says of its bytes, not whether to believe it."""
+"""The greatest size that a frame can declare; a size need not be believable to be decoded."""
 _ROLES: Mapping[str, Role] = {"extend.data": "json"}
 _IDS = st.integers(1, 1 << 32)
 _HEADERS = st.sampled_from([b"{}", b'{"k":"v"}', b'{"##client_dispatch_tag":"tag"}'])
@@ -52,7 +52,7 @@ _LIMITS = {"disk_queue_offset": ((1 << 63) - 1, 1 << 63), "internal_id": ((1 << 
 
 
 def grammar() -> Grammar:
-    """Return the frames and documents that peers can send to a client."""
+    """Return the frames and lookup responses that servers can send to a client."""
     http = states.named(*states.HTTP_PLACES)
     tcp = tuple(name for name in STATES if name not in (*http, *states.IDLE))
     return Grammar(
@@ -68,7 +68,7 @@ def grammar() -> Grammar:
 
 
 def is_delimited(kind: str, data: bytes) -> bool:
-    """Return True if the bytes are whole frames, and the stream goes on as it is behind them."""
+    """Return True if the bytes are complete frames that leave the stream usable."""
     reader = FrameReader(LARGEST)
     reader.feed(data)
     try:

@@ -13,6 +13,8 @@ from typing import Final
 from wireproof_kit.clients.effects import Effect, HangUp, Later, Listen, Send
 from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Malformed
 from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.clients.part import TICK_S
+from wireproof_kit.fuzz.clients.writes import divide
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN, SPINS, STUCK
 from wireproof_kit.nsq.clients.driver_requests import Asking
@@ -33,14 +35,13 @@ from wireproof_spec.nsq import names
 from wireproof_spec.nsq.frame import response_frame
 
 NUDGE_S: Final = 0.4
-"""After so many seconds a connection is closed on which the client may wait for more."""
+"""Seconds after which a connection is closed on which the client may wait for more bytes."""
 LINGER_S: Final = 0.5
-"""Seconds that a client has to close a connection whose other end is closed."""
+"""Seconds that a client has to close a connection that the kit has closed."""
 DOWN_S: Final = 1.2
 PIECE_S: Final = 0.002
 MOST_TRIES: Final = 30
 """Connections in one second; a client with a pause between two tries makes far fewer."""
-TICK_S: Final = 0.05
 _BEAT = response_frame(names.HEARTBEAT)
 _NOP, _FIN, _RDY = names.NOP.decode(), names.FIN.decode(), names.RDY.decode()
 
@@ -58,11 +59,11 @@ _TICK = _Timer("tick")
 
 @dataclass(slots=True)
 class Attempt:
-    """The case that is being tried.
+    """The fuzz case that is being tried with a client.
 
-    ``conn`` is the connection that it was sent on. ``is_controlled``: the control message is due.
-    ``is_shown``: the client has finished it, or has published again. ``held_back`` is a connection
-    on which the client wants no messages.
+    ``conn`` is the connection that it was sent on. ``is_controlled``: the control message, which
+    shows that the client still works, is due. ``is_shown``: the client has finished that message,
+    or has published again. ``held_back`` is a connection on which the client wants no messages.
     """
 
     number: int
@@ -78,17 +79,17 @@ class Attempt:
 
     @property
     def place(self) -> str:
-        """The place of the case in what the client does."""
+        """The event whose usual answer the case replaces, such as ``lookup``."""
         return STATES[self.case.state].place
 
 
 @dataclass(slots=True)
 class CasePeers:
-    """The peers that try cases with one client, one after the other.
+    """The servers that the kit plays to try fuzz cases with one client, one after the other.
 
     ``done`` cases are over. ``trouble`` is the rule that the client violated in the case after
-    them. ``is_retired``: the client holds back lawfully, so that no more can be seen of it.
-    ``ticks`` counts short pieces of time in which nothing happened. ``durations`` are the seconds
+    them. ``is_retired``: the client rightly asks for no more messages, so that it shows nothing
+    more. ``ticks`` counts short periods in which nothing happened. ``durations`` are the seconds
     that each case took.
     """
 
@@ -114,26 +115,26 @@ class CasePeers:
 
     @property
     def is_over(self) -> bool:
-        """Whether all cases are over, or something ended the run before."""
+        """Whether all cases are over, or the client violated a rule or stopped asking before."""
         return self.done == len(self.cases) or self.trouble is not None or self.is_retired
 
     def names(self) -> Sequence[str]:
-        """Return the names of the peers."""
+        """Return the names of the servers."""
         return self._inner.names()
 
     def has_http(self, peer: str) -> bool:
-        """Return True for lookup servers."""
+        """Return True if the server is a lookup server, which speaks HTTP."""
         return self._inner.has_http(peer)
 
     def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Effect]:
-        """Return the effects before the client starts."""
+        """Yield what the servers do before the client starts."""
         self._ports = {name: at.partition(":")[2].encode() for name, at in addresses.items()}
         yield from self._inner.begin(addresses, values)
         yield Later(TICK_S, _TICK)
         yield from self._begin_next()
 
     def react(self, event: Event) -> Iterator[Effect]:
-        """Return the effects of an event: those of the case, where it takes its place."""
+        """Yield what the servers do because of an event: the case's bytes, or the usual answer."""
         if self.is_over:
             return
         self.ticks, self._now = 0, event.at
@@ -151,7 +152,7 @@ class CasePeers:
             yield from self._hang_up(event.conn)
 
     def react_to_timer(self, token: object) -> Iterator[Effect]:
-        """Return the effects of a timer."""
+        """Yield what the servers do because a timer has expired."""
         if not isinstance(token, _Timer):
             yield from self._as_usual(self._inner.react_to_timer(token))
         elif token is _TICK:
@@ -222,7 +223,7 @@ class CasePeers:
             yield Later(DOWN_S, _Timer("up", attempt.number))
             return
         attempt.conn = conn
-        yield from self._send_pieces(attempt, sending.pieces(attempt.case))
+        yield from self._send_pieces(attempt, divide(attempt.case))
 
     def _send_pieces(self, attempt: Attempt, pieces: tuple[bytes, ...]) -> Iterator[Effect]:
         first, others = pieces[0], pieces[1:]

@@ -1,24 +1,25 @@
 """Writes a finding against a client as a script that needs only Python and the client."""
 
-import inspect
 from collections.abc import Mapping
 
 from wireproof_kit.fuzz.campaign.records import read_cases
 from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.clients.script import write_client_script
+from wireproof_kit.fuzz.clients.writes import divide
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 from wireproof_kit.nsq.clients.driver_requests import CONSUME, PRODUCE, Asking
 from wireproof_kit.nsq.clients.fuzz import sending, standalone, states
 from wireproof_kit.nsq.clients.fuzz.documents import PORTS
-from wireproof_kit.nsq.clients.fuzz.run import NAMES
+from wireproof_kit.nsq.clients.fuzz.part import NAMES
 from wireproof_kit.nsq.clients.fuzz.states import STATES, Situation
+from wireproof_kit.protocols import read_target
 from wireproof_spec.record import FindingRecord
 from wireproof_spec.strict_json import JsonValue
 
-_EMPTY = "CASE: dict[str, Any] = {}\n"
 
-
-def write_script(finding: FindingRecord, command: str) -> str:
-    """Return the script; all that comes from the finding is written as literals."""
+def write_script(finding: FindingRecord, url: str) -> str:
+    """Return a Python script, with the finding as literals, that sends its cases to a client."""
+    command = read_target(url).command or ""
     cases = read_cases(finding)
     situation = STATES[cases[-1].state].client
     told: dict[str, JsonValue] = {
@@ -36,11 +37,11 @@ def write_script(finding: FindingRecord, command: str) -> str:
         "request": _request(situation),
         "repeats": situation.role == "producer",
     }
-    return inspect.getsource(standalone).replace(_EMPTY, f"CASE: dict[str, Any] = {told!r}\n", 1)
+    return write_client_script(told, standalone)
 
 
 def _describe(case: Case) -> JsonValue:
-    pieces = [piece.hex() for piece in sending.pieces(case)]
+    pieces = [piece.hex() for piece in divide(case)]
     closes = sending.is_doubtful(case) or not sending.has_only_messages(case)
     return {"place": STATES[case.state].place, "pieces": list(pieces), "closes": closes}
 

@@ -1,9 +1,9 @@
 """How the bytes of a case against a client are sent, and what they mean."""
 
-from itertools import pairwise
 from typing import Final
 
-from wireproof_kit.fuzz.case import ByteByByte, Case, HalfClose, Slow, SplitAt, Step
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.clients.writes import closes_half, divide
 from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
 from wireproof_kit.nsq.clients.fuzz.acknowledged import ID_AT
 from wireproof_kit.nsq.clients.fuzz.frames import LARGEST, is_delimited
@@ -18,48 +18,25 @@ from wireproof_spec.nsq.frame import (
 )
 from wireproof_spec.wire_error import WireError
 
-MOST_PIECES: Final = 64
 HIGHEST: Final = (1 << 63) - 1
-"""The greatest place in a queue that a message can have."""
+"""The greatest position in a queue that a message can have."""
 _NUMBER = 8
 _EXTEND = 3
-"""Bytes of version and length in front of an extend part."""
-
-
-def pieces(case: Case) -> tuple[bytes, ...]:
-    """Return the bytes of a case as they are written; one piece or more."""
-    found: list[bytes] = [b""]
-    for step in case.steps:
-        first, *others = _pieces(step)
-        found[-1] += first
-        found += others
-    return tuple(found)
-
-
-def _pieces(step: Step) -> list[bytes]:
-    style, data = step.style, step.data
-    cuts: tuple[int, ...] = ()
-    if isinstance(style, SplitAt | Slow):
-        cuts = style.offsets
-    elif isinstance(style, ByteByByte):
-        cuts = tuple(range(1, min(len(data), MOST_PIECES)))
-    places = [0, *cuts[:MOST_PIECES], len(data)]
-    return [data[start:end] for start, end in pairwise(places)]
+"""Bytes of version and length before a message's extend part."""
 
 
 def is_doubtful(case: Case) -> bool:
     """Return True if the connection cannot go on after a case."""
-    half = any(isinstance(step.style, HalfClose) for step in case.steps)
-    if half or STATES[case.state].place in HTTP_PLACES:
+    if closes_half(case) or STATES[case.state].place in HTTP_PLACES:
         return True
     if case.frame_kind == NOTHING_SENT:
         return not case.delimited
     # Not as the case says: it may have become smaller since.
-    return not is_delimited(case.frame_kind, b"".join(pieces(case)))
+    return not is_delimited(case.frame_kind, b"".join(divide(case)))
 
 
 def has_only_messages(case: Case) -> bool:
-    """Return True if a subscriber may expect all of these frames, whatever is in them."""
+    """Return True if a subscriber may receive these frames, whatever their content."""
     return all(
         frame.frame_type == FRAME_TYPE_MESSAGE or frame.data == names.HEARTBEAT
         for frame in frames(case)
@@ -67,7 +44,7 @@ def has_only_messages(case: Case) -> bool:
 
 
 def highest_place(case: Case, *, extend: bool) -> int:
-    """Return the greatest id or offset that a client may read in the messages of a case."""
+    """Return the greatest id or offset that a client may find in the messages of a case."""
     highest = 0
     for frame in frames(case):
         if frame.frame_type == FRAME_TYPE_MESSAGE:
@@ -82,9 +59,9 @@ def highest_place(case: Case, *, extend: bool) -> int:
 
 
 def frames(case: Case) -> list[ServerFrame]:
-    """Return the frames at the beginning of what a case sends."""
+    """Return the complete frames at the start of the bytes that a case sends."""
     reader = FrameReader(LARGEST)
-    reader.feed(b"".join(pieces(case)))
+    reader.feed(b"".join(divide(case)))
     found: list[ServerFrame] = []
     try:
         while (frame := reader.next_frame()) is not NEED_MORE:

@@ -1,25 +1,15 @@
-"""Plays nsqlookupd and nsqd for one client, and sends it what a fuzz campaign found.
-
-    python3 THIS_FILE ['COMMAND']
-
-COMMAND starts the client; without it the recorded one does. Only Python and the client are needed.
-Exit code: 0 if the client behaves as recorded, 1 if not, 2 if it cannot be tried.
-"""
+"""Plays nsqlookupd and nsqd for one client: this part of a script is about NSQ."""
 
 import asyncio
 import contextlib
 import json
-import os
-import re
-import shlex
-import signal
 import sys
 import time
 from typing import Any
 
-CASE: dict[str, Any] = {}
+from wireproof_kit.fuzz.clients.standalone import CASE, Servers, try_client
 
-PATIENCE_S, SOON_S, REST_S, DOWN_S, BUSY = 10.0, 0.4, 1.0, 1.2, 0.6
+SOON_S, DOWN_S = 0.4, 1.2
 BODIES = {
     b"IDENTIFY",
     b"AUTH",
@@ -37,46 +27,37 @@ def frame(kind: int, data: bytes) -> bytes:
     return (len(data) + 4).to_bytes(4, "big") + kind.to_bytes(4, "big") + data
 
 
-class Server:
+class Server(Servers):
     """The peers of one client, and the cases that are left to send."""
 
     def __init__(self) -> None:
-        self.cases = list(CASE["cases"])
+        super().__init__()
         self.is_sent = self.is_due = self.is_shown = False
         self.asked = 0
         self.given: set[bytes] = set()
-        self.wrong = ""
         self.ready: dict[asyncio.StreamWriter, bool] = {}
         self.control, self.number = b"", CASE["first_id"]
-        self.done = asyncio.Event()
         self.ports: dict[str, int] = {}
         self.servers: dict[str, asyncio.Server] = {}
-        self.tasks: set[asyncio.Task[None]] = set()
 
     async def listen(self, peer: str, port: int = 0) -> None:
-        """Open the port of a peer."""
+        """Listen on a port for one of the servers."""
         serve = self.node if peer == "nsqd1" else self.lookup
         self.servers[peer] = await asyncio.start_server(serve, "127.0.0.1", port)
         self.ports[peer] = self.servers[peer].sockets[0].getsockname()[1]
 
     def is_place(self, *names: str) -> bool:
-        """Return True if the next case is what this is answered with."""
+        """Return True if the next case is to be sent in one of these places (``lookup``)."""
         return bool(self.cases) and not self.is_sent and self.cases[0]["place"] in names
 
     def begin(self) -> None:
-        """Begin the next case, if it is one in which a peer is away."""
+        """Begin the next case, if a server is down during the case."""
         if self.is_place("lookup-down", "node-down"):
             self.is_sent = True
             self.start(self.be_away("lookupd1" if self.is_place("lookup-down") else "nsqd1"))
 
-    def start(self, doing: Any) -> None:
-        """Run something beside."""
-        task = asyncio.ensure_future(doing)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-
     async def be_away(self, peer: str) -> None:
-        """Accept no connections for a while."""
+        """Accept no connections to a server for a while."""
         self.servers[peer].close()
         for writer in tuple(self.ready):
             writer.close()
@@ -85,7 +66,7 @@ class Server:
         self.follow()
 
     async def send_case(self, writer: asyncio.StreamWriter) -> None:
-        """Send the next case, and let the control message follow it."""
+        """Send the bytes of the next case, then make the control message due."""
         self.is_sent, self.asked, case = True, 0, self.cases[0]
         for piece in case["pieces"]:
             data = bytes.fromhex(piece)
@@ -104,7 +85,7 @@ class Server:
             self.follow()
 
     def note_given(self, data: bytes) -> None:
-        """Take note of the ids of messages in frames."""
+        """Store the ids of messages in frames that are sent."""
         while len(data) >= 8:
             end = 4 + int.from_bytes(data[:4], "big")
             if data[4:8] == b"\0\0\0\2":
@@ -112,7 +93,7 @@ class Server:
             data = data[end:]
 
     def follow(self) -> None:
-        """Let the control message be due, and deliver it where the client is ready."""
+        """Make the control message due, and deliver it if a subscriber is ready."""
         if self.is_due:
             return
         self.is_due = True
@@ -124,7 +105,7 @@ class Server:
                 break
 
     def deliver(self, writer: asyncio.StreamWriter) -> None:
-        """Deliver the control message."""
+        """Deliver the control message, which shows that the client still works."""
         place = self.control[:8] + b"\0\0\0\x40" if CASE["has_place"] else b""
         data = time.time_ns().to_bytes(8, "big") + b"\0\1" + self.control
         data += (b"\0" if CASE["extend"] else b"") + place + b"control"
@@ -132,7 +113,7 @@ class Server:
         writer.write(frame(2, data))
 
     def note_progress(self) -> None:
-        """Go on to the next case if the client works after this one."""
+        """Continue with the next case if the client has shown that it still works."""
         if self.is_shown and self.is_due and self.cases:
             is_lookup = self.cases[0]["place"] in ("lookup", "listlookup")
             if is_lookup and not self.asked:
@@ -158,7 +139,7 @@ class Server:
     async def answer(
         self, command: tuple[bytes, bytes, bytes], writer: asyncio.StreamWriter
     ) -> None:
-        """Answer a command."""
+        """Answer a command of the client."""
         name, words, body = command
         kind = "SUBSCRIBE" if name.startswith(b"SUB") else name.decode("latin-1")
         kind = "PUBLISH" if b"PUB" in name else kind
@@ -182,7 +163,7 @@ class Server:
         self.note_progress()
 
     async def take_ready(self, writer: asyncio.StreamWriter, *, is_ready: bool) -> None:
-        """Send what waits for a subscriber that is ready."""
+        """Record whether a subscriber is ready for messages, and send the one that waits."""
         self.ready[writer] = is_ready
         if is_ready and self.is_place("push"):
             await self.send_case(writer)
@@ -190,7 +171,7 @@ class Server:
             self.deliver(writer)
 
     def take_acknowledgement(self, kind: str, message: bytes) -> None:
-        """Take note of what the client acknowledges."""
+        """Check the message that the client finishes, requeues or touches."""
         if message not in self.given:
             self.wrong = f"{kind} {message.hex()}, which was never sent"
             self.done.set()
@@ -211,7 +192,7 @@ class Server:
         writer.close()
 
     def document(self, path: str) -> bytes:
-        """Return the usual answer to a lookup, in the new form."""
+        """Return the usual response to a lookup, readable with and without an envelope."""
         node = {"broadcast_address": "127.0.0.1", "tcp_port": self.ports["nsqd1"]}
         node |= {"hostname": "h", "remote_address": "127.0.0.1:1", "http_port": 1, "version": "1"}
         meta = {"partition_num": 1, "replica": 1, "extend_support": CASE["extend"]}
@@ -228,7 +209,7 @@ class Server:
 
 
 async def read_command(reader: asyncio.StreamReader) -> tuple[bytes, bytes, bytes]:
-    """Return a command: its name, the rest of its line, and its body or message id."""
+    """Receive a command; return its name, the rest of its line, and its body or message id."""
     name = b""
     while not name.endswith((b" ", b"\n")):
         name += await reader.readexactly(1)
@@ -244,7 +225,7 @@ async def read_command(reader: asyncio.StreamReader) -> tuple[bytes, bytes, byte
 
 
 async def drive(process: asyncio.subprocess.Process, settings: dict[str, Any]) -> None:
-    """Talk to the client's driver if it is one; any other program may write anything."""
+    """Send requests to the client's driver, if it is one; any other program may write anything."""
     assert process.stdin is not None
     assert process.stdout is not None
     number, requests = 0, [{"op": "open", "version": 1, "settings": settings}, CASE["request"]]
@@ -261,64 +242,17 @@ async def drive(process: asyncio.subprocess.Process, settings: dict[str, Any]) -
             await process.stdin.drain()
 
 
-def processor_s(pid: int) -> float:
-    """Return the processor time of a process, in seconds."""
-    with open(f"/proc/{pid}/stat") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-async def watch(server: Server, process: asyncio.subprocess.Process) -> str:
-    """Return what the client did: the rule that it violated, or nothing."""
-    waiting = [asyncio.ensure_future(each) for each in (process.wait(), server.done.wait())]
-    await asyncio.wait(waiting, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
-    if CASE["violated"] == "spins" and process.returncode is None:
-        before = processor_s(process.pid)
-        await asyncio.sleep(REST_S)
-        return "spins" if processor_s(process.pid) - before > BUSY * REST_S else ""
-    await asyncio.wait(waiting[:1], timeout=REST_S)  # some die a moment later
-    for each in waiting:
-        each.cancel()
-    if process.returncode is not None:
-        print(f"the client ended with exit code {process.returncode}")
-        return "ended"
-    print(server.wrong or ("the client works" if server.done.is_set() else "the client is stuck"))
-    return "not-given" if server.wrong else "" if server.done.is_set() else "stuck"
-
-
 async def main() -> int:
-    """Start the peers and the client, and return the exit code."""
+    """Start the servers and the client, and return the exit code."""
     server = Server()
     for peer in ("lookupd1", "nsqd1"):
         await server.listen(peer)
     lookupd, nsqd = (f"127.0.0.1:{server.ports[peer]}" for peer in ("lookupd1", "nsqd1"))
     values = {**CASE["values"], "lookupd": lookupd, "nsqd": nsqd}
-    command = sys.argv[1] if len(sys.argv) > 1 else CASE["command"]
-    words = [
-        re.sub(r"\{([a-z_]+)\}", lambda found: values.get(found[1], found[0]), word)
-        for word in shlex.split(command)
-    ]
-    given = {f"WIREPROOF_{name.upper()}": value for name, value in values.items()}
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *words,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, **given},
-            start_new_session=True,
-        )
-    except OSError as error:
-        print(f"{command}: cannot be started ({error.strerror})", file=sys.stderr)
-        return 2
     intervals = {name: int(text) for name, text in values.items() if name.endswith("_ms")}
-    server.start(drive(process, {"lookupd": [lookupd], "nsqd": nsqd, **intervals}))
+    settings = {"lookupd": [lookupd], "nsqd": nsqd, **intervals}
     server.begin()
-    try:
-        found = await watch(server, process)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    return 0 if found == CASE["violated"] else 1
+    return await try_client(server, values, lambda process: drive(process, settings))
 
 
 if __name__ == "__main__":

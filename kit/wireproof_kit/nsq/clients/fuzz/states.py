@@ -1,6 +1,6 @@
 """The states in which a client gets a fuzz case: what it does then, and what the case replaces."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,7 +14,7 @@ IDENTIFY, SUBSCRIBE, PUBLISH = "IDENTIFY", "SUBSCRIBE", "PUBLISH"
 LOOKUP_DOWN, NODE_DOWN, LOOKUP_DEAD = "lookup-down", "node-down", "lookup-dead"
 HTTP_PLACES = (LOOKUP, LISTLOOKUP)
 DOWN: Mapping[str, str] = {LOOKUP_DOWN: LOOKUP_1, NODE_DOWN: NODE_1}
-"""The peer that refuses connections for a while, by place."""
+"""The server that refuses connections for a while, by the place of the case."""
 
 _MANY = 1 << 30
 TRACE_ID = "1"
@@ -22,11 +22,11 @@ TRACE_ID = "1"
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a client does in a state, and the place of a case in it.
+    """What a client under test does in a state, and what a fuzz case replaces.
 
     ``place`` is an event of the script whose usual answer the case replaces; in place ``push`` the
-    case is sent to a subscriber unasked. In the other places a peer is away for some time: it
-    refuses connections or, from the start of the client on, resets each.
+    case is sent to a subscriber without a request. In the other places a server is down for some
+    time: it refuses connections or, from the start of the client on, resets each.
     """
 
     role: Role
@@ -42,7 +42,7 @@ class Situation:
 
     @property
     def client(self) -> "Situation":
-        """The same without its place: one client can play all with an equal one."""
+        """The situation without its place: one client can be used for all that are then equal."""
         return replace(self, place=PUSH)
 
 
@@ -71,7 +71,7 @@ STATES: Mapping[str, Situation] = {
     "producer-node-down": Situation("producer", NODE_DOWN),
 }
 IDLE = tuple(name for name, each in STATES.items() if each.place in (*DOWN, LOOKUP_DEAD))
-"""States in which nothing is sent: a peer is away."""
+"""States in which nothing is sent, since a server is down."""
 
 
 def named(*places: str) -> tuple[str, ...]:
@@ -79,13 +79,8 @@ def named(*places: str) -> tuple[str, ...]:
     return tuple(name for name, each in STATES.items() if each.place in places)
 
 
-def clients(states: Iterable[str]) -> tuple[Situation, ...]:
-    """Return the clients that play these states, each once."""
-    return tuple(dict.fromkeys(STATES[name].client for name in states))
-
-
 def script(situation: Situation) -> Script:
-    """Return the script of peers that do as the texts say, for a client in this situation."""
+    """Return the script by which servers without faults serve a client in this situation."""
     return Script(
         situation.role,
         extend=situation.extend,

@@ -11,7 +11,7 @@ from wireproof_spec.iggy.message import Message
 
 
 class Poll(Struct, frozen=True):
-    """Ask for messages."""
+    """A call of the Iggy client: poll messages by a strategy and its value, at most `count`."""
 
     strategy: int = OFFSET
     value: int = 0
@@ -20,20 +20,20 @@ class Poll(Struct, frozen=True):
 
 
 class Send(Struct, frozen=True):
-    """Send messages."""
+    """A call of the Iggy client: send messages to its topic."""
 
     messages: tuple[SentMessage, ...]
     partitioning: Partitioning
 
 
 class StoreOffset(Struct, frozen=True):
-    """Store the offset up to which messages are processed."""
+    """A call of the Iggy client: store the offset up to which messages are processed."""
 
     offset: int
 
 
 class Login(Struct, frozen=True):
-    """Say who is there."""
+    """A call of the Iggy client: log in with user name and password."""
 
 
 Call: TypeAlias = Poll | Send | StoreOffset | Login
@@ -42,11 +42,11 @@ Answer: TypeAlias = tuple[Message, ...]
 
 
 class CallFailed(Exception):
-    """A call failed; ``str()`` says why, for the user."""
+    """Raised if a call to the server failed; ``str()`` says why, for the user."""
 
 
 class Refused(CallFailed):
-    """The server answered with an error; ``code`` is its number or its HTTP status."""
+    """Raised if the server answered with an error; ``code`` is its number or its HTTP status."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -54,12 +54,12 @@ class Refused(CallFailed):
 
 
 class Unreadable(CallFailed):
-    """The answer is not of its shape; the connection goes on."""
+    """Raised if an answer does not have its layout; the connection can still be used."""
 
 
 class Lost(CallFailed):
-    """The connection ended, or what comes on it cannot be read; nobody knows what was done."""
+    """Raised if the connection ended or is unreadable; the call may have been done or not."""
 
 
 class Damaged(CallFailed):
-    """A message does not match its checksum, however often it is polled."""
+    """Raised if a message does not match its checksum, however often it is polled."""

@@ -32,7 +32,7 @@ _OK = range(200, 300)
 
 
 class HttpTransport:
-    """The protocol of one HTTP connection."""
+    """One HTTP connection of the Iggy client: calls become requests, responses answers."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -43,11 +43,11 @@ class HttpTransport:
         self._body = bytearray()
 
     def begin(self) -> tuple[Call, ...]:
-        """Return the login, which only tagged servers want; its answer has a token."""
+        """Return the login if the server is a tagged one; the answer to it has a token."""
         return (Login(),) if self._settings.generation == "tagged" else ()
 
     def ask(self, call: Call) -> bytes:
-        """Return the bytes of a request."""
+        """Return a call as the bytes of an HTTP request."""
         self._call, self._body = call, bytearray()
         method, target, value = request_of(call, self._settings)
         body = b"" if value is None else json.dumps(value).encode()
@@ -62,7 +62,7 @@ class HttpTransport:
         return head + data + (self._parser.send(h11.EndOfMessage()) or b"")
 
     def receive(self, data: bytes) -> Answer | None:
-        """Return the answer that ends in these bytes, or None."""
+        """Return the answer that these received bytes complete, or None."""
         try:
             self._parser.receive_data(data)
             ended = self._read()
@@ -75,7 +75,7 @@ class HttpTransport:
         return None
 
     def lasts(self) -> bool:
-        """Return True if the connection is kept open; then begin the next exchange."""
+        """Return True if the connection is kept open, and prepare for the next request."""
         if self._parser.states == {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}:
             self._parser.start_next_cycle()
             return not self._parser.trailing_data[0]
@@ -110,7 +110,7 @@ def _polls(call: Call | None) -> bool:
 
 
 def check_status(status: int, body: bytes) -> None:
-    """Check that a request was carried out.
+    """Check that the status of an HTTP response means success.
 
     Raises:
         Refused: the status is not one of success.
@@ -121,7 +121,7 @@ def check_status(status: int, body: bytes) -> None:
 
 
 def read_token(body: bytes) -> str:
-    """Return the token in the answer to a login.
+    """Return the token in the body of the response to a login.
 
     Raises:
         Unreadable: there is none.
@@ -133,7 +133,7 @@ def read_token(body: bytes) -> str:
 
 
 def request_of(call: Call, settings: Settings) -> tuple[str, str, object]:
-    """Return method, target and JSON value of a request; None if it has no body."""
+    """Return a call as HTTP method, target and JSON body; the body is None if there is none."""
     if isinstance(call, Poll):
         return "GET", f"{_topic(settings)}/messages?{urlencode(poll_query(call, settings))}", None
     if isinstance(call, Send):
@@ -144,7 +144,7 @@ def request_of(call: Call, settings: Settings) -> tuple[str, str, object]:
 
 
 def poll_query(call: Poll, settings: Settings) -> Mapping[str, object]:
-    """Return the query of a poll."""
+    """Return the query parameters of a poll over HTTP."""
     return {
         _consumer_name(settings): settings.consumer,
         "partition_id": settings.partition,
@@ -156,7 +156,7 @@ def poll_query(call: Poll, settings: Settings) -> Mapping[str, object]:
 
 
 def send_object(call: Send) -> Mapping[str, object]:
-    """Return the JSON value of a request to send."""
+    """Return the JSON body of a request that sends messages."""
     partitioning = {
         "kind": PARTITIONING_NAMES[call.partitioning.kind],
         "value": _base64(call.partitioning.value),
@@ -174,7 +174,7 @@ def message_object(message: SentMessage) -> dict[str, object]:
 
 
 def header_object(header: Header) -> dict[str, object]:
-    """Return the kind and value of a header as JSON."""
+    """Return a message header as JSON: the kind and the value."""
     return {"kind": HEADER_KINDS[header.kind], "value": _base64(header.value)}
 
 

@@ -21,7 +21,7 @@ _BITS = {"offset": 64, "timestamp": 64, "id": 128, "checksum": 32}
 
 
 def read_body(body: bytes, generation: Generation) -> tuple[Message, ...]:
-    """Return the messages in the body of a binary answer.
+    """Return the messages in the body of a poll response over TCP.
 
     Raises:
         Unreadable: the body is not of the generation's shape, or has a state without a name.
@@ -34,7 +34,7 @@ def read_body(body: bytes, generation: Generation) -> tuple[Message, ...]:
 
 
 def check_state(message: Message) -> Message:
-    """Return a message whose state is known.
+    """Return a message unchanged if its state is a known one.
 
     Raises:
         Unreadable: no state has this code.
@@ -45,7 +45,7 @@ def check_state(message: Message) -> Message:
 
 
 def read_json(body: bytes, generation: Generation) -> tuple[Message, ...]:
-    """Return the messages in the body of an HTTP answer.
+    """Return the messages in the body of a poll response over HTTP.
 
     Raises:
         Unreadable: the body is no JSON of the generation's shape.
@@ -62,7 +62,7 @@ def read_json(body: bytes, generation: Generation) -> tuple[Message, ...]:
 
 
 def read_object(value: object) -> Message:
-    """Return the message in a JSON value.
+    """Return the message in a JSON object of a poll response.
 
     Raises:
         Unreadable: a member is missing, or not of its type.
@@ -80,7 +80,7 @@ def read_object(value: object) -> Message:
 
 
 def read_headers(value: object) -> tuple[Header, ...]:
-    """Return the headers in a JSON value; null and an empty object mean that there are none.
+    """Return the message headers in a JSON value; null and an empty object mean none.
 
     Raises:
         Unreadable: it is neither null nor an object of headers.
@@ -101,7 +101,7 @@ def _header(key: str, value: object) -> Header:
 
 
 def read_state(name: str) -> int:
-    """Return the code of a state in JSON.
+    """Return the code of the state with this name in JSON.
 
     Raises:
         Unreadable: no state has this name.

@@ -24,7 +24,7 @@ MOST_ATTEMPTS = 3
 
 
 def poll(wanted: Poll) -> Operation[tuple[Message, ...]]:
-    """Poll messages, each of which matches its checksum.
+    """Poll messages and return them; each matches its checksum.
 
     Raises:
         CallFailed: the server refuses, the answer cannot be read, or a message stays damaged.
@@ -37,7 +37,7 @@ def poll(wanted: Poll) -> Operation[tuple[Message, ...]]:
 
 
 def verify(message: Message) -> Operation[Message]:
-    """Return the message; one that does not match its checksum is polled again.
+    """Return a message that matches its checksum: if it does not, poll it again.
 
     Raises:
         Damaged: it does not match after the last attempt.
@@ -59,17 +59,17 @@ def matches(message: Message) -> bool:
 
 
 def may_ask_again(attempts: int) -> bool:
-    """Return True if a message may be polled once more after so many polls."""
+    """Return True if a message that was polled so many times may be polled once more."""
     return attempts < MOST_ATTEMPTS
 
 
 def repeated_poll(message: Message) -> Poll:
-    """Return the poll for one message alone."""
+    """Return the call that polls one message again, and no other."""
     return Poll(OFFSET, message.offset, 1)
 
 
 def poll_again(wanted: Poll) -> Operation[Answer]:
-    """Poll, and once more if the connection is lost: a poll by offset changes nothing."""
+    """Poll, and once more if the connection is lost and the poll commits no offset."""
     try:
         return (yield wanted)
     except Lost:
@@ -79,12 +79,12 @@ def poll_again(wanted: Poll) -> Operation[Answer]:
 
 
 def may_repeat(wanted: Poll) -> bool:
-    """Return True if a poll may be repeated though nobody knows whether it was answered."""
+    """Return True if a poll may be repeated without knowing whether the first was answered."""
     return not wanted.auto_commit
 
 
 def send(wanted: Send) -> Operation[None]:
-    """Send messages, once: a server that has lost the connection may have stored them.
+    """Send messages, only once: a server that has lost the connection may have stored them.
 
     Raises:
         CallFailed: the server refuses, or did not answer.
@@ -93,7 +93,7 @@ def send(wanted: Send) -> Operation[None]:
 
 
 def store_offset(offset: int) -> Operation[None]:
-    """Store the offset of a processed message.
+    """Store the offset of a processed message on the server.
 
     Raises:
         CallFailed: the server refuses, or did not answer.

@@ -17,7 +17,7 @@ Payload: TypeAlias = PollMessages | SendMessages | StoreConsumerOffset | LoginUs
 
 
 def payload_of(call: Call, settings: Settings) -> tuple[int, Payload]:
-    """Return the code of the command that a call is, and its payload."""
+    """Return a call as the code of a TCP command and its payload."""
     if isinstance(call, Poll):
         return commands.POLL_MESSAGES, poll_payload(call, settings)
     if isinstance(call, Send):
@@ -28,7 +28,7 @@ def payload_of(call: Call, settings: Settings) -> tuple[int, Payload]:
 
 
 def poll_payload(call: Poll, settings: Settings) -> PollMessages:
-    """Return the payload of a poll."""
+    """Return the payload of a poll over TCP."""
     return PollMessages(
         consumer=_consumer(settings),
         stream=settings.stream,
@@ -42,12 +42,15 @@ def poll_payload(call: Poll, settings: Settings) -> PollMessages:
 
 
 def send_payload(call: Send, settings: Settings) -> SendMessages:
-    """Return the payload of a request to send; the server adds state, checksum and offset."""
+    """Return the payload of a TCP request that sends messages.
+
+    The server adds state, checksum and offset.
+    """
     return SendMessages(settings.stream, settings.topic, call.partitioning, call.messages)
 
 
 def offset_payload(call: StoreOffset, settings: Settings) -> StoreConsumerOffset:
-    """Return the payload of a request to store an offset."""
+    """Return the payload of a TCP request that stores an offset."""
     consumer, place = _consumer(settings), (settings.stream, settings.topic)
     return StoreConsumerOffset(consumer, *place, settings.partition, call.offset)
 

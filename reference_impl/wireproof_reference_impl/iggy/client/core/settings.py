@@ -7,7 +7,7 @@ from wireproof_spec.iggy.generation import Generation
 
 
 class Settings(Struct, frozen=True):
-    """Settings of one client, which works with one topic."""
+    """The settings of one example Iggy client: server, topic, partition, consumer and login."""
 
     address: tuple[str, int]
     """Host and port of the transport."""

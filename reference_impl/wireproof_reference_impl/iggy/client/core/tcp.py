@@ -22,7 +22,7 @@ LARGEST_BODY = 64 << 20
 
 
 class TcpTransport:
-    """The protocol of one TCP connection."""
+    """One TCP connection of the Iggy client: calls become frames, response frames answers."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -30,11 +30,11 @@ class TcpTransport:
         self._call: Call | None = None
 
     def begin(self) -> tuple[Call, ...]:
-        """Return the login, which only tagged servers want."""
+        """Return the login if the server is a tagged one, else no call."""
         return (Login(),) if self._settings.generation == "tagged" else ()
 
     def ask(self, call: Call) -> bytes:
-        """Return the bytes of a request."""
+        """Return a call as the bytes of a request frame."""
         if self._reader.pending:
             raise Lost("the server sent more than the answer")
         self._call = call
@@ -42,7 +42,7 @@ class TcpTransport:
         return frame(code, encode(payload_schema(code, self._settings.generation), payload))
 
     def receive(self, data: bytes) -> Answer | None:
-        """Return the answer that ends in these bytes, or None."""
+        """Return the answer that these received bytes complete, or None."""
         if not data:
             raise Lost("the server closed the connection before it answered")
         self._reader.feed(data)
@@ -53,7 +53,7 @@ class TcpTransport:
         return None if response is NEED_MORE else self._answer(response)
 
     def lasts(self) -> bool:
-        """Return True if nothing is left over from the last answer."""
+        """Return True if no received bytes are left over from the last answer."""
         return not self._reader.pending
 
     def _answer(self, response: Response) -> Answer:
@@ -67,12 +67,12 @@ class TcpTransport:
 
 
 def frame(code: int, payload: bytes) -> bytes:
-    """Return the frame of a request."""
+    """Return the bytes of a request frame with this command code."""
     return request(code, payload)
 
 
 def check_status(response: Response) -> None:
-    """Check that a request was carried out.
+    """Check that the status of a response frame means success.
 
     Raises:
         Refused: the status is another.

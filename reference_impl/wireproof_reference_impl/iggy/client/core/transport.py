@@ -6,14 +6,14 @@ from wireproof_reference_impl.iggy.client.core.calls import Answer, Call
 
 
 class Transport(Protocol):
-    """One connection; calls follow each other, and each has one answer."""
+    """The interface of a client connection: calls follow each other, and each has one answer."""
 
     def begin(self) -> tuple[Call, ...]:
-        """Return the calls that come before all others."""
+        """Return the calls to make before all others, such as the login."""
         ...
 
     def ask(self, call: Call) -> bytes:
-        """Return the bytes of a request.
+        """Return a call as bytes to send.
 
         Raises:
             Lost: bytes are left over from the last answer: the connection is out of step.
@@ -21,7 +21,7 @@ class Transport(Protocol):
         ...
 
     def receive(self, data: bytes) -> Answer | None:
-        """Return the answer that ends in these bytes, or None; no bytes mean the end.
+        """Return the answer that these received bytes complete, or None; empty bytes mean the end.
 
         Raises:
             CallFailed: the answer is an error, cannot be read, or did not come whole.
@@ -29,5 +29,5 @@ class Transport(Protocol):
         ...
 
     def lasts(self) -> bool:
-        """Return True if another call may follow."""
+        """Return True if another call may be made on the connection."""
         ...

@@ -11,13 +11,13 @@ from wireproof_reference_impl.iggy.wire.requests import TopicPath
 
 
 def get_group(fields: Fields) -> Action:
-    """Answer with a group."""
+    """Return the action that answers a request with one consumer group."""
     place, number = _group(fields)
     return lambda session: bodies.group(session.server.topic(place).group(number))
 
 
 def get_groups(fields: Fields) -> Action:
-    """Answer with all groups of a topic."""
+    """Return the action that answers a request with all consumer groups of a topic."""
     place = reading.place(fields)
     return lambda session: bodies.groups(session.server.topic(place).groups.values())
 

@@ -22,7 +22,7 @@ OffsetBody = Callable[[Consumer, Partition, int | None], bytes]
 
 
 def poll_messages(consumer: ReadConsumer, partition: ReadPartition) -> Handler:
-    """Return the handler of a poll; bytes after its fields may be ignored."""
+    """Return the handler of polls, which may ignore bytes after the fields of a poll."""
 
     def handler(fields: Fields) -> Action:
         request = PollMessages(
@@ -48,7 +48,7 @@ def poll_messages(consumer: ReadConsumer, partition: ReadPartition) -> Handler:
 
 
 def send_messages(fields: Fields) -> Action:
-    """Store messages, all or none."""
+    """Return the action that stores the messages of a request, all or none."""
     request = SendMessages(
         reading.place(fields), reading.read_partitioning(fields), reading.messages(fields)
     )
@@ -64,7 +64,7 @@ def send_messages(fields: Fields) -> Action:
 def get_consumer_offset(
     read_consumer: ReadConsumer, read_partition: ReadPartition, body: OffsetBody
 ) -> Handler:
-    """Return the handler that answers with the stored offset of a consumer."""
+    """Return the handler of requests for a consumer's stored offset."""
 
     def handler(fields: Fields) -> Action:
         consumer, place = read_consumer(fields), reading.place(fields)
@@ -80,7 +80,7 @@ def get_consumer_offset(
 
 
 def store_consumer_offset(read_consumer: ReadConsumer, read_partition: ReadPartition) -> Handler:
-    """Return the handler that stores the offset of a consumer."""
+    """Return the handler of requests that store a consumer's offset."""
 
     def handler(fields: Fields) -> Action:
         consumer, place = read_consumer(fields), reading.place(fields)

@@ -18,12 +18,12 @@ from wireproof_spec.iggy.kinds import (
 
 
 def place(fields: Fields) -> TopicPath:
-    """Read the identifiers of a stream and a topic."""
+    """Read the identifiers of a stream and a topic from a payload."""
     return TopicPath(read_identifier(fields), read_identifier(fields))
 
 
 def consumer_kind(fields: Fields) -> int:
-    """Read the kind of a consumer, u8.
+    """Read the kind of a consumer, one byte, from a payload.
 
     Raises:
         Refusal: the kind is unknown.
@@ -35,7 +35,7 @@ def consumer_kind(fields: Fields) -> int:
 
 
 def read_partitioning(fields: Fields) -> Partitioning:
-    """Read kind u8, length u8 and value.
+    """Read a partitioning from a payload: kind u8, length u8 and value.
 
     Raises:
         Refusal: an unknown kind.
@@ -47,7 +47,7 @@ def read_partitioning(fields: Fields) -> Partitioning:
 
 
 def strategy(fields: Fields) -> int:
-    """Read the kind of a polling strategy, u8.
+    """Read the kind of a polling strategy, one byte, from a payload.
 
     Raises:
         Refusal: the kind is unknown.
@@ -59,7 +59,7 @@ def strategy(fields: Fields) -> int:
 
 
 def messages(fields: Fields) -> list[Sent]:
-    """Read messages until nothing is left.
+    """Read messages from a payload until nothing is left.
 
     Raises:
         Refusal: a message is incomplete, has a bad header, or no payload.
@@ -86,7 +86,7 @@ def message(fields: Fields) -> Sent:
 
 
 def text(data: bytes) -> str:
-    """Return a name.
+    """Return a name as text.
 
     Raises:
         Refusal: the name is no UTF-8.

@@ -9,18 +9,18 @@ from wireproof_reference_impl.iggy.wire.identifier import read_identifier
 
 
 def get_streams(session: CommandContext) -> bytes:
-    """Answer with all streams."""
+    """Return the response body that lists all streams."""
     return bodies.streams(session.server.streams.values())
 
 
 def get_stream(fields: Fields) -> Action:
-    """Answer with a stream."""
+    """Return the action that answers a request with one stream."""
     who = read_identifier(fields)
     return lambda session: bodies.stream(session.server.stream(who))
 
 
 def create_stream(fields: Fields) -> Action:
-    """Create a stream."""
+    """Return the action that creates the stream of a request."""
     number, name = fields.u32(), reading.text(fields.rest())
     check_stream(number, name)
 
@@ -32,7 +32,7 @@ def create_stream(fields: Fields) -> Action:
 
 
 def delete_stream(fields: Fields) -> Action:
-    """Delete a stream."""
+    """Return the action that deletes the stream of a request."""
     who = read_identifier(fields)
 
     def act(session: CommandContext) -> bytes:
@@ -43,19 +43,19 @@ def delete_stream(fields: Fields) -> Action:
 
 
 def get_topic(fields: Fields) -> Action:
-    """Answer with a topic."""
+    """Return the action that answers a request with one topic."""
     place = reading.place(fields)
     return lambda session: bodies.topic(session.server.topic(place))
 
 
 def get_topics(fields: Fields) -> Action:
-    """Answer with all topics of a stream."""
+    """Return the action that answers a request with all topics of a stream."""
     who = read_identifier(fields)
     return lambda session: bodies.topics(session.server.stream(who).topics.values())
 
 
 def create_topic(fields: Fields) -> Action:
-    """Create a topic."""
+    """Return the action that creates the topic of a request."""
     stream, number, partitions = read_identifier(fields), fields.u32(), fields.u32()
     name = reading.text(fields.rest())
     check_topic(number, name, partitions)
@@ -70,7 +70,7 @@ def create_topic(fields: Fields) -> Action:
 
 
 def delete_topic(fields: Fields) -> Action:
-    """Delete a topic."""
+    """Return the action that deletes the topic of a request."""
     place = reading.place(fields)
 
     def act(session: CommandContext) -> bytes:
@@ -81,7 +81,7 @@ def delete_topic(fields: Fields) -> Action:
 
 
 def create_partitions(fields: Fields) -> Action:
-    """Add partitions."""
+    """Return the action that adds partitions to the topic of a request."""
     place, count = reading.place(fields), fields.u32()
     check_partitions(count)
 
@@ -93,7 +93,7 @@ def create_partitions(fields: Fields) -> Action:
 
 
 def delete_partitions(fields: Fields) -> Action:
-    """Delete the highest partitions."""
+    """Return the action that deletes the highest partitions of a topic."""
     place, count = reading.place(fields), fields.u32()
     check_partitions(count)
 

@@ -10,7 +10,7 @@ from wireproof_reference_impl.iggy.wire.status import invalid_command
 
 
 def plain(act: Callable[[CommandContext], bytes]) -> Handler:
-    """Return the handler of a command without fields."""
+    """Return the handler of a command whose payload is empty."""
 
     def handler(fields: Fields) -> Action:
         fields.expect_end()
@@ -20,32 +20,32 @@ def plain(act: Callable[[CommandContext], bytes]) -> Handler:
 
 
 def kill(session: CommandContext) -> bytes:
-    """Refuse to end the server, as the measured server does unless built with that feature."""
+    """Refuse to end the server, as the measured server does unless built to permit it."""
     raise invalid_command()
 
 
 def ping(session: CommandContext) -> bytes:
-    """Answer a ping."""
+    """Return the empty response body that answers PING."""
     return b""
 
 
 def get_stats(session: CommandContext) -> bytes:
-    """Answer with process, machine and counts."""
+    """Return the response body with figures of process, machine and data."""
     return bodies.stats(stats.count(session.server, session.now_us))
 
 
 def get_me(session: CommandContext) -> bytes:
-    """Answer with the client itself."""
+    """Return the response body that describes the asking client."""
     return bodies.client(session.client)
 
 
 def get_clients(session: CommandContext) -> bytes:
-    """Answer with all clients."""
+    """Return the response body that lists all connected clients."""
     return bodies.clients(session.server.clients.values())
 
 
 def get_client(fields: Fields) -> Action:
-    """Answer with a client."""
+    """Return the action that answers a request with one client."""
     number = fields.u32()
     fields.expect_end()
     check_client(number)

@@ -9,7 +9,7 @@ from wireproof_reference_impl.iggy.options import PUBLISHED, TAGGED
 
 
 class CommandTable(NamedTuple):
-    """Handlers by code, and the codes that need no login."""
+    """The handlers of commands by code, and the codes of commands that need no login."""
 
     handlers: Mapping[int, Handler]
     without_login: frozenset[int]

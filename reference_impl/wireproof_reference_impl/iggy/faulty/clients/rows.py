@@ -34,7 +34,7 @@ Messages = tuple[Message, ...]
 
 
 def on_read(change: Callable[[Messages], Messages]) -> tuple[Override, Override]:
-    """Return overrides that change the messages read, over either transport."""
+    """Return overrides that change the messages a client reads, over TCP and over HTTP."""
 
     def call(original: Original, body: bytes, generation: object) -> object:
         return change(cast(Messages, original(body, generation)))
@@ -43,7 +43,7 @@ def on_read(change: Callable[[Messages], Messages]) -> tuple[Override, Override]
 
 
 def on_told(change: Callable[[dict[str, object]], object]) -> Override:
-    """Return an override that changes in place what the user is told of a message."""
+    """Return an override that changes what the client tells its user of a message, in place."""
 
     def call(original: Original, message: Message) -> object:
         told = dict(cast(dict[str, object], original(message)))

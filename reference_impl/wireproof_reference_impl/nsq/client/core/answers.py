@@ -9,7 +9,7 @@ from wireproof_spec.wire_error import WireError
 
 
 def find_fault(message: Publish) -> str:
-    """Return why a message cannot be published; empty if it can."""
+    """Return why a message cannot be published, as a sentence; empty if it can."""
     if message.key is not None and not message.key:
         return "an ordered publish needs a sharding id"
     for name in message.header or {}:
@@ -23,7 +23,10 @@ def find_fault(message: Publish) -> str:
 
 
 def read_answer(message: Publish, partition: int | None, data: bytes) -> Receipt | Failure:
-    """Return what a node answered: OK, and for a traced message where it is in the queue."""
+    """Return what a node's answer to a publish means: success with a receipt, or a failure.
+
+    The receipt of a traced message says where it is in the queue.
+    """
     if message.trace_id is None:
         return Receipt(partition) if data == names.OK else _unexpected(data)
     try:

@@ -16,7 +16,10 @@ from wireproof_reference_impl.nsq.client.core.settings import Settings, Subscrib
 
 
 class Client:
-    """A client: a producer for each topic published to, and any number of consumers."""
+    """The example NSQ client without I/O: a producer for each topic, and any number of consumers.
+
+    Calls bring bytes, answers and the time; `take_effects` says what the shell must do.
+    """
 
     def __init__(self, settings: Settings, random: Random) -> None:
         self._settings = settings
@@ -28,7 +31,7 @@ class Client:
         self._ending = 0
 
     def publish(self, topic: str, message: Publish, now: float) -> int:
-        """Publish a message; return the ticket of the `Settle` that tells the outcome."""
+        """Publish a message; return the ticket by which a `Settle` effect reports the outcome."""
         self._host.now = now
         producer = self._producers.get(topic)
         if producer is None:
@@ -39,7 +42,7 @@ class Client:
         return ticket
 
     def consume(self, wants: Subscribing, now: float) -> int:
-        """Begin to consume; return the number of the consumer, which `Hand` and `Report` bear."""
+        """Begin to consume; return the number that `Hand` and `Report` effects will have."""
         self._host.now = now
         number = next(self._numbers)
         consumer = self._consumers[number] = Consumer(self._host, self._settings, wants, number)
@@ -47,17 +50,17 @@ class Client:
         return number
 
     def settle(self, consumer: int, ticket: int, outcome: Outcome, now: float) -> None:
-        """Take what a handler says of the message that it was handed with this ticket."""
+        """Process what a handler reports on the message that it was given with this ticket."""
         self._host.now = now
         self._consumers[consumer].settle(ticket, outcome)
 
     def touch(self, consumer: int, ticket: int, now: float) -> None:
-        """Ask for more time for a message that a handler has."""
+        """Ask the node for more time for the message that a handler has under this ticket."""
         self._host.now = now
         self._consumers[consumer].touch(ticket)
 
     def close(self, now: float) -> None:
-        """End: stop the lookups and close all connections; `Closed` tells when that is done."""
+        """End the client: stop lookups and close connections; a `Closed` effect says when done."""
         self._host.now = now
         for producer in self._producers.values():
             producer.stop()
@@ -67,42 +70,42 @@ class Client:
         self._end_one()
 
     def connected(self, connection: int, local: str, now: float) -> None:
-        """Take note that a connection is open; `local` is the own IP address."""
+        """Note that a connection is open; `local` is the client's own IP address."""
         self._host.now = now
         owner = self._host.owner_of(connection)
         if owner is not None:
             owner.connected(local)
 
     def received(self, connection: int, data: bytes, now: float) -> None:
-        """Take bytes that came on a connection."""
+        """Process bytes received on a connection."""
         self._host.now = now
         owner = self._host.owner_of(connection)
         if owner is not None:
             owner.received(data)
 
     def lost(self, connection: int, reason: str, now: float) -> None:
-        """Take note that a connection could not be opened, or was closed by the node."""
+        """Note that a connection could not be opened, or was closed by the node."""
         self._host.now = now
         owner = self._host.forget(connection)
         if owner is not None:
             owner.lost(reason)
 
     def fetched(self, request: int, answer: Fetched | None, now: float) -> None:
-        """Take the answer to a Fetch; None if there is none."""
+        """Process the answer to the HTTP request of a Fetch effect; None if there is none."""
         self._host.now = now
         self._host.settle_fetch(request, answer)
 
     def tick(self, now: float) -> None:
-        """Do what is due."""
+        """Run what is due at this time, such as lookups and timeouts."""
         self._host.now = now
         self._host.run_alarms()
 
     def next_due(self) -> float | None:
-        """Return when something is due, or None."""
+        """Return the time of the next call to `tick`, or None if nothing will be due."""
         return self._host.next_due()
 
     def take_effects(self) -> list[Effect]:
-        """Return what the shell is to do, in order."""
+        """Return what the shell must do, in order, such as open a connection; forget it here."""
         return self._host.take_effects()
 
     def _end_one(self) -> None:

@@ -24,7 +24,7 @@ CLS = b"CLS\n"
 
 
 class Identity(Struct, frozen=True):
-    """What a client says of itself on one connection."""
+    """What a client sends with IDENTIFY on one connection."""
 
     heartbeat_interval_ms: int
     msg_timeout_ms: int = 0
@@ -33,7 +33,7 @@ class Identity(Struct, frozen=True):
 
 
 class Publish(Struct, frozen=True):
-    """A message to be published; `key` is the sharding id of an ordered publish."""
+    """A message that the user wants published; `key` is the sharding id of an ordered publish."""
 
     body: bytes
     key: bytes | None = None
@@ -43,18 +43,18 @@ class Publish(Struct, frozen=True):
 
     @property
     def has_header(self) -> bool:
-        """True if the message needs a topic with headers."""
+        """True if the message needs a topic with the extend feature, for its header."""
         return self.header is not None or bool(self.tag)
 
 
 def identify(identity: Identity) -> bytes:
-    """Return magic and IDENTIFY: what a connection begins with."""
+    """Return the first bytes of a connection: the magic, and the command IDENTIFY."""
     body = IdentifyBody(json.dumps(identify_fields(identity)).encode())
     return names.MAGIC + command_line(names.IDENTIFY) + encode(IDENTIFY_BODY, body)
 
 
 def identify_fields(identity: Identity) -> dict[str, object]:
-    """Return the fields of IDENTIFY, by the names of the original."""
+    """Return the JSON fields of IDENTIFY; their names are those of the original NSQ."""
     fields: dict[str, object] = {
         "client_id": USER_AGENT,
         "hostname": "wireproof",
@@ -71,7 +71,7 @@ def identify_fields(identity: Identity) -> dict[str, object]:
 
 
 def subscribe(topic: str, channel: str, partition: int | None, *, ordered: bool) -> bytes:
-    """Return SUB or, in order, SUB_ORDERED; an original nsqd has no partitions."""
+    """Return the command SUB, or SUB_ORDERED if `ordered`; an original nsqd has no partitions."""
     # The text says SUB_ORDER; every deployed node takes SUB_ORDERED alone.
     name = names.SUB_ORDERED if ordered else names.SUB
     return command_line(name, topic, channel, *_word(partition))
@@ -84,14 +84,17 @@ def publish(topic: str, partition: int | None, message: Publish) -> bytes:
 
 
 def publish_name(message: Publish) -> bytes:
-    """Return the command's name: a trace id stands in the header, if there is one."""
+    """Return the name of the command that publishes a message.
+
+    It is PUB_EXT if there is a header; a trace id is then part of the header.
+    """
     if message.has_header:
         return names.PUB_EXT
     return names.PUB if message.trace_id is None else names.PUB_TRACE
 
 
 def publish_body(message: Publish) -> bytes:
-    """Return what follows the command line."""
+    """Return the bytes after the line of a publish command."""
     if message.has_header:
         return encode(PUB_EXT_BODY, PubExtBody(header_of(message), message.body))
     if message.trace_id is None:
@@ -100,7 +103,7 @@ def publish_body(message: Publish) -> bytes:
 
 
 def header_of(message: Publish) -> bytes:
-    """Return the JSON header of a message: the user's names, the tag, and the trace id as text."""
+    """Return the JSON header of a message: the user's names, the tag, the trace id as digits."""
     header = dict(message.header or {})
     if message.tag:
         header[names.CLIENT_DISPATCH_TAG] = message.tag
@@ -110,22 +113,22 @@ def header_of(message: Publish) -> bytes:
 
 
 def ready(count: int) -> bytes:
-    """Return RDY."""
+    """Return the command RDY."""
     return command_line(names.RDY, count)
 
 
 def finish(id: bytes) -> bytes:
-    """Return FIN."""
+    """Return the command FIN."""
     return encode(FINISH, Finish(id))
 
 
 def requeue(id: bytes, delay_ms: int) -> bytes:
-    """Return REQ."""
+    """Return the command REQ."""
     return encode(REQUEUE, Requeue(id, delay_ms))
 
 
 def touch(id: bytes) -> bytes:
-    """Return TOUCH."""
+    """Return the command TOUCH."""
     return encode(TOUCH, Touch(id))
 
 

@@ -28,7 +28,7 @@ LARGEST_FRAME = 2 * limits.MAX_BODY_SIZE
 
 
 class State(Enum):
-    """Which answer is due."""
+    """The state of a client's connection: which answer it waits for, if any."""
 
     NEW = "new"
     IDENTIFYING = "identifying"
@@ -41,7 +41,7 @@ class State(Enum):
 
 
 class Move(Enum):
-    """What changes the state: a command that is answered, or its answer."""
+    """What changes the state of a client's connection: a command with an answer, or the answer."""
 
     IDENTIFY = "IDENTIFY"
     PUBLISH = "publish"
@@ -65,14 +65,14 @@ MOVES: dict[State, dict[Move, State]] = {
 
 
 class Answered(Struct, frozen=True):
-    """A command was answered; `state` is that in which the answer was due."""
+    """Event: the node answered a command; `state` was that of the connection until then."""
 
     state: State
     data: bytes
 
 
 class Refused(Struct, frozen=True):
-    """A command was answered with an error."""
+    """Event: the node answered a command with an error."""
 
     state: State
     code: str
@@ -80,20 +80,20 @@ class Refused(Struct, frozen=True):
 
 
 class Delivered(Struct, frozen=True):
-    """A message came; `data` is not read yet."""
+    """Event: the node delivered a message; `data` is not decoded yet."""
 
     data: bytes
 
 
 class Complaint(Struct, frozen=True):
-    """An error came that answers no command: a FIN, REQ or TOUCH was in vain."""
+    """Event: an error that answers no command: the node refused a FIN, REQ or TOUCH."""
 
     code: str
     text: str
 
 
 class Strange(Struct, frozen=True):
-    """Something came that means nothing here; if it is an answer, commands and answers differ."""
+    """Event: a frame that was not expected; if it is an answer, answers no longer fit commands."""
 
     text: str
     is_answer: bool = False
@@ -103,40 +103,40 @@ Event: TypeAlias = Answered | Refused | Delivered | Complaint | Strange
 
 
 class OutOfStep(Exception):
-    """What comes on the connection are no frames; nothing after it can be read."""
+    """Raised if received bytes are no frames; nothing after them on the connection can be read."""
 
 
 class NodeConnection:
-    """The protocol of one connection."""
+    """One connection of the client to a node, without I/O."""
 
     def __init__(self) -> None:
         self.state = State.NEW
         self._frames = FrameReader(LARGEST_FRAME)
 
     def identify(self, identity: commands.Identity) -> bytes:
-        """Return the bytes with which the connection begins."""
+        """Return the first bytes to send on the connection: magic and IDENTIFY."""
         self._move(Move.IDENTIFY)
         return commands.identify(identity)
 
     def publish(self, topic: str, partition: int | None, message: commands.Publish) -> bytes:
-        """Return the command that publishes a message; only an idle connection may."""
+        """Return the command that publishes a message; only in the idle state."""
         self._move(Move.PUBLISH)
         return commands.publish(topic, partition, message)
 
     def subscribe(
         self, topic: str, channel: str, partition: int | None, *, ordered: bool
     ) -> bytes:
-        """Return the command that subscribes; only an idle connection may."""
+        """Return the command that subscribes; only in the idle state."""
         self._move(Move.SUBSCRIBE)
         return commands.subscribe(topic, channel, partition, ordered=ordered)
 
     def close(self) -> bytes:
-        """Return CLS, after which no new message comes; only a subscribed connection may."""
+        """Return CLS, after which no new message comes; only in the subscribed state."""
         self._move(Move.CLS)
         return commands.CLS
 
     def receive(self, data: bytes) -> tuple[list[Event], bytes]:
-        """Return the events in bytes from the node, and what is to be sent back at once.
+        """Process bytes from the node; return the events in them, and the bytes to send at once.
 
         Raises:
             OutOfStep: a size is below 4 or too great.
@@ -187,5 +187,5 @@ def is_heartbeat(frame: ServerFrame) -> bool:
 
 
 def answer_heartbeat(state: State) -> bytes:
-    """Return the answer to a heartbeat, the same in every state."""
+    """Return the bytes that answer a heartbeat, the same in every state."""
     return commands.NOP

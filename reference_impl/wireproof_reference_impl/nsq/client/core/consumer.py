@@ -19,14 +19,14 @@ _BARRED_MOST_S = 15.0
 
 
 class Outcome(Enum):
-    """What a handler says of a message."""
+    """What a message handler reports: processed, or to be delivered again."""
 
     FINISHED = "processed"
     FAILED = "to be delivered again"
 
 
 class Consumer:
-    """The consumer of one topic and channel."""
+    """The client's consumer of one topic and channel: its lookups, subscriptions and handler."""
 
     def __init__(self, host: Host, settings: Settings, wants: Subscribing, number: int) -> None:
         self.host = host
@@ -44,11 +44,11 @@ class Consumer:
         self._when_ended: Callable[[], None] | None = None
 
     def start(self) -> None:
-        """Begin to look up."""
+        """Begin with the first lookup."""
         self.lookups.start()
 
     def stop(self, then: Callable[[], None]) -> None:
-        """Look up no more, end every subscription, and call when all are ended."""
+        """Stop lookups, end every subscription, and call `then` when all have ended."""
         self._when_ended = then
         self.lookups.stop()
         self.ready.stop()
@@ -57,7 +57,7 @@ class Consumer:
         self._call_if_ended()
 
     def settle(self, ticket: int, outcome: Outcome) -> None:
-        """Take what a handler says of the message that it was handed with this ticket."""
+        """Process what the handler reports on the message that it was given with this ticket."""
         subscription, message = self._handed.pop(ticket)
         if outcome is Outcome.FINISHED:
             self._finish(subscription, message)
@@ -65,12 +65,12 @@ class Consumer:
             self.give_back(subscription, message.id, attempts=message.attempts)
 
     def touch(self, ticket: int) -> None:
-        """Ask for more time for a message that a handler has."""
+        """Ask the node for more time for the message that the handler has under this ticket."""
         subscription, message = self._handed[ticket]
         subscription.touch(message.id)
 
     def hand(self, subscription: Subscription, message: Message) -> None:
-        """Give a message to the handler, unless it was attempted too often."""
+        """Give a message to the handler, unless the message has had too many attempts."""
         if is_given_up(self.wants, message):
             self.host.log(f"message {message.id.hex()} is given up: {message.attempts} attempts")
             self._finish(subscription, message)
@@ -80,12 +80,12 @@ class Consumer:
         self.host.do(Hand(self.number, ticket, message))
 
     def give_back(self, subscription: Subscription, id: bytes, *, attempts: int) -> None:
-        """Requeue a message; delivery stops first, or it might come back at once."""
+        """Requeue a message; delivery stops first, or the message might come back at once."""
         self.ready.fail()
         subscription.requeue(id, requeue_delay(self.wants, attempts))
 
     def handle_refusal(self, subscription: Subscription, event: Refused) -> None:
-        """Close a connection whose SUB was refused, tell the user, and look up where to go."""
+        """Close a connection whose SUB was refused, tell the user, and look up the topic again."""
         place = subscription.place
         self._refusals[place] = self._refusals.get(place, 0) + 1
         delay = barred_for(self.settings, self._refusals[place])
@@ -98,15 +98,15 @@ class Consumer:
             self.look_up()
 
     def look_up(self) -> None:
-        """Look up again: a node that is lost may lead nothing any more."""
+        """Look up the topic again, as a node that is lost may no longer be the leader."""
         self.lookups.refresh(self._follow)
 
     def report(self, failure: Failure) -> None:
-        """Tell the user of an error."""
+        """Report an error to the user of the consumer."""
         self.host.do(Report(self.number, failure))
 
     def drop(self, subscription: Subscription) -> None:
-        """Forget a subscription that has ended."""
+        """Remove a subscription that has ended."""
         self._leaving.discard(subscription)
         self._call_if_ended()
 
@@ -140,7 +140,7 @@ class Consumer:
 
 
 def places_of(topology: Topology) -> tuple[Place, ...]:
-    """Return the places to subscribe to: every one."""
+    """Return the partitions and nodes to subscribe to: all that lookups name."""
     return topology.places
 
 
@@ -153,7 +153,7 @@ def is_given_up(wants: Subscribing, message: Message) -> bool:
 
 
 def requeue_delay(wants: Subscribing, attempts: int) -> float:
-    """Return the seconds after which a message is to come again."""
+    """Return the seconds after which a message of so many attempts is to be delivered again."""
     return min(wants.requeue_s * attempts, wants.requeue_most_s)
 
 
@@ -163,12 +163,12 @@ def close_refused(subscription: Subscription) -> None:
 
 
 def tell_refused(consumer: Consumer, event: Refused) -> None:
-    """Tell the user that a subscription was refused."""
+    """Report to the user that a subscription was refused."""
     consumer.report(Failure(event.text, event.code))
 
 
 def barred_for(settings: Settings, refusals: int) -> float:
-    """Return the seconds for which a place that refused is not tried again."""
+    """Return for how many seconds a node is not tried again after so many refusals."""
     return min(settings.reconnect_s * 2.0 ** min(refusals, 16), _BARRED_MOST_S)
 
 

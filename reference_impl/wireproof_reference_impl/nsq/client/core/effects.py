@@ -11,7 +11,7 @@ Address: TypeAlias = tuple[str, int]
 
 
 class Connect(Struct, frozen=True):
-    """Open a TCP connection; `connected` or `lost` answers."""
+    """Effect for the shell: open a TCP connection; answered by `connected` or `lost`."""
 
     connection: int
     address: Address
@@ -19,20 +19,20 @@ class Connect(Struct, frozen=True):
 
 
 class Write(Struct, frozen=True):
-    """Send bytes on a connection."""
+    """Effect for the shell: send bytes on a connection."""
 
     connection: int
     data: bytes
 
 
 class Disconnect(Struct, frozen=True):
-    """Close a connection once all is sent; nothing answers."""
+    """Effect for the shell: close a connection once everything is sent; not answered."""
 
     connection: int
 
 
 class Fetch(Struct, frozen=True):
-    """Send GET to an HTTP server; `fetched` answers."""
+    """Effect for the shell: send GET to an HTTP server; answered by `fetched`."""
 
     request: int
     address: Address
@@ -42,7 +42,10 @@ class Fetch(Struct, frozen=True):
 
 
 class Receipt(Struct, frozen=True):
-    """What a node answered to a publish; all but the partition only if the publish was traced."""
+    """The outcome of a successful publish, as the node answered it.
+
+    All but the partition is None unless the publish was traced.
+    """
 
     partition: int | None
     internal_id: int | None = None
@@ -52,21 +55,21 @@ class Receipt(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """Why an operation failed; `code` is a node's error code, if a node refused it."""
+    """The outcome of a failed operation: a text, and the error code if a node refused it."""
 
     text: str
     code: str = ""
 
 
 class Settle(Struct, frozen=True):
-    """Tell the user the outcome of a publish."""
+    """Effect for the shell: report the outcome of a publish to the user."""
 
     ticket: int
     outcome: Receipt | Failure
 
 
 class Hand(Struct, frozen=True):
-    """Give a message to the handler of a consumer, which settles it by its ticket.
+    """Effect for the shell: give a message to a handler, which settles the message by its ticket.
 
     Not by its id: a node may number the messages of each partition from 1.
     """
@@ -77,27 +80,27 @@ class Hand(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """Tell the user of a consumer of an error."""
+    """Effect for the shell: report an error to the user of a consumer."""
 
     consumer: int
     failure: Failure
 
 
 class Log(Struct, frozen=True):
-    """Write a line to the log."""
+    """Effect for the shell: write a line to the log."""
 
     text: str
 
 
 class Closed(Struct, frozen=True):
-    """Tell the user that the client has ended: nothing is open any more."""
+    """Effect for the shell: tell the user that the client has ended and nothing is open."""
 
 
 Effect: TypeAlias = Connect | Write | Disconnect | Fetch | Settle | Hand | Report | Log | Closed
 
 
 class Fetched(Struct, frozen=True):
-    """The answer to a Fetch."""
+    """The HTTP answer to a Fetch effect."""
 
     status: int
     body: bytes

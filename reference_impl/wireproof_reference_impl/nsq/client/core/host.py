@@ -19,34 +19,37 @@ from wireproof_reference_impl.nsq.client.core.effects import (
 
 
 class Owner(Protocol):
-    """Who a connection belongs to."""
+    """The interface of the object that a connection belongs to."""
 
     def connected(self, local: str) -> None:
-        """Take note that the connection is open; `local` is the own IP address."""
+        """Note that the connection is open; `local` is the client's own IP address."""
         ...
 
     def received(self, data: bytes) -> None:
-        """Take bytes."""
+        """Process bytes received on the connection."""
         ...
 
     def lost(self, reason: str) -> None:
-        """Take note that the connection could not be opened, or is closed by the other side."""
+        """Note that the connection could not be opened, or was closed by the other side."""
         ...
 
 
 class Alarm:
-    """A call at a later time; `cancel` it if it is no longer wanted."""
+    """A call scheduled for a later time, which can be cancelled."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         self.call: Callable[[], None] | None = call
 
     def cancel(self) -> None:
-        """Forget the call."""
+        """Cancel the call."""
         self.call = None
 
 
 class Host:
-    """The world as the core sees it; time is what the shell last said it is."""
+    """What the client's core uses instead of I/O: it collects effects, and knows the time.
+
+    The time is what the shell last said it is.
+    """
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -58,32 +61,32 @@ class Host:
         self._alarms: list[tuple[float, int, Alarm]] = []
 
     def do(self, effect: Effect) -> None:
-        """Have the shell do something."""
+        """Add an effect for the shell to carry out."""
         self._effects.append(effect)
 
     def log(self, text: str) -> None:
-        """Write a line to the log."""
+        """Add the effect that writes a line to the log."""
         self.do(Log(text))
 
     def take_effects(self) -> list[Effect]:
-        """Return what is to be done, in order, and forget it."""
+        """Return the effects for the shell, in order, and forget them."""
         effects, self._effects = self._effects, []
         return effects
 
     def connect(self, address: Address, owner: Owner, *, within_s: float) -> int:
-        """Open a connection and return its number."""
+        """Open a TCP connection for an owner and return its number."""
         number = next(self._numbers)
         self._owners[number] = owner
         self.do(Connect(number, address, within_s))
         return number
 
     def write(self, connection: int, data: bytes) -> None:
-        """Send bytes on a connection that is open."""
+        """Send bytes on a connection, if it is open."""
         if data:
             self.do(Write(connection, data))
 
     def disconnect(self, connection: int) -> None:
-        """Close a connection; its owner hears nothing more of it."""
+        """Close a connection; its owner gets no more calls for it."""
         if self._owners.pop(connection, None) is not None:
             self.do(Disconnect(connection))
 
@@ -96,40 +99,40 @@ class Host:
         accept: str,
         within_s: float,
     ) -> None:
-        """Send GET; call with the answer, or with None if there is none."""
+        """Send GET to an HTTP server; call with the answer, or with None if there is none."""
         number = next(self._numbers)
         self._fetches[number] = call
         self.do(Fetch(number, address, target, accept, within_s))
 
     def after(self, seconds: float, call: Callable[[], None]) -> Alarm:
-        """Call after this number of seconds."""
+        """Schedule a call after this number of seconds, and return it as an alarm."""
         alarm = Alarm(call)
         heapq.heappush(self._alarms, (self.now + seconds, next(self._numbers), alarm))
         return alarm
 
     def next_due(self) -> float | None:
-        """Return the time of the next alarm, or None."""
+        """Return the time of the next scheduled call, or None."""
         while self._alarms and self._alarms[0][2].call is None:
             heapq.heappop(self._alarms)
         return self._alarms[0][0] if self._alarms else None
 
     def run_alarms(self) -> None:
-        """Make the calls that are due."""
+        """Make the scheduled calls that are due."""
         while (due := self.next_due()) is not None and due <= self.now:
             call = heapq.heappop(self._alarms)[2].call
             if call is not None:
                 call()
 
     def owner_of(self, connection: int) -> Owner | None:
-        """Return who a connection belongs to; None if it was closed meanwhile."""
+        """Return the owner of a connection; None if it was closed meanwhile."""
         return self._owners.get(connection)
 
     def forget(self, connection: int) -> Owner | None:
-        """Forget a connection that is lost, and return its owner."""
+        """Remove a connection that is lost, and return its owner."""
         return self._owners.pop(connection, None)
 
     def settle_fetch(self, request: int, answer: Fetched | None) -> None:
-        """Give the answer to an HTTP request, None if it failed, to who waits for it."""
+        """Pass the answer to an HTTP request, None if it failed, to the caller that waits."""
         call = self._fetches.pop(request, None)
         if call is not None:
             call(answer)

@@ -22,27 +22,27 @@ _MOST_DOUBLINGS = 16
 
 
 class User(Protocol):
-    """Who uses a link."""
+    """The interface of the producer or consumer part that uses a link."""
 
     def identity(self) -> commands.Identity:
-        """Return what to say with IDENTIFY."""
+        """Return what to send with IDENTIFY."""
         ...
 
     def handle_ready(self) -> None:
-        """Take note that the connection is identified."""
+        """Act on IDENTIFY being answered: the connection can be used."""
         ...
 
     def handle_event(self, event: Event) -> None:
-        """Take an event after that."""
+        """Act on an event of the identified connection, such as a message."""
         ...
 
     def handle_loss(self, reason: str) -> None:
-        """Take note that the connection is lost; the link opens it again by itself."""
+        """Act on the loss of the connection; the link opens it again by itself."""
         ...
 
 
 class Link:
-    """One place's connection."""
+    """A connection to a node for one partition, which is opened again whenever it is lost."""
 
     def __init__(self, host: Host, settings: Settings, address: Address, user: User) -> None:
         self.address = address
@@ -61,7 +61,7 @@ class Link:
         self._watch: Alarm | None = None
 
     def open(self) -> None:
-        """Open the connection."""
+        """Open the connection, unless it is open or closed for good."""
         if self._closed or self._connection is not None:
             return
         self.node = NodeConnection()
@@ -69,32 +69,32 @@ class Link:
         self._connection = self._host.connect(self.address, self, within_s=within)
 
     def close(self) -> None:
-        """Close the connection for good."""
+        """Close the connection for good: it is not opened again."""
         self._closed = True
         self._drop()
 
     def reset(self, reason: str) -> None:
-        """Give the connection up, and open it again after a while."""
+        """Close the connection, and open it again after a delay."""
         self._drop()
         self._fail(reason)
 
     def send(self, data: bytes) -> None:
-        """Send bytes."""
+        """Send bytes on the connection, if it is open."""
         if self._connection is not None:
             self._host.write(self._connection, data)
 
     def succeed(self) -> None:
-        """Take note that the connection did what it is for: the next loss is a first one."""
+        """Note that the connection served its purpose: the next loss counts as the first."""
         self._failures = 0
 
     def connected(self, local: str) -> None:
-        """Identify."""
+        """Send IDENTIFY on the opened connection; `local` is the client's own IP address."""
         self.local = local
         self.send(self.node.identify(self._user.identity()))
         self._watch_for(self._settings.identify_timeout_s)
 
     def received(self, data: bytes) -> None:
-        """Take bytes from the node."""
+        """Process bytes received from the node."""
         self._watch_for(_SILENT_INTERVALS * self._settings.heartbeat_interval_ms / 1000)
         try:
             events, reply = self.node.receive(data)
@@ -107,7 +107,7 @@ class Link:
                 self._take(event)
 
     def lost(self, reason: str) -> None:
-        """Take note that the connection is lost."""
+        """Note that the connection is lost, and open it again after a delay."""
         self._connection = None
         self._drop()
         self._fail(reason)
@@ -146,7 +146,7 @@ class Link:
 
 
 def read_features(data: bytes) -> dict[str, object]:
-    """Return the members of a JSON answer to IDENTIFY; none of any other answer."""
+    """Return the members of a JSON answer to IDENTIFY; an empty dict for any other answer."""
     try:
         value: object = json.loads(data)
     except (ValueError, RecursionError):
@@ -155,11 +155,11 @@ def read_features(data: bytes) -> dict[str, object]:
 
 
 def refuse_identity(link: Link, event: Refused) -> None:
-    """Give a connection up on which IDENTIFY was refused: nothing else may be sent on it."""
+    """Reset a connection on which IDENTIFY was refused: nothing else may be sent on it."""
     link.reset(f"IDENTIFY is refused: {event.text}")
 
 
 def reconnect_delay(settings: Settings, failures: int) -> float:
-    """Return the seconds before a connection is opened again after so many failures."""
+    """Return the seconds before a connection is opened again after so many failures in a row."""
     doubled = settings.reconnect_s * 2.0 ** min(failures - 1, _MOST_DOUBLINGS)
     return min(doubled, settings.reconnect_most_s)

@@ -26,7 +26,7 @@ _MOST_SKIPPED = 8
 
 
 class Lookups:
-    """The lookup process of one topic, for a producer (`WRITE`) or a consumer (`READ`)."""
+    """The repeated lookups of one topic, for a producer (`WRITE`) or a consumer (`READ`)."""
 
     def __init__(
         self, host: Host, settings: Settings, topic: str, access: str, notify: Callable[[], None]
@@ -52,18 +52,18 @@ class Lookups:
         self._stopped = False
 
     def start(self) -> None:
-        """Begin the first round."""
+        """Begin the first round of lookups."""
         self._begin()
 
     def stop(self) -> None:
-        """Ask nobody any more."""
+        """Send no more requests to lookup servers."""
         self._stopped = True
         self._waiting.clear()
         if self._alarm is not None:
             self._alarm.cancel()
 
     def refresh(self, then: Callable[[], None]) -> None:
-        """Begin a round as soon as may be, and call when it is over.
+        """Begin a round of lookups as soon as permitted, and call `then` when it is over.
 
         Of a round under way some answers may be old; of the first nothing is.
         """
@@ -192,12 +192,12 @@ class Lookups:
 
 
 def list_target() -> str:
-    """Return the target of a listlookup."""
+    """Return the HTTP target of a /listlookup request."""
     return "/listlookup"
 
 
 def lookup_target(topic: str, access: str) -> str:
-    """Return the target of a lookup.
+    """Return the HTTP target of a /lookup request.
 
     Consumers ask for metainfo too, which the text does not need of them: it tells whether the
     topic has headers, and so what they must say of themselves.
@@ -206,37 +206,40 @@ def lookup_target(topic: str, access: str) -> str:
 
 
 def known_servers(listed: tuple[str, ...], configured: tuple[str, ...]) -> tuple[str, ...]:
-    """Return all lookup servers, each once."""
+    """Return the addresses of all lookup servers, listed and configured ones, each once."""
     return tuple(dict.fromkeys([*listed, *configured]))
 
 
 def choose_servers(
     known: tuple[str, ...], asked_again: dict[str, int], this_round: int
 ) -> tuple[str, ...]:
-    """Return the servers to ask in a round; all of them if each has failed too often."""
+    """Return the lookup servers to ask in a round; all of them if each has failed too often.
+
+    `asked_again` maps a server to the round from which it is asked again.
+    """
     chosen = tuple(each for each in known if asked_again.get(each, 0) <= this_round)
     return chosen or known
 
 
 def skip(failures: int, settings: Settings) -> int:
-    """Return in how many rounds a server is not asked after so many failures in succession."""
+    """Return for how many rounds a lookup server is not asked after so many failures in a row."""
     return min(max(failures - settings.lookup_failures, 0), _MOST_SKIPPED)
 
 
 def interval(settings: Settings, host: Host) -> float:
-    """Return the seconds between two rounds, varied a little."""
+    """Return the seconds between two rounds of lookups, varied a little at random."""
     jitter = settings.lookup_jitter * host.random.uniform(-1, 1)
     return settings.lookup_interval_s * (1 + jitter)
 
 
 def retry_delay(settings: Settings, rounds_in_vain: int) -> float:
-    """Return the seconds before another round when none before it has found a node."""
+    """Return the seconds before the next round of lookups if no round so far has found a node."""
     doubled = settings.lookup_retry_s * 2.0 ** min(rounds_in_vain - 1, 16)
     return min(doubled, settings.lookup_interval_s)
 
 
 def gap(settings: Settings, since_s: float) -> float:
-    """Return the seconds before a refresh may begin, so long after the last round began."""
+    """Return the seconds to wait before a refresh, `since_s` after the last round began."""
     return max(settings.lookup_gap_s - since_s, 0.0)
 
 

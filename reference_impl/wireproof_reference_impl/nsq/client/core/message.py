@@ -16,7 +16,7 @@ _ID_AT = 10
 
 
 class Message(Struct, frozen=True):
-    """A message as its handler gets it.
+    """A delivered message as the handler of a consumer gets it.
 
     `header` are the names and values of its JSON header that are the publisher's own, `tag` is
     the one it was dispatched by. The place in the queue is there if the subscription is in order.
@@ -35,7 +35,7 @@ class Message(Struct, frozen=True):
 
 
 class BadMessage(Exception):
-    """A message that cannot be read; `id` is empty if not even the id can."""
+    """Raised for a message that cannot be decoded; `id` is empty if not even the id can."""
 
     def __init__(self, text: str, id: bytes) -> None:
         super().__init__(text)
@@ -43,7 +43,7 @@ class BadMessage(Exception):
 
 
 def read_message(data: bytes, *, extend: bool, ordered: bool) -> Message:
-    """Return the message in the data of a message frame.
+    """Decode a message from the data of a message frame.
 
     `extend`: the connection announced extend_support. `ordered`: it subscribed in order.
 

@@ -4,7 +4,7 @@ from wireproof_reference_impl.nsq.client.core.message import Message
 
 
 class OrderCheck:
-    """What was seen of one partition: internal ids and offsets never decrease.
+    """Checks for one partition that internal ids and offsets of messages never decrease.
 
     Equal ones are the same message again, since it was not finished.
     """
@@ -14,7 +14,7 @@ class OrderCheck:
         self._offset = -1
 
     def find_fault(self, message: Message) -> str:
-        """Return what is out of order; empty if nothing is."""
+        """Return what is out of order in the next message, as text; empty if nothing is."""
         offset = -1 if message.disk_queue_offset is None else message.disk_queue_offset
         fault = ""
         if message.internal_id < self._id:

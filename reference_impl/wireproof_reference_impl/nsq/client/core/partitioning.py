@@ -6,7 +6,7 @@ from wireproof_reference_impl.nsq.client.core.topology import Place, Topology
 
 
 def shard(key: bytes, partition_num: int) -> int:
-    """Return the partition of a sharding id: it depends on the id and partition_num alone.
+    """Return the partition for a sharding id; it depends on the id and partition_num alone.
 
     The hash is that of go-nsq, murmur3 of 32 bits, so that both send an id the same way.
     """
@@ -14,12 +14,12 @@ def shard(key: bytes, partition_num: int) -> int:
 
 
 def place_of_key(topology: Topology, key: bytes) -> Place | None:
-    """Return where messages of a sharding id go; None if nobody leads their partition now."""
+    """Return partition and node for messages of a sharding id; None if it has no leader now."""
     number = shard(key, topology.partition_num or len(topology.leaders) or 1)
     address = topology.leaders.get(number)
     return None if address is None else Place(number, address)
 
 
 def place_in_turn(topology: Topology, turn: int) -> Place:
-    """Return the place whose turn it is; there is at least one."""
+    """Return the partition and node whose turn it is; the topic must have one."""
     return topology.places[turn % len(topology.places)]

@@ -20,7 +20,10 @@ from wireproof_reference_impl.nsq.client.core.trace_log import tell_published
 
 
 class Job:
-    """A publish that has no outcome yet; after `due` it is not begun or repeated."""
+    """A message to publish whose outcome is not known yet.
+
+    After `due` it is neither sent for the first time nor repeated.
+    """
 
     def __init__(self, ticket: int, message: commands.Publish, due: float) -> None:
         self.ticket = ticket
@@ -33,7 +36,7 @@ class Job:
 
 
 class Producer:
-    """The producer of one topic."""
+    """The client's producer for one topic: its lookups, and a connection for each partition."""
 
     def __init__(self, host: Host, settings: Settings, topic: str) -> None:
         self.topic = topic
@@ -44,11 +47,11 @@ class Producer:
         self._turn = 0
 
     def start(self) -> None:
-        """Begin to look up."""
+        """Begin with the first lookup."""
         self.lookups.start()
 
     def publish(self, ticket: int, message: commands.Publish) -> None:
-        """Publish a message; `Settle` with this ticket tells the outcome."""
+        """Publish a message; a `Settle` effect with this ticket reports the outcome."""
         fault = answers.find_fault(message)
         if fault:
             self.host.do(Settle(ticket, Failure(fault)))
@@ -59,14 +62,14 @@ class Producer:
         self.dispatch(job)
 
     def stop(self) -> None:
-        """Look up no more, and close every connection."""
+        """Stop lookups, and close every connection."""
         self.lookups.stop()
         for lane in self._lanes.values():
             for job in lane.close():
                 self.settle(job, Failure("the producer has ended"))
 
     def dispatch(self, job: Job) -> None:
-        """Give a job to the lane of its partition, or look up where that is."""
+        """Queue a message for the connection of its partition, or look up that partition."""
         if job.is_settled:
             return
         place = self._choose(job)
@@ -79,11 +82,11 @@ class Producer:
             self.refresh(lambda: self.dispatch(job))
 
     def refresh(self, then: Callable[[], None]) -> None:
-        """Look up again, and call when that is done."""
+        """Look up the topic again, and call `then` when that is done."""
         self.lookups.refresh(then)
 
     def settle(self, job: Job, outcome: Receipt | Failure) -> None:
-        """Tell the user the outcome of a job."""
+        """Report the outcome of a publish to the user."""
         job.is_settled = True
         if isinstance(outcome, Receipt) and job.message.trace_id is not None:
             self.host.log(tell_published(self.topic, outcome))
@@ -129,7 +132,7 @@ class Producer:
 
 
 class Lane:
-    """The connection of a producer for one partition, and the publishes that wait for it."""
+    """A producer's connection for one partition, and the messages that wait for it."""
 
     def __init__(self, producer: Producer, place: Place) -> None:
         self.place = place
@@ -144,12 +147,12 @@ class Lane:
         self._link = self._open()
 
     def add(self, job: Job) -> None:
-        """Publish a job after those that wait."""
+        """Queue a message behind those that wait."""
         self._jobs.append(job)
         self._pump()
 
     def move(self, place: Place) -> None:
-        """Go to the node that leads the partition now."""
+        """Connect to the node that leads the partition now, if it is another one."""
         if place == self.place:
             return
         self.place = place
@@ -157,7 +160,7 @@ class Lane:
             self._reopen()
 
     def retire(self) -> list[Job]:
-        """Close the connection once the publish under way is answered; return what waits."""
+        """Close the connection after the publish under way; return the waiting messages."""
         self._is_retired = True
         if self._current is None:
             self._link.close()
@@ -166,7 +169,7 @@ class Lane:
         return jobs
 
     def close(self) -> list[Job]:
-        """Close the connection at once; return what is not answered."""
+        """Close the connection at once; return the messages without an answer."""
         self._link.close()
         self._stop_clock()
         under_way = [] if self._current is None else [self._current]
@@ -174,15 +177,15 @@ class Lane:
         return [*under_way, *self.retire()]
 
     def identity(self) -> commands.Identity:
-        """Return what to say with IDENTIFY."""
+        """Return what the producer sends with IDENTIFY."""
         return commands.Identity(self._settings.heartbeat_interval_ms)
 
     def handle_ready(self) -> None:
-        """Publish what waits."""
+        """Publish the waiting messages on the connection that is now ready."""
         self._pump()
 
     def handle_event(self, event: Event) -> None:
-        """Take the answer to the publish under way."""
+        """Process the answer to the publish under way, or another event."""
         job = self._current
         if job is not None and isinstance(event, Answered | Refused):
             self._current, job.is_under_way = None, False
@@ -197,7 +200,7 @@ class Lane:
             self._host.log(f"{self._producer.topic}: {event}")
 
     def handle_loss(self, reason: str) -> None:
-        """Repeat the publish under way: whether it was stored is not known."""
+        """Repeat the publish under way, of which nobody knows whether it was stored."""
         job, self._current = self._current, None
         self._stop_clock()
         if self._is_retired:

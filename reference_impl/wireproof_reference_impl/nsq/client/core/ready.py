@@ -15,20 +15,20 @@ _ROTATE_S = 1.0
 
 
 class Counted(Protocol):
-    """A subscription, as far as its RDY goes."""
+    """The interface of a subscription whose RDY count is managed."""
 
     @property
     def is_proven(self) -> bool:
-        """True if a message has come."""
+        """True if the subscription has received a message."""
         ...
 
     def send_ready(self, count: int) -> None:
-        """Send RDY."""
+        """Send RDY with this count."""
         ...
 
 
 class Ready:
-    """The RDY counts of one consumer."""
+    """Distributes a consumer's max_in_flight over its subscriptions, as RDY counts."""
 
     def __init__(self, host: Host, wants: Subscribing) -> None:
         self._host = host
@@ -41,24 +41,24 @@ class Ready:
         self._rotation: Alarm | None = None
 
     def join(self, subscription: Counted) -> None:
-        """Take a subscription in that was answered OK."""
+        """Add a subscription whose SUB was answered OK."""
         self._counts[subscription] = 0
         self.share()
         self._rotate_later()
 
     def leave(self, subscription: Counted) -> None:
-        """Share what a subscription had among the others."""
+        """Remove a subscription, and give its share to the others."""
         if self._counts.pop(subscription, None) is not None:
             self.share()
 
     def stop(self) -> None:
-        """Wait for nothing more."""
+        """Cancel all timers."""
         for alarm in (self._alarm, self._rotation):
             if alarm is not None:
                 alarm.cancel()
 
     def share(self) -> None:
-        """Send what each subscription may have now: first those that get less."""
+        """Send each subscription its new RDY count, first those that get less."""
         due = self._due()
         for less in (True, False):
             for subscription, count in due.items():
@@ -66,13 +66,13 @@ class Ready:
                     self._set(subscription, count)
 
     def succeed(self) -> None:
-        """Take note that a handler succeeded."""
+        """Note that a handler succeeded, which ends or shortens a pause."""
         if self._level and not self._is_paused:
             self._level -= 1
             self.share() if not self._level else self._pause()
 
     def fail(self) -> None:
-        """Take note that a handler failed: stop delivery for a while."""
+        """Note that a handler failed: pause delivery for a while."""
         if not self._is_paused:
             self._level = min(self._level + 1, self._wants.backoff_most)
             self._pause()
@@ -120,10 +120,10 @@ class Ready:
 
 
 def first_or_share(wants: Subscribing, subscription: Counted, share: int) -> int:
-    """Return the RDY of a subscription: 1 at first and, in order, for ever; then its share."""
+    """Return a subscription's RDY: 1 before its first message and if ordered, else its share."""
     return share if subscription.is_proven and not wants.ordered else 1
 
 
 def backoff(wants: Subscribing, level: int) -> float:
-    """Return the seconds for which delivery stops after so many failures in succession."""
+    """Return for how many seconds delivery pauses after so many failures in a row."""
     return wants.backoff_s * 2.0**level

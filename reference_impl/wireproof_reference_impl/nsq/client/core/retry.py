@@ -8,7 +8,7 @@ from wireproof_spec.nsq import error_codes
 
 
 class Verdict(Enum):
-    """What to do with a publish that was refused."""
+    """What a producer does about a refused publish: report failure, repeat, or look up again."""
 
     FAIL = "tell the user"
     AGAIN = "publish it again"
@@ -36,7 +36,7 @@ TABLE: Mapping[str, Verdict] = {
 
 
 def judge(code: str) -> Verdict:
-    """Return what to do about an error code; an unknown one is told to the user."""
+    """Return what to do about a publish refused with this code; unknown ones are reported."""
     return TABLE.get(code, Verdict.FAIL)
 
 
@@ -46,12 +46,12 @@ def may_repeat(settings: Settings, attempts: int) -> bool:
 
 
 def repeat_delay(settings: Settings, attempts: int) -> float:
-    """Return the seconds to wait before a publish is repeated."""
+    """Return the seconds to wait before a publish is repeated after so many attempts."""
     return settings.publish_retry_s * 2.0 ** (attempts - 1)
 
 
 def budget(settings: Settings) -> float:
-    """Return the seconds after which a publish that still waits fails."""
+    """Return the seconds after which a publish that still waits is reported as failed."""
     # Each attempt may need a lookup before it.
     each = settings.publish_timeout_s + settings.lookup_timeout_s
     return each * settings.publish_attempts

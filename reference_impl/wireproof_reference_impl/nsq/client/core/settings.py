@@ -6,7 +6,7 @@ from wireproof_spec.nsq.limits import HEARTBEAT_INTERVAL_MS
 
 
 class Settings(Struct, frozen=True):
-    """Settings of one client, for all its topics."""
+    """The settings of one example client; they apply to all its topics."""
 
     lookupd: tuple[str, ...]
     """HOST:PORT of the configured lookup servers."""
@@ -35,7 +35,7 @@ class Settings(Struct, frozen=True):
 
 
 class Subscribing(Struct, frozen=True):
-    """What the user says of one consumer."""
+    """The user's settings for one consumer; names that end in `_s` are seconds."""
 
     topic: str
     channel: str

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Subscription:
-    """One partition of a consumer, on a connection of its own."""
+    """A consumer's subscription to one partition, on a connection of its own."""
 
     def __init__(self, consumer: "Consumer", place: Place) -> None:
         self.place = place
@@ -44,15 +44,15 @@ class Subscription:
 
     @property
     def is_idle(self) -> bool:
-        """True if nothing more is to be sent."""
+        """True if no message is in flight and no answer to CLS is awaited."""
         return not self._in_flight and self._link.node.state is not State.CLOSING
 
     def identity(self) -> commands.Identity:
-        """Return what to say with IDENTIFY."""
+        """Return what the consumer sends with IDENTIFY."""
         return identity_of(self._consumer, extend=self._extend)
 
     def handle_ready(self) -> None:
-        """Subscribe."""
+        """Send the subscribe command on the connection that is now ready."""
         self._timeout_s = message_timeout(self.wants, self._link.features)
         topic, channel = self.wants.topic, self.wants.channel
         self._link.send(
@@ -62,7 +62,7 @@ class Subscription:
         )
 
     def handle_event(self, event: Event) -> None:
-        """Take an answer, an error, or a message."""
+        """Process an answer, an error or a message from the node."""
         if isinstance(event, Answered):
             self._take_answer(event)
         elif isinstance(event, Refused):
@@ -73,7 +73,7 @@ class Subscription:
             handle_complaint(self, event)
 
     def handle_loss(self, reason: str) -> None:
-        """Forget what was in flight: the node delivers it again."""
+        """Forget the messages in flight on a lost connection: the node delivers them again."""
         self._in_flight.clear()
         self._consumer.ready.leave(self)
         if self._is_leaving:
@@ -82,24 +82,24 @@ class Subscription:
             self._consumer.look_up()
 
     def send_ready(self, count: int) -> None:
-        """Send RDY."""
+        """Send RDY with a count that the node accepts."""
         if self._link.node.state is State.SUBSCRIBED:
             self._link.send(commands.ready(clamp_ready(count, self._link.features)))
 
     def finish(self, id: bytes) -> None:
-        """Acknowledge a message, unless the node has taken it back."""
+        """Send FIN for a message, unless its timeout has passed."""
         if self._is_held(id):
             self._link.send(commands.finish(id))
         self._release(id)
 
     def requeue(self, id: bytes, delay_s: float) -> None:
-        """Give a message back."""
+        """Send REQ for a message, to be delivered again after a delay."""
         if self._is_held(id):
             self._link.send(commands.requeue(id, round(delay_s * 1000)))
         self._release(id)
 
     def touch(self, id: bytes) -> None:
-        """Ask for more time for a message."""
+        """Send TOUCH for a message."""
         if self._is_held(id):
             self._in_flight[id] = self._consumer.host.now + self._timeout_s
             self._link.send(commands.touch(id))
@@ -115,13 +115,13 @@ class Subscription:
             self._end()
 
     def close(self) -> None:
-        """Close the connection at once."""
+        """Close the connection of the subscription at once."""
         self._in_flight.clear()
         self._consumer.ready.leave(self)
         self._link.close()
 
     def report(self, text: str) -> None:
-        """Tell the user what is wrong."""
+        """Report a problem with the subscription to the user."""
         self._consumer.report(Failure(text))
 
     def log(self, text: str) -> None:
@@ -184,7 +184,7 @@ class Subscription:
 
 
 def identity_of(consumer: "Consumer", *, extend: bool) -> commands.Identity:
-    """Return what a consumer says with IDENTIFY: extend_support for a topic that has headers."""
+    """Return what a consumer sends with IDENTIFY; `extend`: the topic has headers."""
     return commands.Identity(
         consumer.settings.heartbeat_interval_ms,
         msg_timeout_ms=consumer.wants.msg_timeout_ms,
@@ -194,25 +194,25 @@ def identity_of(consumer: "Consumer", *, extend: bool) -> commands.Identity:
 
 
 def message_timeout(wants: Subscribing, features: dict[str, object]) -> float:
-    """Return the seconds a handler has for a message: what the node says, or was asked for."""
+    """Return the seconds that a handler has for a message, by settings or the node's answer."""
     told = features.get("msg_timeout")
     timeout_ms = told if isinstance(told, int) and told > 0 else wants.msg_timeout_ms
     return (wants.msg_timeout_ms or timeout_ms or MSG_TIMEOUT_MS) / 1000
 
 
 def clamp_ready(count: int, features: dict[str, object]) -> int:
-    """Return a RDY count that the node accepts."""
+    """Return a RDY count reduced to the greatest that the node accepts."""
     most = features.get("max_rdy_count")
     return min(count, most if isinstance(most, int) else MAX_RDY_COUNT)
 
 
 def handle_complaint(subscription: Subscription, event: Complaint | Strange) -> None:
-    """Log what is about a message or unknown: no reason to close the connection."""
+    """Log an error about a message, or an unknown frame: neither ends the connection."""
     subscription.log(event.text)
 
 
 def check_order(subscription: Subscription, order: OrderCheck, message: Message) -> None:
-    """Report a message that is out of order, and log one that is attempted again and again."""
+    """Report a message that is out of order, and log one that was attempted often."""
     fault = order.find_fault(message)
     if fault:
         subscription.report(f"out of order: {fault}")
@@ -221,5 +221,5 @@ def check_order(subscription: Subscription, order: OrderCheck, message: Message)
 
 
 def is_late(now: float, due: float) -> bool:
-    """Return True if the time-out of a message is over."""
+    """Return True if the timeout of a message has passed."""
     return now >= due

@@ -13,7 +13,7 @@ _PORTS = range(1, 1 << 16)
 
 
 class Place(Struct, frozen=True, order=True):
-    """What one connection is for: a partition at the node that leads it.
+    """A partition and the address of the node that leads it; a connection serves one place.
 
     An original nsqd has no partitions; then `partition` is None.
     """
@@ -23,7 +23,7 @@ class Place(Struct, frozen=True, order=True):
 
 
 class Topology(Struct, frozen=True):
-    """The nodes of one topic, as one lookup server or all of them know it.
+    """The leaders of a topic's partitions, as one lookup server or all of them know them.
 
     `originals` are nodes of an answer in the shape of the original nsqlookupd.
     """
@@ -36,7 +36,7 @@ class Topology(Struct, frozen=True):
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """All places, in order of their partitions."""
+        """All partitions with their leaders, in order of the partitions."""
         led = tuple(Place(number, self.leaders[number]) for number in sorted(self.leaders))
         return led or tuple(Place(None, address) for address in self.originals)
 
@@ -47,11 +47,11 @@ class Topology(Struct, frozen=True):
 
 
 class BadAnswer(Exception):
-    """An answer of a lookup server that cannot be used."""
+    """Raised for an answer of a lookup server that cannot be used."""
 
 
 def read_lookup(body: bytes) -> Topology:
-    """Return what /lookup answered: in both shapes, with or without the envelope of old.
+    """Return the topology in an answer to /lookup, of either shape, with or without envelope.
 
     Nodes that cannot be read are left out: one bad record must not hide all others.
 
@@ -78,7 +78,7 @@ def read_lookup(body: bytes) -> Topology:
 
 
 def read_listlookup(body: bytes) -> tuple[str, ...]:
-    """Return the HTTP addresses, HOST:PORT, that /listlookup names.
+    """Return the HTTP addresses, HOST:PORT, in an answer to /listlookup.
 
     Raises:
         BadAnswer: the body is no JSON object.
@@ -89,7 +89,7 @@ def read_listlookup(body: bytes) -> tuple[str, ...]:
 
 
 def read_object(body: bytes) -> dict[str, object]:
-    """Return the members of a JSON object, without the envelope in which old answers come.
+    """Return the members of a lookup answer, without the envelope that some answers have.
 
     Raises:
         BadAnswer: the body is no JSON object.
@@ -106,7 +106,7 @@ def read_object(body: bytes) -> dict[str, object]:
 
 
 def merge(answers: Iterable[Topology]) -> Topology:
-    """Return what all lookup servers know together; where they differ, the later answer counts."""
+    """Return one topology from the answers of several lookup servers; later ones count more."""
     merged = Topology()
     for answer in answers:
         merged = Topology(

@@ -5,7 +5,7 @@ from wireproof_reference_impl.nsq.client.core.message import Message
 
 
 def tell_published(topic: str, receipt: Receipt) -> str:
-    """Return the line of a producer."""
+    """Return the log line of a producer for a traced message."""
     return (
         f"trace published topic={topic} partition={receipt.partition} "
         f"internal_id={receipt.internal_id} trace_id={receipt.trace_id} "
@@ -14,7 +14,7 @@ def tell_published(topic: str, receipt: Receipt) -> str:
 
 
 def tell_consumed(topic: str, message: Message, *, local: str, node: Address) -> str:
-    """Return the line of a consumer; offset and size are there if it consumes in order."""
+    """Return the log line of a consumer for a traced message; offset and size if ordered."""
     place = ""
     if message.disk_queue_offset is not None:
         place = (

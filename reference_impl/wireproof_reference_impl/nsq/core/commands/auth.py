@@ -13,7 +13,7 @@ _GRANTED = {"identity": "", "identity_url": "", "permission_count": 1}
 
 
 def auth(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Check the secret and answer what it permits: everything or nothing."""
+    """Run AUTH: check the secret and answer what it permits, everything or nothing."""
     connection.move(Event.AUTH)
     if len(words) != 1:
         raise Refusal(E_INVALID, "AUTH invalid number of parameters")

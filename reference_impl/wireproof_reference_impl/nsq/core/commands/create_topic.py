@@ -12,7 +12,7 @@ from wireproof_spec.nsq.names import OK, is_valid_name
 
 
 def create_topic(connection: Connection, words: Sequence[bytes]) -> None:
-    """Create one partition of a topic; one that exists keeps its kind."""
+    """Run CREATE_TOPIC: create one partition of a topic; a topic that exists stays as it is."""
     if len(words) < 3:
         text = "CREATE_TOPIC insufficient number of parameters"
         raise Refusal(error_codes.E_INVALID, text)

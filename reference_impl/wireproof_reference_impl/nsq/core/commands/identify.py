@@ -18,7 +18,7 @@ _SHORT_BYTES = 1024
 
 
 def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Apply the IDENTIFY fields and answer with OK or, if requested, with JSON."""
+    """Run IDENTIFY: apply its fields and answer with OK or, if requested, with JSON."""
     connection.move(Event.IDENTIFY)
     body = yield from read_body(connection)
     fields, identity = _said(body) if len(body) <= _SHORT_BYTES else _read(body)
@@ -40,7 +40,7 @@ def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
 
 
 def read_body(connection: Connection) -> sized.Bytes:
-    """Read the size of the body, and its JSON."""
+    """Read the body of IDENTIFY: its size, then its JSON."""
     size = yield from sized.number(otherwise=lambda: _refuse("failed to read body size"))
     limit = connection.node.limits.body
     sized.check_size(
@@ -75,7 +75,7 @@ def read_identity(fields: IdentifyFields) -> Identity:
 
 
 def answer(identity: Identity, version: str, *, tls: bool, auth: bool) -> dict[str, object]:
-    """Return the fields of the JSON answer, in the order of the real broker.
+    """Return the fields of the JSON answer to IDENTIFY, in the order of the real broker.
 
     Compression is not available: whether requested or not, the answer is false.
     """

@@ -10,7 +10,7 @@ ANY = -1
 
 
 def partition_number(word: bytes, code: str) -> int:
-    """Return the number in a partition word.
+    """Return the number in the partition word of a command line.
 
     Raises:
         Refusal: the word is no decimal number.
@@ -22,7 +22,7 @@ def partition_number(word: bytes, code: str) -> int:
 
 
 def optional(words: Sequence[bytes], at: int, code: str) -> int | None:
-    """Return the partition if it is the last word of the line; else, or for -1, None."""
+    """Return the partition if it is the last word of a command line; None if missing or -1."""
     if len(words) != at + 1:
         return None
     number = partition_number(words[at], code)

@@ -28,7 +28,7 @@ class Address:
 
 
 def address(connection: Connection, words: Sequence[bytes]) -> Address:
-    """Read topic and partition of a publish line.
+    """Read topic and partition from the words of a publish line.
 
     Raises:
         Refusal: a word is missing, or the partition is no number.
@@ -73,7 +73,7 @@ def locate(connection: Connection, to: Address, size: int) -> Located:
 
 
 def body_size(connection: Connection) -> sized.Number:
-    """Read the size of a single message; refuse it if it is out of range."""
+    """Read the size of a single message from the connection; refuse it if out of range."""
     rules = connection.node.behaviour.publish
     limit = connection.node.limits.message
     size = yield from sized.number(
@@ -89,7 +89,7 @@ def body_size(connection: Connection) -> sized.Number:
 
 
 def read_body(connection: Connection, size: int) -> sized.Bytes:
-    """Read the bytes of a single message; a stream that ends before is refused."""
+    """Read the bytes of a single message; a stream that ends before them is refused."""
     return (yield from sized.exactly(size, otherwise=cut_body))
 
 
@@ -140,7 +140,7 @@ def split_traced(data: bytes) -> tuple[int, bytes]:
 
 
 def check_role(partition: Partition) -> None:
-    """Check that this node leads the partition, and that the partition is writable.
+    """Check that this node leads a partition, and that the partition is writable.
 
     Clause: smart.cluster
 
@@ -159,7 +159,7 @@ def pub(connection: Connection, words: Sequence[bytes]) -> Reading:
 
 
 def plain(connection: Connection, to: Address) -> Generator[int, bytes, None]:
-    """Store one message without a header in the partition that the line names."""
+    """Read one message without a header, and store it in the partition that its line names."""
     size = yield from body_size(connection)
     partition = yield from locate(connection, to, size)
     data = yield from read_body(connection, size)

@@ -17,7 +17,7 @@ HEADER_LENGTH_BYTES = 2
 
 
 def pub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Run PUB_EXT: store one message with its header; a trace id is answered with its position."""
+    """Run PUB_EXT: store one message with its header; if traced, answer with its position."""
     rules = connection.node.behaviour.publish
     to = publish.address(connection, words)
     size = yield from publish.body_size(connection)
@@ -33,7 +33,7 @@ def pub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
 
 
 def answer(connection: Connection, header: Header, stored: PublishResult) -> bytes:
-    """Return the answer to a message: its position if it has a trace id, else OK.
+    """Return the answer to a PUB_EXT: the message's position if it has a trace id, else OK.
 
     Clause: ext.publish.ok-response, ext.publish.trace-response
     """
@@ -56,7 +56,7 @@ def split_body(connection: Connection, data: bytes) -> Split:
 
 
 def read_header(connection: Connection, partition: Partition, data: bytes) -> Header:
-    """Check a header, and return the fields that the broker needs.
+    """Check the header of a PUB_EXT, and return the fields that the broker needs.
 
     Raises:
         Refusal: the header breaks a rule, or the topic has no extend feature; not fatal.
@@ -77,7 +77,7 @@ def not_supported(topic: Topic) -> Refusal:
 
 
 def entry(partition: Partition, header: Header, split: Split) -> NewMessage:
-    """Return the message to store, with its header unchanged.
+    """Return the message of a PUB_EXT as it is stored, with its header unchanged.
 
     Clause: ext.consume.header-intact
     """

@@ -73,7 +73,7 @@ def _batch(
 
 
 def read_body(size: int) -> sized.Bytes:
-    """Read all bytes of a batch; refuse a stream that ends before."""
+    """Read all bytes of a batch; a stream that ends before them is refused."""
     return sized.exactly(size, otherwise=_cut)
 
 

@@ -24,19 +24,19 @@ _MOST_BYTES = 1 << 16
 
 
 def fits(behaviour: Behaviour) -> bool:
-    """Return True if pipelined PUBs may be stored together, that is, under the plain rules."""
+    """Return True if pipelined PUBs may be stored together: under the plain output rules."""
     return behaviour.output.frame is packed.frame
 
 
 def pub(connection: Connection, words: Sequence[bytes]) -> Generator[int, bytes, None]:
-    """Run PUB, and from now on look for more frames with the same line."""
+    """Run PUB, and let further frames with the same line be stored together from now on."""
     to = publish.address(connection, words)
     yield from publish.plain(connection, to)
     connection.pipelined = PipelinedPublishes(b" ".join(words) + b"\n", to)
 
 
 class PipelinedPublishes:
-    """The line of a PUB that was stored, and the partition it names."""
+    """Stores pipelined PUBs together that have the same line: it names one partition."""
 
     __slots__ = ("_head_bytes", "_to", "line")
 
@@ -46,7 +46,7 @@ class PipelinedPublishes:
         self._to = to
 
     def take(self, connection: Connection, buffer: bytearray, place: int) -> int:
-        """Store the messages that follow each other at `place`; return the position after them.
+        """Store the consecutive messages in the buffer at `place`; return the position after them.
 
         The position does not change if the first frame is incomplete or any might be refused.
         """

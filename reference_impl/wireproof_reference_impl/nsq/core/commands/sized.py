@@ -11,7 +11,7 @@ Refuse = Callable[[], Refusal]
 
 
 def exactly(count: int, *, otherwise: Refuse) -> Bytes:
-    """Read `count` bytes; if the stream ends before, raise the given refusal."""
+    """Read `count` bytes from the connection; raise a refusal if the stream ends before."""
     try:
         return (yield count)
     except EndOfStream as end:
@@ -19,7 +19,7 @@ def exactly(count: int, *, otherwise: Refuse) -> Bytes:
 
 
 def number(*, otherwise: Refuse) -> Number:
-    """Read a signed 32-bit big-endian number."""
+    """Read a signed 32-bit big-endian number from the connection, or raise a refusal."""
     try:
         data = yield 4
     except EndOfStream as end:

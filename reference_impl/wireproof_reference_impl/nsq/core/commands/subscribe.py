@@ -47,7 +47,7 @@ def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
 def checked_wish(
     connection: Connection, words: Sequence[bytes], partition: Partition
 ) -> SubscribeRequest:
-    """Return the request of a subscribe command if it is permitted.
+    """Return the request of a subscribe command, if the rules permit it.
 
     Raises:
         Refusal: the rules of ordered topics or of the extend feature forbid it.
@@ -89,7 +89,7 @@ def _check_words(connection: Connection, words: Sequence[bytes]) -> None:
 
 
 def find_partition(connection: Connection, words: Sequence[bytes]) -> Partition:
-    """Return the partition that a line names.
+    """Return the partition that the line of a subscribe command names.
 
     Clause: smart.partition.subscribe, smart.order.partition
 
@@ -115,7 +115,7 @@ def _check_role(partition: Partition, channel: str) -> None:
 
 
 def open_channel(connection: Connection, partition: Partition, name: str) -> Channel:
-    """Return a channel; create it if it does not exist.
+    """Return a channel of a partition; create it if it does not exist.
 
     Raises:
         Refusal: a new channel cannot be stored.

@@ -6,6 +6,7 @@
 
 from collections.abc import Callable
 
+from wireproof_reference_impl.client_faults import parser_fault
 from wireproof_reference_impl.nsq.client.core import answers, lookups, topology
 from wireproof_reference_impl.nsq.client.core import link as links
 from wireproof_reference_impl.nsq.client.core.commands import Publish
@@ -17,16 +18,11 @@ from wireproof_reference_impl.nsq.client.core.message import BadMessage, read_me
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.faulty.clients.rows import around, constant, die
 from wireproof_reference_impl.overrides import Original, Override
-from wireproof_reference_impl.preset import PARSER, Preset
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, ServerFrame
 
 _ID, _ID_END, _PLACE_END = slice(10, 26), 26, 38
 """Where in a message its id stands, and where offset and size end that follow it."""
 _TRACED = 30
-
-
-def _fault(name: str, text: str, *overrides: Override) -> Preset:
-    return Preset(f"parser-client-{name}", PARSER, text, {}, overrides=overrides)
 
 
 def _reads(act: Callable[[ServerFrame], object]) -> Override:
@@ -123,59 +119,59 @@ def _die_of_features(original: Original, data: bytes) -> object:
 
 
 FAULTS = (
-    _fault(
+    parser_fault(
         "dies-inside-place",
         "The process dies at a message in order that ends inside its offset or size.",
         around(Subscription, "_take_message", _die_inside_place),
     ),
-    _fault(
+    parser_fault(
         "dies-of-unknown-type",
         "The process dies at a frame of a type that is not known.",
         _reads(_die_of_type),
     ),
-    _fault(
+    parser_fault(
         "gives-back-another",
         "A message that cannot be read is given back by its id read backwards.",
         around(Subscription, "_take_message", _give_back_another),
     ),
-    _fault(
+    parser_fault(
         "finishes-unknown-type",
         "What is in a frame of a type that is not known is finished like a message.",
         around(Link, "received", _finish_unknown),
     ),
-    _fault(
+    parser_fault(
         "waits-for-huge-frame",
         "A size that no frame has is waited for, and nothing is read from then on.",
         around(NodeConnection, "receive", _wait_for_more),
         around(Link, "open", _never_again),
     ),
-    _fault(
+    parser_fault(
         "spins-on-dead-lookup",
         "A round of lookups in which nobody answers is followed by the next one at once.",
         constant(lookups, "retry_delay", 0.0),
         constant(lookups, "gap", 0.0),
     ),
-    _fault(
+    parser_fault(
         "dies-of-second-answer",
         "The process dies at a response that answers nothing.",
         around(NodeConnection, "_response", _die_unasked),
     ),
-    _fault(
+    parser_fault(
         "dies-of-short-trace",
         "The process dies at an answer to a traced publish that is too short.",
         around(answers, "read_answer", _die_of_short_trace),
     ),
-    _fault(
+    parser_fault(
         "dies-of-other-types",
         "The process dies at a lookup answer whose members are no lists or objects.",
         around(lookups, "read_lookup", _die_of_other_types),
     ),
-    _fault(
+    parser_fault(
         "stops-looking-up",
         "After an answer to a lookup that is no JSON object, no lookup follows.",
         around(Lookups, "_read", _forget_bad),
     ),
-    _fault(
+    parser_fault(
         "dies-of-bad-features",
         "The process dies at an answer to IDENTIFY that begins like an object and is none.",
         around(links, "read_features", _die_of_features),

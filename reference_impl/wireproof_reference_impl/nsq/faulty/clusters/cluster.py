@@ -37,7 +37,7 @@ _ABSENT = "smart.partition.pub-wrong-partition smart.partition.topic-not-exist"
 
 
 class Role(NamedTuple):
-    """The role of a node for a partition when a publish arrives.
+    """The role of a node for a partition when a publish command arrives.
 
     `followed` and `led`: it has been a follower or the leader. `barred`: the partition was not
     writable at some time. `alone`: no other node copies the partition now.

@@ -25,7 +25,7 @@ Part = Callable[[int, bytes], bytes]
 
 
 def override_extend(part: Part) -> Settings:
-    """Return settings that change the ext part of messages with a header."""
+    """Return settings under which messages with a header have another ext part."""
 
     def extend(message: Message) -> bytes:
         if message.header is None:
@@ -36,7 +36,7 @@ def override_extend(part: Part) -> Settings:
 
 
 def count_attempts(attempts: Callable[[int, Message], int]) -> tuple[Override, ...]:
-    """Return overrides that change the attempts that clients receive."""
+    """Return overrides that change the attempts in the messages that clients receive."""
 
     def head(original: Original, message: Message, counted: int) -> object:
         return original(message, attempts(counted, message))
@@ -45,7 +45,7 @@ def count_attempts(attempts: Callable[[int, Message], int]) -> tuple[Override, .
 
 
 def with_body(change: Callable[[Message], bytes]) -> tuple[Override, ...]:
-    """Return overrides under which clients receive another body."""
+    """Return overrides that change the body in the messages that clients receive."""
 
     def message_data(
         original: Original, message: Message, attempts: int, *, extend: bytes, position: bytes

@@ -333,6 +333,7 @@ FAULTS: tuple[Preset, ...] = (
         "leave-loses-tagged-messages",
         "tagged messages in flight to a client are lost when it disconnects",
         breaks=_LEAVE,
+        may_break="dispatch.to-matching",
         settings={"dispatch.given_back": _nothing_tagged_given_back},
     ),
     boundary(
@@ -347,7 +348,7 @@ FAULTS: tuple[Preset, ...] = (
         "when a client disconnects, its messages in flight go to others only a minute later",
         way=LATE,
         breaks=_LEAVE,
-        may_break="upgrade.old-messages",
+        may_break="upgrade.old-messages dispatch.to-matching",
         overrides=(replace_function(Channel, "give_back", _give_back_late),),
     ),
     condition(

@@ -32,14 +32,14 @@ Unless = Callable[[SubscribeRequest], bool]
 
 
 def rule_extend(rule: Rule) -> tuple[Override, ...]:
-    """Return overrides with another rule for whose extend_support fits the topic."""
+    """Return overrides with another rule for which extend_support a topic needs."""
     return (replace_function(subscribe_rules, "support_rule", rule),)
 
 
 def lenient(
     name: str, text: str, rule: Rule, *, breaks: str, way: str, may_break: str = ""
 ) -> Preset:
-    """Return a fault whose rule admits clients that must be refused.
+    """Return a fault with a rule under which clients may subscribe that must be refused.
 
     Its late twin refuses them, and lets them join 3 s later.
     """

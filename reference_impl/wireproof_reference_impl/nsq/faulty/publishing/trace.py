@@ -89,12 +89,12 @@ def _when_spelled_plainly(data: bytes) -> Header:
 
 
 def empty_is_zero(value: JsonValue) -> int | None:
-    """Read an empty trace id as 0."""
+    """Return the trace id in a header value; an empty one is read as 0."""
     return header.empty_is_none(value) or 0
 
 
 def empty_fails(value: JsonValue) -> int | None:
-    """Refuse an empty trace id."""
+    """Return the trace id in a header value; an empty one is refused."""
     if value == "":
         raise Refusal(E_PUB_FAILED, "empty trace id", fatal=False)
     return header.empty_is_none(value)
@@ -107,7 +107,7 @@ def _empty_ends_the_connection(value: JsonValue) -> int | None:
 
 
 def empty_beside_others(data: bytes) -> Header:
-    """Read a header; an empty trace id beside other names is read as 1."""
+    """Return the header's fields; an empty trace id beside other names is read as 1."""
     read = header.published(data)
     among_others = b'"##trace_id":""' in data and b"," in data
     return read._replace(trace_id=1) if among_others else read

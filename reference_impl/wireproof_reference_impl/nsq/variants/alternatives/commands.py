@@ -174,6 +174,7 @@ ALTERNATIVES: tuple[Preset, ...] = (
                 }
             )
         },
+        lacks="batch touch",
     ),
     alternative(
         "only-sub-order",

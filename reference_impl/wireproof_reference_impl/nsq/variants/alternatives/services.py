@@ -60,6 +60,7 @@ ALTERNATIVES: tuple[Preset, ...] = (
             around(parameters, "flag", _flag_of(_KNOWN | {"force", "restore"})),
             around(standalone, "_flag", _flag_of(_KNOWN | {"force"})),
         ),
+        lacks="order",
     ),
     alternative(
         "create-refuses-other-parameters",
@@ -68,6 +69,7 @@ ALTERNATIVES: tuple[Preset, ...] = (
             around(topics, "read_settings", _refuse_unknown),
             around(standalone, "_partition_count", _refuse_unknown),
         ),
+        lacks="order",
     ),
     alternative(
         "two-partitions-at-most",

@@ -1,0 +1,1 @@
+"""The commands that read bundles and start no broker."""

@@ -1,0 +1,241 @@
+"""``wireproof judge``: verdicts again from recorded observations, without a broker."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import get_args
+
+import click
+import msgspec
+
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.options.target_choice import settings_for
+from wireproof.view.choose_display import choose_display
+from wireproof.view.output import echo
+from wireproof.view.style import wrap_after_heading
+from wireproof.view.summary import Result
+from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
+from wireproof_kit.clients.again import observe_again
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import known_protocols
+from wireproof_kit.runner.collect import collect
+from wireproof_kit.runner.engine import judge_record
+from wireproof_kit.runner.instance import known_ids
+from wireproof_kit.runner.request import read_origins
+from wireproof_kit.verdicts.deviations import AppliedDeviations, apply, read_deviations
+from wireproof_kit.verdicts.judge import JudgeContext, claim_state
+from wireproof_kit.verdicts.outcome import RunFactors, conclude
+from wireproof_kit.verdicts.revision import check_revision
+from wireproof_spec.clauses.catalogue import LEVELS, Catalogue, Level
+from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.clauses.origin import Binding
+from wireproof_spec.record import (
+    BindingRecord,
+    CaseRecord,
+    ClaimRecord,
+    HeaderRecord,
+    ReadingChoice,
+)
+
+EXAMPLES = (
+    ("wireproof judge out/run.jsonl", "with this version's catalogue and the options of the run"),
+    (
+        "wireproof judge out/run.jsonl --reading published",
+        "accept only the published reading of the text",
+    ),
+    ("wireproof judge out/run.jsonl --profile should", "count failures up to level should"),
+    (
+        "wireproof judge out/run.jsonl --baseline deviations.toml",
+        "allow the known deviations in the file",
+    ),
+)
+
+_FILE = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The options by which a bundle is judged again; None keeps what applied in the run."""
+
+    profile: Level | None = None
+    origins: tuple[Binding, ...] | None = None
+    reading: ReadingChoice | None = None
+    spec_revision: int | None = None
+    baseline: Path | None = None
+    allow_unstable: bool = False
+
+
+@click.command("judge", cls=Command, examples=EXAMPLES)
+@click.argument("bundle", type=_FILE)
+@click.option("--profile", type=click.Choice(LEVELS), help="Failures up to this level count.")
+@click.option("--origin", metavar="ORIGINS", help="Origins whose musts count.")
+@click.option(
+    "--reading",
+    type=click.Choice(get_args(ReadingChoice)),
+    help="Accept this reading of the text.",
+)
+@click.option(
+    "--spec-rev",
+    "revision",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Only clauses of revision N or earlier.",
+)
+@click.option("--baseline", type=_FILE, metavar="FILE", help="File of known deviations.")
+@click.option("--allow-unstable", is_flag=True, help="Ignore undecided and unstable cases.")
+@click.option(
+    "--bundle", "out", type=_FILE, metavar="FILE", help="Write the result as a new bundle."
+)
+def judge(
+    bundle: Path,
+    profile: Level | None,
+    reading: ReadingChoice | None,
+    *,
+    origin: str | None,
+    revision: int | None,
+    baseline: Path | None,
+    allow_unstable: bool,
+    out: Path | None,
+) -> int:
+    """Judge a bundle again, without a broker, and report changed verdicts.
+
+    Without options the level, origins and readings of the run apply, with the law of this
+    version. A bundle that was recorded under another revision of the law is judged by this one.
+    """
+    settings = settings_for(manner())
+    named = baseline or (Path(settings.baseline) if settings.baseline else None)
+    recorded = read_bundle(bundle)
+    if out is not None and out.exists() and out.samefile(bundle):
+        raise UsageFault(f"--bundle {out} is the bundle that is judged; name another file")
+    origins = None if origin is None else read_origins(origin)
+    terms = Terms(profile, origins, reading, revision, named, allow_unstable)
+    result = judge_again(recorded, terms)
+    result = _write_result(result, out) if out is not None else result
+    display = choose_display(manner(), bundle=bundle, recorded=True)
+    display.begin(result.header, selected=len(result.records))
+    for record in result.records:
+        display.case(record)
+    if not manner().quiet:
+        for line in changes(recorded, result):
+            echo(line, err=manner().json)
+    display.end(result)
+    return result.footer.exit
+
+
+def judge_again(bundle: Bundle, terms: Terms) -> Result:
+    """Judge every observation recorded in a bundle again, with other options.
+
+    Raises:
+        UsageFault: the protocol is unknown to this kit, its law has none of the cases, or the
+            deviations file is wrong.
+    """
+    protocol = bundle.header.target.protocol
+    if protocol not in known_protocols():
+        raise UsageFault(f"{bundle.path}: protocol {protocol!r} is unknown to this kit")
+    target = bundle.header.target
+    catalogue = target.narrow(load_catalogue(protocol))
+    check_revision(catalogue, terms.spec_revision)
+    header = _header(bundle.header, catalogue, terms)
+    bench = JudgeContext(catalogue, header.claims, header.readings, header.reading)
+    cases = bundle.cases
+    if target.role:
+        cases = tuple(observe_again(cases, collect(protocol)))
+    kept = [record for record in cases if _is_known(record, catalogue, terms)]
+    if not kept:
+        law = _revisions(header)
+        raise UsageFault(f"{bundle.path}: the law ({law}) has none of its cases at that revision")
+    applied = _apply_deviations([judge_record(record, bench) for record in kept], header, terms)
+    standing = RunFactors(
+        stale=applied.stale,
+        expired=applied.expired,
+        interrupted=bundle.footer is None or bundle.footer.interrupted,
+        allow_unstable=terms.allow_unstable,
+    )
+    footer = conclude(header, applied.records, catalogue, standing)
+    return Result(header, applied.records, footer, bundle.path)
+
+
+def changes(before: Bundle, after: Result) -> Iterator[str]:
+    """Yield lines on which law judged, which cases it lacks, and which verdicts have changed."""
+    was, now = _revisions(before.header), _revisions(after.header)
+    if was != now:
+        yield from wrap_after_heading("law", f"recorded under {was}; judged by {now}")
+    recorded = {record.case: record for record in before.cases}
+    kept = {record.case for record in after.records}
+    for name in recorded:
+        if name not in kept:
+            yield from wrap_after_heading("left out", f"{name}: the law ({now}) does not have it")
+    changed = [r for r in after.records if recorded[r.case].verdict != r.verdict]
+    for record in changed:
+        old = recorded[record.case].verdict
+        yield from wrap_after_heading(
+            "changed", f"{record.case}  {old} -> {record.verdict}: {record.reason}"
+        )
+    left_out = len(recorded) - len(kept)
+    yield f"{len(changed)} verdicts changed against the run" + (
+        f", {left_out} cases left out" if left_out else ""
+    )
+
+
+def _revisions(header: HeaderRecord) -> str:
+    return ", ".join(f"{name} r{revision}" for name, revision in header.spec.items())
+
+
+def _header(header: HeaderRecord, catalogue: Catalogue, terms: Terms) -> HeaderRecord:
+    return msgspec.structs.replace(
+        header,
+        spec=catalogue.revisions,
+        claims={name: _claim(name, claim, catalogue) for name, claim in header.claims.items()},
+        readings={
+            name: _bind_again(name, bound, catalogue) for name, bound in header.readings.items()
+        },
+        profile=terms.profile or header.profile,
+        origins=terms.origins or header.origins,
+        reading=terms.reading or header.reading,
+    )
+
+
+def _claim(name: str, claim: ClaimRecord, catalogue: Catalogue) -> ClaimRecord:
+    """Read a probe's observation again; what the user denied stays denied."""
+    capability = catalogue.capability(name)
+    if capability is None or claim.state == "absent":
+        return claim
+    state = claim_state(capability, claim.observation, claimed=claim.claimed)
+    return msgspec.structs.replace(claim, state=state)
+
+
+def _bind_again(name: str, bound: BindingRecord, catalogue: Catalogue) -> BindingRecord:
+    decision = catalogue.decision(name)
+    if decision is None:
+        return bound
+    return msgspec.structs.replace(bound, reading=decision.find_shown(bound.observation))
+
+
+def _is_known(record: CaseRecord, catalogue: Catalogue, terms: Terms) -> bool:
+    """Return True if the catalogue has the case at the requested revision."""
+    clause = catalogue.clause_of(record.case)
+    if clause is None:
+        return False
+    return terms.spec_revision is None or clause.since <= terms.spec_revision
+
+
+def _apply_deviations(
+    records: Sequence[CaseRecord], header: HeaderRecord, terms: Terms
+) -> AppliedDeviations:
+    if terms.baseline is None:
+        return AppliedDeviations(tuple(records))
+    known = {*(record.case for record in records), *known_ids(collect())}
+    today = date.today()
+    entries = read_deviations(terms.baseline, known_ids=known, today=today)
+    version = header.target.fingerprint.get("version", "")
+    return apply(records, entries, version=version, today=today)
+
+
+def _write_result(result: Result, out: Path) -> Result:
+    writer = BundleWriter(out, result.header)
+    for record in result.records:
+        writer.add(record)
+    footer = writer.close(result.footer)
+    return Result(result.header, result.records, footer, out)

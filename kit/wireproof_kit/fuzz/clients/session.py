@@ -1,0 +1,208 @@
+"""A fuzz session with a client: which states it can play, and cases tried with it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from queue import SimpleQueue
+from typing import Final, Generic
+
+from wireproof_kit.clients.launch import check_command
+from wireproof_kit.clients.part import Role
+from wireproof_kit.clients.session import ROLES, explain
+from wireproof_kit.clients.story import Story
+from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Case, Step
+from wireproof_kit.fuzz.clients.idle import IdleCases
+from wireproof_kit.fuzz.clients.part import ClientFuzzPart, S, T
+from wireproof_kit.fuzz.clients.run import ClientRun, RunResult
+from wireproof_kit.fuzz.driver import Choice, ClientRunResult, Generation
+from wireproof_kit.fuzz.generate.case_sources import make_generation, names_of
+from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.transcript import Transcript
+
+AT_ONCE: Final = 12
+"""How many clients run at once: most of the time each waits until it may connect again."""
+CASES_A_RUN: Final = 16
+"""How many cases one start of a client tries.
+
+Many, since a program may take half a second to start, but so few that clients run in parallel.
+"""
+FIRST_S: Final = 15.0
+FACTOR: Final = 3
+LEAST_S, MOST_S = 4.0, 40.0
+REHEARSED: Final = 2
+
+
+@dataclass(slots=True)
+class FuzzedClient(Generic[S, T]):
+    """The client of a campaign: started anew for every run of cases."""
+
+    part: ClientFuzzPart[S, T]
+    command: str
+    states: tuple[str, ...] = ()
+    stories: list[Story] = field(default_factory=list[Story])
+    patience_s: float = FIRST_S
+    fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
+    is_closed: bool = False
+
+    def meet(self, role: str | None) -> None:
+        """Start the client once for each situation that it may be tested in, without a fault.
+
+        ``role`` limits these situations.
+
+        Raises:
+            UsageFault: the client cannot be started.
+            TargetUnreachable: the client works in none of the situations.
+        """
+        runs: dict[T, RunResult] = {}
+        able: list[Role] = []
+        for each in ROLES[role]:
+            found = self._rehearse_all(self.part.first[each])
+            runs |= found
+            if any(run.done == REHEARSED for run in found.values()):
+                able.append(each)
+        lacking: list[Role] = [each for each in ROLES[role] if each not in able]
+        if not able or (role is not None and lacking):
+            run = runs[self.part.first[lacking[0]][0]]
+            raise TargetUnreachable(explain(self.part.part, self.command, lacking[0], run.story))
+        further = [each for each in self.part.clients() if each.role in able]
+        runs |= self._rehearse_all([each for each in further if each not in runs])
+        fit = {each: run for each, run in runs.items() if run.done == REHEARSED}
+        self.states = tuple(
+            name
+            for name, each in self.part.states.items()
+            if each.client in fit and self.part.plays(each, fit[each.client].story)
+        )
+        self.fingerprint = {**self.fingerprint, "states": " ".join(self.states)}
+        self.stories = [run.story for run in fit.values()]
+        slowest = max(run.slowest_s for run in fit.values())
+        self.patience_s = min(max(FACTOR * slowest, LEAST_S), MOST_S)
+
+    def generation(self, choice: Choice) -> Generation:
+        """Return the chosen cases."""
+        known = self.part.grammar(self.stories)
+        frames = choice.frames or tuple(names_of(known))
+        chosen = choice.states or self.states
+        inner = make_generation(known, replace(choice, frames=frames, states=chosen))
+        return IdleCases(inner, choice, tuple(each for each in self.part.idle if each in chosen))
+
+    def arrange(self, cases: Sequence[Case]) -> Sequence[Case]:
+        """Return the cases with those of one client together."""
+        order = {each: number for number, each in enumerate(self.part.clients())}
+        return sorted(cases, key=lambda case: order[self.part.client_of(case)])
+
+    def perform(
+        self, cases: Sequence[Case], is_stopped: Callable[[], bool]
+    ) -> Iterator[ClientRunResult]:
+        """Try cases with one client after the other; yield what came of each."""
+        clients = dict.fromkeys(map(self.part.client_of, cases))
+        parts = [
+            part
+            for client in clients
+            for part in self._divide([c for c in cases if self.part.client_of(c) == client])
+        ]
+        results = SimpleQueue[ClientRunResult | None]()
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="client-fuzz") as pool:
+            doing = [pool.submit(self._perform, part, is_stopped, results.put) for part in parts]
+            left = len(doing)
+            while left:
+                # One at a time, and at once: it may be enough for whoever asked.
+                result = results.get()
+                left -= result is None
+                if result is not None:
+                    yield result
+            for each in doing:
+                each.result()
+
+    def record(self, cases: Sequence[Case], is_stopped: Callable[[], bool]) -> Transcript:
+        """Send the cases of one client once more, and return the transcript."""
+        transcript = Transcript()
+        client = self.part.client_of(cases[-1])
+        self._run(client, cases, is_stopped, transcript).play()
+        return transcript
+
+    def revive(self) -> bool:
+        """Return True: each run starts a client."""
+        return True
+
+    def close(self) -> None:
+        """End every client of this session that still runs; others may run in this process."""
+        self.is_closed = True
+
+    def _perform(
+        self,
+        cases: Sequence[Case],
+        is_stopped: Callable[[], bool],
+        tell: Callable[[ClientRunResult | None], None],
+    ) -> None:
+        """Try all cases, with another client after each that violated a rule; tell None last."""
+        client = self.part.client_of(cases[0])
+        left = tuple(cases)
+        try:
+            while left and not is_stopped():
+                run = self._run(client, left, is_stopped, Transcript()).play()
+                tried = min(run.done + (run.trouble is not None), len(left))
+                if not tried:
+                    break
+                tell(ClientRunResult(left[:tried], run.trouble, run.key, run.log))
+                left = left[tried:]
+        finally:
+            tell(None)
+
+    def _divide(self, cases: Sequence[Case]) -> Iterator[Sequence[Case]]:
+        """Yield the cases of each run; a client must start for those about its start."""
+        starting = [each for each in cases if self.part.starts(self.part.states[each.state])]
+        yield from ([each] for each in starting)
+        cases = [each for each in cases if each not in starting]
+        for start in range(0, len(cases), CASES_A_RUN):
+            yield cases[start : start + CASES_A_RUN]
+
+    def _run(
+        self,
+        client: T,
+        cases: Sequence[Case],
+        is_stopped: Callable[[], bool],
+        transcript: Transcript,
+    ) -> ClientRun[S, T]:
+        def is_over() -> bool:
+            return self.is_closed or is_stopped()
+
+        return ClientRun(
+            self.part, self.command, client, cases, self.patience_s, is_over, transcript
+        )
+
+    def _rehearse_all(self, clients: Sequence[T]) -> dict[T, RunResult]:
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="client-fuzz") as pool:
+            return dict(zip(clients, pool.map(self._rehearse, clients), strict=True))
+
+    def _rehearse(self, client: T) -> RunResult:
+        """Try the client with nothing, and with a connection that ends."""
+        state = next(name for name, each in self.part.states.items() if each.client == client)
+        cases = [_send_nothing(number, state) for number in range(REHEARSED)]
+        return self._run(client, cases, lambda: False, Transcript()).play()
+
+
+def open_fuzzed_client(
+    part: ClientFuzzPart[S, T], target: Target, timeout_s: float | None
+) -> FuzzedClient[S, T]:
+    """Start a client and see that it can be fuzzed.
+
+    Raises:
+        UsageFault: the command cannot be used.
+        TargetUnreachable: as `FuzzedClient.meet`.
+    """
+    command = target.command or ""
+    check_command(command, part.part.settings)
+    told = {"command": command} | ({"role": target.role} if target.role else {})
+    session = FuzzedClient(part, command, fingerprint=told)
+    session.meet(target.role)
+    if timeout_s is not None:
+        session.patience_s = timeout_s
+    return session
+
+
+def _send_nothing(number: int, state: str) -> Case:
+    """Return a case that sends nothing; those with odd numbers end the connection."""
+    steps = (Step(b"", WHOLE),)
+    return Case(number, state, NOTHING_SENT, state, GRAMMAR, steps, delimited=not number % 2)

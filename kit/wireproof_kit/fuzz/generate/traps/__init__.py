@@ -1,0 +1,1 @@
+"""Values that parsers often get wrong: texts, JSON, HTTP heads, numbers."""

@@ -1,0 +1,154 @@
+"""Clauses that bind servers, as far as passing traffic alone shows them."""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import cast
+
+from wireproof_kit.clients.events import Event
+from wireproof_kit.iggy.clients.decoder import HTTP
+from wireproof_kit.iggy.clients.events import Asked
+from wireproof_kit.iggy.proxy.decoder import Answered
+from wireproof_kit.observation import Difference
+from wireproof_kit.proxy.checks import Shown
+from wireproof_spec import strict_json
+from wireproof_spec.decoding import decode
+from wireproof_spec.iggy import kinds
+from wireproof_spec.iggy.bodies.poll_messages import PollMessages, polled_messages_schema
+from wireproof_spec.iggy.checksum import payload_checksum
+from wireproof_spec.iggy.generation import GENERATIONS
+from wireproof_spec.iggy.message import Message
+from wireproof_spec.iggy.states import STATES
+from wireproof_spec.iggy.statuses import OK
+from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.wire_error import WireError
+
+_FIELDS = ("offset", "state", "timestamp", "id", "checksum", "headers", "payload")
+_HTTP_OK = 200
+_NOTHING = 1
+"""A body of so few bytes says that there are no messages; some servers send one."""
+
+
+class ServerChecks:
+    """What the server of one connection answers."""
+
+    def __init__(self) -> None:
+        self._waiting = 0
+
+    def see(self, event: Event) -> Iterator[Shown]:
+        """Return what an event shows."""
+        if isinstance(event, Asked):
+            self._waiting += 1
+        elif isinstance(event, Answered):
+            over_http = event.peer.startswith(HTTP)
+            yield from () if over_http else self._frame(event)
+            self._waiting = max(self._waiting - 1, 0)
+            poll = event.asked.poll if event.asked else None
+            if poll is None or not event.is_whole:
+                return
+            if over_http and event.status == _HTTP_OK:
+                yield from _json(event.body)
+            elif not over_http and event.status == OK and len(event.body) > _NOTHING:
+                yield from _polled(poll, event)
+
+    def _frame(self, event: Answered) -> Iterator[Shown]:
+        length = int.from_bytes(event.data[4:8], "little")
+        errs = event.status != OK and length > 0
+        what = f"status {event.status} with a payload of {length} bytes" if errs else ""
+        yield Shown("iggy.frame.response", what)
+        if event.asked is None:
+            yield Shown("iggy.frame.pipelined", "an answer to no request")
+        elif self._waiting > 1:
+            yield Shown("iggy.frame.pipelined")
+
+
+def _polled(poll: PollMessages, event: Answered) -> Iterator[Shown]:
+    """Judge the answer to a poll over TCP."""
+    asked = event.asked
+    assert asked is not None
+    # The server may be of the other generation: which it is, no text demands.
+    tried = sorted(GENERATIONS, key=lambda each: each != asked.generation)
+    faults: list[WireError] = []
+    for generation in tried:
+        try:
+            messages = decode(polled_messages_schema(generation), event.body).messages
+        except WireError as error:
+            faults.append(error)
+            continue
+        yield Shown("iggy.poll.count")
+        yield from _count(poll, [each.offset for each in messages])
+        for each in messages:
+            yield from _message(each)
+        return
+    yield _undecodable(faults[0], len(event.body))
+
+
+def _undecodable(error: WireError, size: int) -> Shown:
+    # Where one more message is counted than there is, it is missing right at the end.
+    counts = error.field in ("count", "end") or error.offset >= size
+    clause = "iggy.poll.count" if counts else "iggy.message.layout"
+    return Shown(clause, str(error))
+
+
+def _count(poll: PollMessages, offsets: Sequence[int]) -> Iterator[Shown]:
+    if len(offsets) > poll.count:
+        yield Shown("iggy.poll.as-many", f"{len(offsets)} messages for a count of {poll.count}")
+    elif len(offsets) == poll.count:
+        yield Shown("iggy.poll.as-many")
+    if len(offsets) > 1:
+        ordered = all(one < other for one, other in pairwise(offsets))
+        what = "" if ordered else f"offsets {', '.join(map(str, offsets[:8]))}"
+        yield Shown("iggy.message.offset-sequence", what)
+    if poll.strategy == kinds.OFFSET and offsets:
+        before = offsets[0] < poll.value
+        what = f"message {offsets[0]} for a poll from {poll.value} on" if before else ""
+        if before or offsets[0] == poll.value:  # what is between may be withheld or expired
+            yield Shown("iggy.poll.strategy-offset", what)
+
+
+def _message(message: Message) -> Iterator[Shown]:
+    yield Shown("iggy.message.layout")
+    known = message.state in STATES
+    what = "" if known else f"message {message.offset} has the unknown state {message.state}"
+    yield Shown("iggy.state.codes", what)
+    yield _checksum("iggy.checksum.polynomial", message.offset, message.checksum, message.payload)
+
+
+def _checksum(clause: str, offset: object, found: object, payload: bytes) -> Shown:
+    due = payload_checksum(payload)
+    if found == due:
+        return Shown(clause)
+    what = f"message {offset} has the checksum {found}, the CRC-32 of its payload is {due}"
+    return Shown(clause, what, Difference("checksum", None, str(due), str(found)))
+
+
+def _json(body: bytes) -> Iterator[Shown]:
+    """Judge the answer to a poll over HTTP."""
+    try:
+        value = strict_json.read(body).value
+    except WireError as error:
+        yield Shown("iggy.json.fields", str(error))
+        return
+    messages = value.get("messages") if isinstance(value, dict) else value
+    for each in messages if isinstance(messages, list) else ():
+        if isinstance(each, dict):
+            yield from _object(each)
+
+
+def _object(message: Mapping[str, JsonValue]) -> Iterator[Shown]:
+    missing = [name for name in _FIELDS if name not in message]
+    yield Shown("iggy.json.fields", f"no {' and no '.join(missing)}" if missing else "")
+    offset, state = message.get("offset"), message.get("state")
+    if state is not None:
+        known = state in STATES.values()
+        what = "" if known else f"message {offset} has the unknown state {state}"
+        yield Shown("iggy.state.names", what)
+    try:
+        payload = base64.b64decode(cast(str, message.get("payload")), validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        yield Shown("iggy.json.payload", f"the payload of message {offset} is no base64")
+        return
+    yield Shown("iggy.json.payload")
+    if "checksum" in message:
+        yield _checksum("iggy.checksum.json", offset, message["checksum"], payload)

@@ -1,0 +1,1 @@
+"""Fuzzing OpenMessaging systems: requests with valid, odd and broken messages."""

@@ -1,0 +1,51 @@
+"""Cornered faults of OpenMessaging: wrong in the corner, right everywhere else."""
+
+from typing import NamedTuple
+
+import pytest
+from oms_bench import Bench, attributes
+
+from wireproof_reference_impl.oms.presets import overrides
+from wireproof_reference_impl.overrides import apply_overrides
+
+SENT = {"traceId": "t"}
+
+
+class Place(NamedTuple):
+    """Where a message is stored, who receives it, and how many times it is rejected before."""
+
+    partition: int = 0
+    group: str = "first"
+    rejections: int = 0
+
+
+def keeps_trace_id(corner: str, place: Place) -> bool:
+    """Return True if a message arrives with its traceId, though a fault drops it in a corner."""
+    with apply_overrides(overrides([f"trace-id-dropped@{corner}"], [])):
+        bench = Bench(partitions=2)
+        bench.receive("first")
+        bench.receive("second")
+        bench.send({**SENT, "partition": place.partition})
+        for _ in range(place.rejections):
+            bench.reject(bench.receive(place.group)[0])
+            bench.broker.advance(bench.now)
+        return "traceId" in attributes(bench.receive(place.group)[0].document)
+
+
+HOME = Place()
+
+
+@pytest.mark.parametrize(
+    ("corner", "inside", "outside"),
+    [
+        ("partition=first", HOME, Place(partition=1)),
+        ("partition=last", Place(partition=1), HOME),
+        ("delivery=first", HOME, Place(rejections=1)),
+        ("delivery=again", Place(rejections=1), HOME),
+        ("group=first", HOME, Place(group="second")),
+        ("group=second", Place(group="second"), HOME),
+    ],
+)
+def test_a_cornered_fault_is_wrong_there_only(corner: str, inside: Place, outside: Place) -> None:
+    assert not keeps_trace_id(corner, inside)
+    assert keeps_trace_id(corner, outside)

@@ -1,0 +1,105 @@
+"""The corners of OpenMessaging: the circumstances in which a fault may be wrong alone.
+
+The core passes a message, its delivery or its group to most functions. What it does not pass is
+found in the arguments of the calls around.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+from wireproof_reference_impl import corners
+from wireproof_reference_impl.corners import Corners
+from wireproof_reference_impl.oms.behaviour import Behaviour
+from wireproof_reference_impl.oms.core import documents
+from wireproof_reference_impl.oms.core.broker import Broker
+from wireproof_reference_impl.oms.core.destination import Destination
+from wireproof_reference_impl.oms.core.group import Delivery, Group
+from wireproof_reference_impl.oms.core.message import Message
+from wireproof_reference_impl.overrides import Original, Override, around
+
+T = TypeVar("T")
+
+_AROUND: list[Sequence[object]] = []
+"""The arguments of the calls in progress, the innermost last."""
+
+_RANKS = WeakKeyDictionary[Group, int]()
+"""How many groups of its destination were there before each group."""
+
+
+class Circumstances:
+    """What is known about one call; each property is None where nothing is."""
+
+    def __init__(self, arguments: Sequence[object]) -> None:
+        self._calls = (arguments, *reversed(_AROUND))
+
+    @property
+    def partition(self) -> int | None:
+        """Return the partition of the message, from 0."""
+        message = self._first(Message)
+        return None if message is None else message.partition
+
+    @property
+    def count(self) -> int | None:
+        """Return how many times the message was given out, this time included."""
+        delivery = self._first(Delivery)
+        return None if delivery is None else delivery.count
+
+    @property
+    def rank(self) -> int | None:
+        """Return how many groups the destination had before that of the consumer."""
+        group = self._first(Group)
+        return None if group is None else _RANKS.get(group)
+
+    def _first(self, kind: type[T]) -> T | None:
+        every = (each for arguments in self._calls for each in arguments)
+        return next((each for each in every if isinstance(each, kind)), None)
+
+
+Holds = corners.Holds[Circumstances]
+
+
+def _number(of: Callable[[Circumstances], int | None], wanted: Callable[[int], bool]) -> Holds:
+    def holds(now: Circumstances) -> bool | None:
+        number = of(now)
+        return None if number is None else wanted(number)
+
+    return holds
+
+
+def _around(original: Original, *arguments: object, **named: object) -> object:
+    _AROUND.append(arguments)
+    try:
+        return original(*arguments, **named)
+    finally:
+        _AROUND.pop()
+
+
+def _note_rank(original: Original, destination: Destination, name: str) -> object:
+    group = original(destination, name)
+    if isinstance(group, Group):
+        _RANKS.setdefault(group, destination.group_count - 1)
+    return group
+
+
+NOTES: tuple[Override, ...] = (
+    around(Broker, "_give", _around),
+    around(documents, "delivered_document", _around),
+    around(Group, "take", _around),
+    around(Destination, "group", _note_rank),
+)
+"""The overrides that keep notes of the calls in progress."""
+
+CORNERS: dict[str, Holds] = {
+    "partition=first": _number(lambda now: now.partition, lambda number: number == 0),
+    "partition=last": _number(lambda now: now.partition, lambda number: number > 0),
+    "delivery=first": _number(lambda now: now.count, lambda count: count == 1),
+    "delivery=again": _number(lambda now: now.count, lambda count: count > 1),
+    "group=first": _number(lambda now: now.rank, lambda rank: rank == 0),
+    "group=second": _number(lambda now: now.rank, lambda rank: rank > 0),
+}
+"""When a corner is entered, by `dimension=value`; None where the circumstances do not tell."""
+
+RESTRICTED = Corners(
+    CORNERS, Circumstances, behaviour=Behaviour(), notes=NOTES, is_note=lambda override: False
+)
