@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from large_fleet import CLAUSES, VENDORS, VERSIONS, write_large_site
-from playwright.sync_api import Browser, Page, sync_playwright
-from site_visit import Visit
+from playwright.sync_api import Page, sync_playwright
+from site_visit import SIZE, Visit
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 WIDTHS = (390, 1280, 1920)
@@ -22,10 +22,10 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def page() -> Iterator[Page]:
     with sync_playwright() as play:
         opened = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
+        yield opened.new_page(viewport=SIZE)
         opened.close()
 
 
@@ -37,11 +37,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def visit(browser: Browser, site: Path) -> Iterator[Visit]:
-    visit = Visit(browser, site)
+def visit(page: Page, site: Path) -> Iterator[Visit]:
+    visit = Visit(page, site)
     visit.page.set_default_timeout(120_000)
     yield visit
-    visit.page.close()
+    visit.close()
     assert visit.wrong == []
 
 

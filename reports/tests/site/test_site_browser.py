@@ -6,9 +6,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Page, Route, sync_playwright
 from site_fixture import ANSWERS, CLAUSES, HOSTILE, LARGE, VENDORS, Rows, write_data
-from site_visit import Visit, table
+from site_visit import SIZE, Visit, table
 
 from wireproof_reports.site import write
 from wireproof_spec.clauses.loading import load_catalogue
@@ -44,18 +44,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Rows
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def page() -> Iterator[Page]:
     with sync_playwright() as play:
         opened = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
+        yield opened.new_page(viewport=SIZE)
         opened.close()
 
 
 @pytest.fixture
-def visit(browser: Browser, site: tuple[Path, dict[str, Rows]]) -> Iterator[Visit]:
-    visit = Visit(browser, site[0])
+def visit(page: Page, site: tuple[Path, dict[str, Rows]]) -> Iterator[Visit]:
+    visit = Visit(page, site[0])
     yield visit
-    visit.page.close()
+    visit.close()
     assert visit.wrong == []
     assert [
         url for url in visit.asked if not url.startswith(("file:", "about:", "data:", "blob:"))
@@ -334,7 +334,6 @@ def test_light_and_dark_by_the_system_and_by_choice(visit: Visit) -> None:
     assert light != dark
     visit.open("causes")
     assert ground() == light
-    page.evaluate("localStorage.clear()")
 
 
 def contrast(page: Page, selector: str) -> list[float]:
