@@ -5,7 +5,7 @@ Of a request or an answer that is longer than `KEPT`, the head is decoded and th
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import h11
 
@@ -90,7 +90,8 @@ class _TcpStream:
                 self._is_open = False
                 yield Undecoded(at, self._conn, f"{GONE}: a request has another form")
                 return
-            self._asked.append(event)
+            # Sent messages may follow each other without waiting, and no answer needs them.
+            self._asked.append(replace(event, payload=None) if event.sending else event)
         pending = self._requests.pending
         if len(pending) > KEPT:
             size = int.from_bytes(pending[:_WORD], "little")

@@ -2,7 +2,7 @@
 
 import json
 from collections import OrderedDict, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar, cast
 
 from wireproof_kit.clients.events import Event
@@ -23,6 +23,9 @@ ANSWERED = frozenset({"IDENTIFY", "AUTH", "CLS", "DPUB"}) | SUBSCRIPTIONS | PUBL
 """The commands that a node answers; to other commands it sends nothing, or an error."""
 OUT_OF_TURN = frozenset({"E_FIN_FAILED", "E_REQ_FAILED", "E_TOUCH_FAILED"})
 MOST_ASKED = 10_000
+MOST_ASKED_BYTES = 1 << 20
+"""Of all commands that wait for their answers: publishes may follow each other without waiting."""
+_LENGTH_SIZE, _TRACE_ID_SIZE = 2, 8
 ID = slice(10, 26)
 """The bytes of a message frame's data that are the message id."""
 
@@ -57,13 +60,16 @@ class NodeState:
     can_match: bool = True
     """False once it is uncertain to which command an answer belongs."""
     _asked: deque[Commanded] = field(default_factory=deque[Commanded])
+    _asked_bytes: int = 0
 
     def see(self, event: Event) -> None:
         """Update the state by an event; call this before checks use the state."""
         self.answered = None
         if isinstance(event, Commanded) and event.name in ANSWERED:
-            self._asked.append(event)
-            self.can_match = self.can_match and len(self._asked) <= MOST_ASKED
+            self._asked.append(_without_message(event))
+            self._asked_bytes += len(self._asked[-1].body)
+            is_little = len(self._asked) <= MOST_ASKED and self._asked_bytes <= MOST_ASKED_BYTES
+            self.can_match = self.can_match and is_little
         elif isinstance(event, Sent) and event.frame_type != FRAME_TYPE_MESSAGE:
             self._match(event)
         if not self.can_match:
@@ -80,6 +86,7 @@ class NodeState:
             return
         if self._asked and self.can_match:
             self.answered = self._asked.popleft()
+            self._asked_bytes -= len(self.answered.body)
             if event.frame_type == FRAME_TYPE_RESPONSE:
                 self._accept(self.answered, event.data)
 
@@ -111,6 +118,16 @@ class NodeState:
         """Return a number in the node's response to IDENTIFY, or None."""
         found = self.granted.get(name)
         return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _without_message(command: Commanded) -> Commanded:
+    """Return a command with as much of its body as identifies the client or has the trace id."""
+    if command.name == names.IDENTIFY.decode():
+        return command
+    kept = _TRACE_ID_SIZE
+    if command.name == names.PUB_EXT.decode():
+        kept = _LENGTH_SIZE + int.from_bytes(command.body[:_LENGTH_SIZE], "big")
+    return replace(command, body=command.body[:kept])
 
 
 def json_members(data: bytes) -> dict[str, JsonValue]:
