@@ -253,7 +253,7 @@ struct.error: unpack requires a buffer of 8 bytes
 RUST = "thread 'main' panicked at src/frame.rs:20:13:\nindex out of bounds\n"
 CRATE = (
     "thread 'main' (23483) panicked at "
-    "/home/someone/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/"
+    "/home/someone/.cargo/registry/src/index-1949cf8c6b5b557f/"
     "iggy-0.0.40/src/binary/mapper.rs:161:43:\nrange end index out of range\n"
 )
 NODE = """/x/reader.js:10
