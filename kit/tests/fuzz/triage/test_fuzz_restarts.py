@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from test_fuzz_past import DIED, KILLS, case, past
+from test_fuzz_past import DIED, KILLS, Fresh, case, past
 
 from wireproof_kit.fuzz.campaign import batches
 from wireproof_kit.fuzz.campaign.batches import BATCH, Batches
@@ -53,6 +53,11 @@ def test_one_case_before_a_restart_and_one_after_it_are_found() -> None:
     sent = [*past(1000, 999), RESTARTS, *later]
     found = PastSearch(Keeps(after=True)).culprits(sent)
     assert [each.mutation for each in found] == [KILLS, RESTARTS.mutation, LATER]
+
+
+def test_sixty_cases_that_a_restart_divides_are_found_without_it() -> None:
+    found = PastSearch(Fresh(60)).culprits([*past(900, 20), RESTARTS, *past(600, 20)])
+    assert [each.mutation for each in found] == [KILLS] * 60
 
 
 class _Generation:

@@ -54,7 +54,13 @@ class PastSearch:
         if not restarts:
             return self._few_alike(past)
         after = past[restarts[-1] + 1 :]
-        return self._few_alike(after) or self._across(past[: restarts[-1]], past[restarts[-1] :])
+        # A restart may have ended a past that is long enough only without it.
+        plain = [case for case in past if not case.is_restart]
+        return (
+            self._few_alike(after)
+            or self._few_alike(plain)
+            or self._across(past[: restarts[-1]], past[restarts[-1] :])
+        )
 
     def _across(self, before: Sequence[Case], after: Sequence[Case]) -> tuple[Case, ...]:
         """Return few cases before and after a restart, which `after` begins with, that kill."""
