@@ -44,7 +44,14 @@ KNOWN = {
                 *("two-years", "above-53-bits", "largest"),
             )
         },
+        "oms/delay/not-early/1000/second-group": EARLY,
+        **{
+            f"oms/delay/no-wrap/{delay}/second-group": DELIVERED
+            for delay in ("above-16-bits", "two-years")
+        },
         "oms/expire/base": "inconclusive not-enforced",
+        "oms/expire/base/second-group": "inconclusive not-enforced",
+        "oms/expire/discarded/400/second-group": DELIVERED,
         "oms/expire/discarded/400": DELIVERED,
         "oms/expire/discarded/1300": DELIVERED,
         "oms/priority/order": "fail unordered",

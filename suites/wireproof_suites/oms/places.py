@@ -1,7 +1,7 @@
 """Cases repeated for a second group of consumers, and for messages that are delivered again."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 
@@ -73,16 +73,23 @@ def repeat_in_second_group(*modules: ModuleType) -> Mapping[str, Experiment]:
     return dict(_repeat(modules, "second-group", returns=False))
 
 
-def repeat_when_returned(*modules: ModuleType) -> Mapping[str, Experiment]:
+def repeat_when_returned(
+    *modules: ModuleType, without: Collection[Experiment] = ()
+) -> Mapping[str, Experiment]:
     """Return the must cases of modules for messages of a second group that come again, by name.
 
     They are spread over several partitions, where the system has any.
     """
-    return dict(_repeat(modules, "second-group+again", returns=True))
+    again = _repeat(modules, "second-group+again", returns=True, without=without)
+    return dict(again)
 
 
 def _repeat(
-    modules: Sequence[ModuleType], place: str, *, returns: bool
+    modules: Sequence[ModuleType],
+    place: str,
+    *,
+    returns: bool,
+    without: Collection[Experiment] = (),
 ) -> Iterator[tuple[str, Experiment]]:
     def adapt(given: Mapping[str, object]) -> Mapping[str, object]:
         system = given["system"]
@@ -91,6 +98,8 @@ def _repeat(
 
     for module in modules:
         for function in list_must_cases("oms", module):
+            if function in without:
+                continue
             repeated = elsewhere(
                 function,
                 place=place,
