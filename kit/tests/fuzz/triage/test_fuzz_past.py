@@ -55,6 +55,11 @@ def test_one_kind_of_case_is_found_that_kills_when_it_is_repeated(needed: int) -
     assert len(target.probes) < 50
 
 
+def test_a_past_that_needs_a_little_more_is_sent_twice() -> None:
+    found = PastSearch(Fresh(60)).culprits(past(1000, 20))
+    assert [each.mutation for each in found] == [KILLS] * 60
+
+
 def test_a_past_that_does_not_kill_again_has_no_culprits() -> None:
     assert PastSearch(Fresh(300)).culprits(past(4000, 20)) == ()
     assert PastSearch(Fresh(1)).culprits([]) == ()

@@ -86,8 +86,13 @@ class PastSearch:
 
     def _few_alike(self, past: Sequence[Case]) -> tuple[Case, ...]:
         """Return few cases that kill a target when they are sent often enough."""
-        if not past or not self.kills(past):
+        if not past:
             return ()
+        if not self.kills(past):
+            # Searches between the batches are no part of the past, but the target may count them.
+            past = [*past, *past]
+            if not self._kills_at_once(past):
+                return ()
         few = self._latest(list(past))
         total = max(len(few), LEAST_SENT)
         kinds = self._halve(few, total)
@@ -130,6 +135,14 @@ class PastSearch:
 
     def _fill(self, cases: Sequence[Case], total: int) -> list[Case]:
         return list(islice(cycle(cases), total))
+
+    def _kills_at_once(self, cases: Sequence[Case]) -> bool:
+        """Return True if a fresh target dies of the cases before they are all sent."""
+        waited, self.wait_s = self.wait_s, 0.0
+        if self.kills(cases):
+            return True
+        self.wait_s = waited
+        return False
 
     def kills(self, cases: Sequence[Case]) -> bool:
         """Return True if a newly started target dies of the cases, and there was time to try."""
