@@ -3,6 +3,7 @@ package wireproof.adapter.rocketmq;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.apache.rocketmq.broker.BrokerController;
 import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.common.namesrv.NamesrvConfig;
@@ -16,6 +17,8 @@ final class Server {
     private static final String LOOPBACK = "127.0.0.1";
     static final String BROKER = "wireproof-broker";
     private static final int TRIES = 20;
+    private static final Duration REGISTERED_WITHIN = Duration.ofSeconds(30);
+    private static final long POLL_MS = 20;
 
     private Server() {}
 
@@ -32,7 +35,17 @@ final class Server {
         require(broker.initialize(), "the broker");
         broker.start();
         broker.getMessageStore().getHaService().shutdown(); // it would listen on every interface
+        awaitRegistration(nameServer);
         return address;
+    }
+
+    /** A broker registers in the background: on a busy machine a client came first. */
+    private static void awaitRegistration(NamesrvController nameServer) throws Exception {
+        long deadline = System.nanoTime() + REGISTERED_WITHIN.toNanos();
+        while (!nameServer.getRouteInfoManager().getAllClusterInfo().getBrokerAddrTable().containsKey(BROKER)) {
+            require(System.nanoTime() < deadline, "the broker's registration");
+            Thread.sleep(POLL_MS);
+        }
     }
 
     private static BrokerController broker(Path folder, String nameServer) throws Exception {
