@@ -359,3 +359,15 @@ def test_a_process_that_writes_no_answers_passes_nothing(name: str) -> None:
     )
     assert len(records) == len(CASES)
     assert [each.case for each in records if each.verdict in ("pass", "reading")] == []
+
+
+@pytest.mark.parametrize(
+    ("received", "more"), [(b"", "$"), (b"garbage", "; 7 bytes came that complete none$")]
+)
+def test_a_greeting_that_never_comes_is_told_from_garbage(
+    received: bytes, more: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = LyingPool(lambda asked, op, answer: make_failed("silence", received))
+    monkeypatch.setattr(link, "ConnectionPool", lambda address: pool)
+    with pytest.raises(TargetSilent, match=f"^x: no answer to hello within .* s{more}"):
+        link.HttpLink(("127.0.0.1", 1), name="x")

@@ -146,7 +146,7 @@ class Toy:
                     running[number] = (address, thread)
                     thread.start()
             if WRONG != "hot":
-                time.sleep(self.interval)
+                time.sleep(self.interval)  # between two lookups; it runs until it is killed
 
     def read(self, of: int, topic: str, channel: str, number: int, at: tuple[str, int]) -> None:
         try:

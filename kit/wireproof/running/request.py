@@ -74,6 +74,8 @@ def collect_narrowed(
         KitError: as `collect`.
     """
     found = collect(*protocols, expression=given["expression"], url=url)
+    if not found and given["expression"]:
+        raise UsageFault(f"-k {given['expression']!r} selects no case; see `wireproof list`")
     if not given["last_failed"]:
         return found
     return keep_last_failed(LAST_FAILED, found, collect(*protocols, url=url))

@@ -131,7 +131,8 @@ class HttpLink:
         data = request_bytes("POST", "/", self._address, headers=KEEP, body=body)
         got = self._pool.transfer(data, seconds=within, method="POST")
         if got.failure == "silence":
-            raise TargetSilent(f"{self.name}: no answer to {op} within {within:g} s")
+            found = f"; {len(got.received)} bytes came that complete none" if got.received else ""
+            raise TargetSilent(f"{self.name}: no answer to {op} within {within:g} s{found}")
         if got.failure is not None:
             raise NotAnswered(f"{self.name}: no answer to {op} ({got.failure})")
         if got.status != HTTP_OK:
