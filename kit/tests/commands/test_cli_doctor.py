@@ -25,13 +25,6 @@ def listener() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-@pytest.fixture
-def dead_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
-
-
 def test_this_machine_will_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
 

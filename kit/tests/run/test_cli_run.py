@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,7 +18,7 @@ from wireproof.main import main
 from wireproof.options.config import Settings
 from wireproof.options.target_choice import named_target
 from wireproof_kit.bundle.file import read_bundle
-from wireproof_kit.errors import KitError, UsageFault
+from wireproof_kit.errors import KitError
 
 pytestmark = pytest.mark.process
 
@@ -199,13 +198,6 @@ def test_an_end_from_outside_closes_the_bundle(number: int, tmp_path: Path) -> N
     assert out.read_text().splitlines()[-1].startswith("INTERRUPTED")
 
 
-@pytest.fixture
-def dead_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
-
-
 def test_a_dead_port_is_one_sentence_with_the_next_step(dead_port: int, tmp_path: Path) -> None:
     url = f"nsq://127.0.0.1:{dead_port}"
 
@@ -295,83 +287,6 @@ def test_dry_run_talks_to_nobody(dead_port: int, tmp_path: Path) -> None:
     assert f"{len(done.out.splitlines())} cases would run" in done.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ([], "no target named: give a URL such as nsq://127.0.0.1:4150, or [target] url in"),
-        ([""], "the broker URL is empty"),
-        ([" ", "ext"], "the broker URL is empty"),
-        (["127.0.0.1:4150"], "did you mean nsq://127.0.0.1:4150?"),
-        (["nsq://a:1", "nsq://b:2"], "expected one target, found 2"),
-        (["nsq://a:1", "--reference"], "expected either a URL or --reference"),
-        (["--reference", "--http", "a:1"], "--reference brings its own addresses"),
-        (["--reference", "--bundle", "notes.txt"], "is there and is no bundle"),
-        (["--reference", "--bundle", "."], "expected a file, found a folder"),
-        (["--reference", "--bundle", "notes.txt/b.jsonl"], "notes.txt is no folder"),
-        (["--reference", "--html", "."], "expected a file, found a folder"),
-        (["--reference", "--junit", "notes.txt/j.xml"], "is no folder"),
-        (["--reference", "--timeout", "soon"], "'soon' is neither auto nor seconds"),
-        (["--reference", "--timeout", "0"], "'0' is neither auto nor seconds"),
-        (["--reference", "--case-timeout", "-1"], "'--case-timeout'"),
-        (["--reference", "--config", "none.toml"], "the file does not exist"),
-        (["--reference", "--restart", "start 'it"], '--restart "start \'it" is no command'),
-    ],
-)
-def test_a_wrong_call_gets_one_sentence(
-    arguments: list[str],
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "notes.txt").write_text("mine\n")
-
-    assert main(["run", *arguments]) == 2
-
-    told = capsys.readouterr()
-    assert sentence in told.err
-    assert len(told.err.splitlines()) == 1
-    assert told.out == ""
-    assert (tmp_path / "notes.txt").read_text() == "mine\n"
-
-
-@pytest.mark.parametrize(
-    ("argument", "url"),
-    [
-        ("nsq:/h:1", "nsq://h:1"),
-        ("nsq:h:1", "nsq://h:1"),
-        ("iggy:h:8090", "iggy://h:8090"),
-        ("h:4150", "nsq://h:4150"),
-        ("//h:8090", "iggy://h:8090"),
-    ],
-)
-def test_a_url_that_is_none_is_mended(
-    argument: str, url: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", argument]) == 2
-    assert f"did you mean {url}?" in capsys.readouterr().err
-
-
-def test_an_address_of_ipv6_can_be_copied_from_the_advice(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["run", "nsq://[::1]:1"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("wireproof: cannot reach nsq://[::1]:1 (")
-    assert "Try: wireproof doctor nsq://[::1]:1\n" in said
-
-
-def test_an_empty_variable_is_no_target(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("WIREPROOF_URL", "")
-
-    assert main(["run"]) == 2
-    assert "the broker URL is empty" in capsys.readouterr().err
-
-
 def test_a_failing_reset_stops_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -396,29 +311,6 @@ def test_a_second_bundle_in_one_second_gets_another_name(
 
     assert len(set(places)) == 3
     assert all(place.parent == Path("out") for place in places)
-
-
-def test_a_place_where_nothing_can_be_written_is_named() -> None:
-    with pytest.raises(UsageFault, match=r"--bundle /proc/b.jsonl: cannot be written \("):
-        run_module.bundle_place(Path("/proc/b.jsonl"), Settings())
-
-
-@pytest.mark.parametrize("option", ["--html", "--junit", "--pcap", "--allure"])
-def test_a_report_that_cannot_be_written_is_found_out_before_the_run(
-    option: str, dead_port: int, tmp_path: Path
-) -> None:
-    done = wireproof("run", f"nsq://127.0.0.1:{dead_port}", option, "/proc/report", cwd=tmp_path)
-
-    assert done.refused().startswith(f"{option} /proc/report: cannot be written (")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("command", ["run", "fuzz"])
-@pytest.mark.parametrize("url", ["nsq:///h:1", "nsq://127.0.0.1:1", "nsq://127.0.0.1:99999"])
-def test_a_run_that_cannot_begin_leaves_no_file(command: str, url: str, tmp_path: Path) -> None:
-    wireproof(command, url, cwd=tmp_path).refused()
-
-    assert not list(tmp_path.rglob("*.jsonl"))
 
 
 def test_a_full_disk_ends_the_run_with_one_sentence_and_a_readable_bundle(tmp_path: Path) -> None:
