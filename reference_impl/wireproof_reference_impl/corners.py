@@ -108,6 +108,16 @@ class Corners(Generic[C]):
         return call
 
 
+def of_number(of: Callable[[C], int | None], wanted: Callable[[int], bool]) -> Holds[C]:
+    """Return a corner that is entered where a number of the circumstances is wanted."""
+
+    def holds(now: C) -> bool | None:
+        number = of(now)
+        return None if number is None else wanted(number)
+
+    return holds
+
+
 def report_to(folder: Path | None) -> None:
     """Let a fault's first call inside its corner create an empty file in this folder."""
     _reported[:] = [] if folder is None else [folder / ENTERED]

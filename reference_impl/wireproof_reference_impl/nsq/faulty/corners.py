@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl import corners
-from wireproof_reference_impl.corners import Corners
+from wireproof_reference_impl.corners import Corners, of_number
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.faulty.circumstances import NOTES, Circumstances, is_note
 from wireproof_reference_impl.nsq.wire.message import NewMessage
@@ -39,12 +39,8 @@ def _path(wanted: str) -> Holds:
     return lambda now: None if now.path is None else now.path == wanted
 
 
-def _is_traced(wanted: bool) -> Holds:
-    return lambda now: None if now.trace_id is None else (now.trace_id != 0) is wanted
-
-
 def _client(wanted: Callable[[int], bool]) -> Holds:
-    return lambda now: None if now.client is None else wanted(now.client)
+    return of_number(lambda now: now.client, wanted)
 
 
 def _delivery(wanted: str) -> Holds:
@@ -73,7 +69,7 @@ def _blank_tag(entry: NewMessage) -> bool:
 
 
 def _trace(wanted: Callable[[int], bool]) -> Holds:
-    return lambda now: None if now.trace_id is None else wanted(now.trace_id)
+    return of_number(lambda now: now.trace_id, wanted)
 
 
 def _equal_halves(trace_id: int) -> bool:
@@ -87,8 +83,8 @@ CORNERS: dict[str, Holds] = {
     "partition=third": _partition(lambda number: number > 1),
     "path=tcp": _path("tcp"),
     "path=http": _path("http"),
-    "trace=traced": _is_traced(True),
-    "trace=untraced": _is_traced(False),
+    "trace=traced": _trace(lambda trace_id: trace_id != 0),
+    "trace=untraced": _trace(lambda trace_id: trace_id == 0),
     "topic=plain": _topic(extend=False),
     "topic=ext": _topic(extend=True),
     "topic=upgraded": _topic(extend=True, upgraded=True),

@@ -4,12 +4,12 @@ The core passes a message, its delivery or its group to most functions. What it 
 found in the arguments of the calls around.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl import corners
-from wireproof_reference_impl.corners import Corners
+from wireproof_reference_impl.corners import Corners, of_number
 from wireproof_reference_impl.oms.behaviour import Behaviour
 from wireproof_reference_impl.oms.core import documents
 from wireproof_reference_impl.oms.core.broker import Broker
@@ -59,14 +59,6 @@ class Circumstances:
 Holds = corners.Holds[Circumstances]
 
 
-def _number(of: Callable[[Circumstances], int | None], wanted: Callable[[int], bool]) -> Holds:
-    def holds(now: Circumstances) -> bool | None:
-        number = of(now)
-        return None if number is None else wanted(number)
-
-    return holds
-
-
 def _around(original: Original, *arguments: object, **named: object) -> object:
     _AROUND.append(arguments)
     try:
@@ -91,12 +83,12 @@ NOTES: tuple[Override, ...] = (
 """The overrides that keep notes of the calls in progress."""
 
 CORNERS: dict[str, Holds] = {
-    "partition=first": _number(lambda now: now.partition, lambda number: number == 0),
-    "partition=last": _number(lambda now: now.partition, lambda number: number > 0),
-    "delivery=first": _number(lambda now: now.count, lambda count: count == 1),
-    "delivery=again": _number(lambda now: now.count, lambda count: count > 1),
-    "group=first": _number(lambda now: now.rank, lambda rank: rank == 0),
-    "group=second": _number(lambda now: now.rank, lambda rank: rank > 0),
+    "partition=first": of_number(lambda now: now.partition, lambda number: number == 0),
+    "partition=last": of_number(lambda now: now.partition, lambda number: number > 0),
+    "delivery=first": of_number(lambda now: now.count, lambda count: count == 1),
+    "delivery=again": of_number(lambda now: now.count, lambda count: count > 1),
+    "group=first": of_number(lambda now: now.rank, lambda rank: rank == 0),
+    "group=second": of_number(lambda now: now.rank, lambda rank: rank > 0),
 }
 """When a corner is entered, by `dimension=value`; None where the circumstances do not tell."""
 
