@@ -27,6 +27,11 @@ def list_must_cases(protocol: str, module: ModuleType) -> Iterator[Experiment]:
             yield function
 
 
+def name_repeated(function: Experiment) -> str:
+    """Return a name for a repeated case; cases of several modules may have one name."""
+    return f"{function.__name__}_of_{function.__module__.replace('.', '_')}"
+
+
 def elsewhere(
     function: Callable[..., Observation],
     *,
@@ -61,8 +66,11 @@ def elsewhere(
     return repeat
 
 
-def keep_values(repeated: Experiment, start: int, step: int) -> None:
-    """Keep every `step`-th value of a case's longest parameter from `start`; at least one."""
+def keep_values(repeated: Experiment, start: int, step: int | None) -> None:
+    """Keep every `step`-th value of a case's longest parameter from `start`; at least one.
+
+    Without a step one value is kept.
+    """
     marks = [each for each in getattr(repeated, "pytestmark", []) if isinstance(each, pytest.Mark)]
     longest = max(marks, key=_count_values, default=None)
     kept = [_keep(each, start, step) if each is longest else each for each in marks]
@@ -73,11 +81,11 @@ def _count_values(mark: pytest.Mark) -> int:
     return len([*mark.args[1]]) if mark.name == "parametrize" else 0
 
 
-def _keep(mark: pytest.Mark, start: int, step: int) -> pytest.Mark:
+def _keep(mark: pytest.Mark, start: int, step: int | None) -> pytest.Mark:
     if mark.name != "parametrize":
         return mark
     names, values = mark.args[0], [*mark.args[1]]
     ids = mark.kwargs.get("ids")
-    chosen = range(start % len(values), len(values), step)
+    chosen = range(start % len(values), len(values), step or len(values))
     named = ids if ids is None or callable(ids) else [[*ids][each] for each in chosen]
     return pytest.mark.parametrize(names, [values[each] for each in chosen], ids=named).mark

@@ -21,6 +21,7 @@ ENTERED = "corner-entered"
 """The file in the data directory that says that some call was in the corner."""
 
 C = TypeVar("C")
+V = TypeVar("V")
 Holds = Callable[[C], bool | None]
 """Whether a corner is entered in some circumstances; None where the circumstances do not tell."""
 
@@ -108,12 +109,12 @@ class Corners(Generic[C]):
         return call
 
 
-def of_number(of: Callable[[C], int | None], wanted: Callable[[int], bool]) -> Holds[C]:
-    """Return a corner that is entered where a number of the circumstances is wanted."""
+def where(of: Callable[[C], V | None], wanted: Callable[[V], bool]) -> Holds[C]:
+    """Return a corner that is entered where a value of the circumstances is wanted."""
 
     def holds(now: C) -> bool | None:
-        number = of(now)
-        return None if number is None else wanted(number)
+        value = of(now)
+        return None if value is None else wanted(value)
 
     return holds
 

@@ -7,7 +7,13 @@ from types import ModuleType
 
 from wireproof_kit.oms.adapter.messages import Delivery
 from wireproof_kit.oms.adapter.system import MOST_AT_ONCE, Consumer, Destination, System
-from wireproof_kit.repeated_cases import Experiment, elsewhere, keep_values, list_must_cases
+from wireproof_kit.repeated_cases import (
+    Experiment,
+    elsewhere,
+    keep_values,
+    list_must_cases,
+    name_repeated,
+)
 from wireproof_kit.runner.patience import REDELIVERY
 
 PARTITIONS = 3
@@ -108,4 +114,4 @@ def _repeat(
                 adapt=adapt,
             )
             keep_values(repeated, 0, STEP)
-            yield f"{function.__name__}_of_{function.__module__.replace('.', '_')}", repeated
+            yield name_repeated(function), repeated

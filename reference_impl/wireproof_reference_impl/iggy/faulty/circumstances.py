@@ -5,9 +5,10 @@ the calls around it, in the partition that was used last, and in notes about mes
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, cast
 from weakref import WeakKeyDictionary
 
+from wireproof_reference_impl.calls import Calls, keep_call
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.faulty.harm import HARMS
 from wireproof_reference_impl.iggy.http.connection import HttpConnection
@@ -18,8 +19,6 @@ from wireproof_reference_impl.iggy.wire.requests import Partitioning
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.iggy.kinds import PARTITION_ID
 
-T = TypeVar("T")
-
 
 class _Origin(NamedTuple):
     """How a stored message was sent."""
@@ -29,9 +28,6 @@ class _Origin(NamedTuple):
     generated: bool
 
 
-_AROUND: list[Sequence[object]] = []
-"""The arguments of the calls in progress, the innermost last."""
-
 _USED: list[Partition] = []
 """The partition that was used last, if any was since the last bytes of a client came."""
 
@@ -40,11 +36,10 @@ _POLLS = WeakKeyDictionary[Partition, dict[int, int]]()
 _REQUESTS = WeakKeyDictionary[Connection, int]()
 
 
-class Circumstances:
+class Circumstances(Calls):
     """The circumstances of a call, as far as its arguments show them; others are None."""
 
-    def __init__(self, arguments: Sequence[object]) -> None:
-        self._calls = (arguments, *reversed(_AROUND))
+    looked_into = (list,)
 
     @property
     def partition(self) -> int | None:
@@ -132,29 +127,10 @@ class Circumstances:
             return None
         return _ORIGINS.get(partition, {}).get(message.offset)
 
-    def _first(self, kind: type[T]) -> T | None:
-        for arguments in self._calls:
-            for each in arguments:
-                if isinstance(each, kind):
-                    return each
-                if isinstance(each, list):
-                    for inner in cast(list[object], each)[:1]:
-                        if isinstance(inner, kind):
-                            return inner
-        return None
-
-
-def _around(original: Original, *arguments: object, **named: object) -> object:
-    _AROUND.append(arguments)
-    try:
-        return original(*arguments, **named)
-    finally:
-        _AROUND.pop()
-
 
 def _begin(original: Original, *arguments: object, **named: object) -> object:
     _USED.clear()
-    return _around(original, *arguments, **named)
+    return keep_call(original, *arguments, **named)
 
 
 def _count_request(original: Original, connection: Connection, frame: bytes) -> object:
@@ -164,7 +140,7 @@ def _count_request(original: Original, connection: Connection, frame: bytes) -> 
 
 def _use(original: Original, partition: Partition, *others: object, **named: object) -> object:
     _USED[:] = [partition]
-    return _around(original, partition, *others, **named)
+    return keep_call(original, partition, *others, **named)
 
 
 def _note_origin(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl import corners
-from wireproof_reference_impl.corners import Corners, of_number
+from wireproof_reference_impl.corners import Corners, where
 from wireproof_reference_impl.iggy.behaviour import Behaviour
 from wireproof_reference_impl.iggy.faulty.circumstances import NOTES, Circumstances, is_note
 from wireproof_reference_impl.iggy.wire.message import Message, Sent
@@ -16,11 +16,11 @@ _MANY = 9
 
 
 def _partition(wanted: Callable[[int], bool]) -> Holds:
-    return of_number(lambda now: now.partition, wanted)
+    return where(lambda now: now.partition, wanted)
 
 
 def _path(wanted: str) -> Holds:
-    return lambda now: None if now.path is None else now.path == wanted
+    return where(lambda now: now.path, lambda path: path == wanted)
 
 
 def _content(wanted: Callable[[Message | Sent], bool]) -> Holds:
@@ -36,14 +36,14 @@ CORNERS: dict[str, Holds] = {
     "partition=last": _partition(lambda number: number > 1),
     "path=tcp": _path("tcp"),
     "path=http": _path("http"),
-    "poll=first": of_number(lambda now: now.polls, lambda count: count == 1),
-    "poll=again": of_number(lambda now: now.polls, lambda count: count > 1),
-    "batch=one": of_number(lambda now: now.batch, lambda count: count == 1),
-    "batch=several": of_number(lambda now: now.batch, lambda count: count > 1),
-    "number=one": of_number(lambda now: now.number, lambda count: count == 0),
-    "number=many": of_number(lambda now: now.number, lambda count: count >= _MANY),
-    "request=first": of_number(lambda now: now.requests, lambda count: count <= 1),
-    "request=later": of_number(lambda now: now.requests, lambda count: count > 1),
+    "poll=first": where(lambda now: now.polls, lambda count: count == 1),
+    "poll=again": where(lambda now: now.polls, lambda count: count > 1),
+    "batch=one": where(lambda now: now.batch, lambda count: count == 1),
+    "batch=several": where(lambda now: now.batch, lambda count: count > 1),
+    "number=one": where(lambda now: now.number, lambda count: count == 0),
+    "number=many": where(lambda now: now.number, lambda count: count >= _MANY),
+    "request=first": where(lambda now: now.requests, lambda count: count <= 1),
+    "request=later": where(lambda now: now.requests, lambda count: count > 1),
     "value=payload-small": _content(lambda each: len(each.payload) <= _SMALL_PAYLOAD),
     "value=payload-large": _content(lambda each: len(each.payload) >= _LARGE_PAYLOAD),
     "value=id-generated": lambda now: now.generated,

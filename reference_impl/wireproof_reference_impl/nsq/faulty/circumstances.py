@@ -5,9 +5,10 @@ the calls around it, and in notes about clients and messages that `NOTES` keeps.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import cast
 from weakref import WeakKeyDictionary
 
+from wireproof_reference_impl.calls import Calls, keep_call
 from wireproof_reference_impl.nsq.cluster import coordinator
 from wireproof_reference_impl.nsq.core import channel as channels
 from wireproof_reference_impl.nsq.core.channel import Channel
@@ -25,11 +26,7 @@ from wireproof_reference_impl.nsq.wire.header import Header
 from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
 from wireproof_reference_impl.overrides import Original, Override, around
 
-T = TypeVar("T")
 Notes = dict[int, str]
-
-_AROUND: list[Sequence[object]] = []
-"""The arguments of the calls in progress, the innermost last."""
 
 _WORDS = WeakKeyDictionary[Connection, Sequence[bytes]]()
 _PARTITIONS = WeakKeyDictionary[Channel, Partition]()
@@ -42,11 +39,10 @@ _BEFORE = WeakKeyDictionary[Partition, int]()
 """How many messages a partition had before the last publish."""
 
 
-class Circumstances:
+class Circumstances(Calls):
     """The circumstances of a call, as far as its arguments show them; others are None."""
 
-    def __init__(self, arguments: Sequence[object]) -> None:
-        self._calls = (arguments, *reversed(_AROUND))
+    looked_into = (list, tuple)
 
     @property
     def partition(self) -> Partition | None:
@@ -162,17 +158,6 @@ class Circumstances:
             return NewMessage(message.body, message.trace_id, message.header, message.tag)
         return self._first(NewMessage)
 
-    def _first(self, kind: type[T]) -> T | None:
-        for arguments in self._calls:
-            for each in arguments:
-                if isinstance(each, kind):
-                    return each
-                if type(each) in (list, tuple) and isinstance(each, Sequence):
-                    for inner in cast(Sequence[object], each)[:1]:
-                        if isinstance(inner, kind):
-                            return inner
-        return None
-
     def _connection(self) -> Connection | None:
         subscriber = self._first(Subscriber)
         if subscriber is not None and isinstance(subscriber.outlet, Connection):
@@ -211,14 +196,6 @@ def _find_partition(node: Node, topic: str, number: bytes) -> Partition | None:
     if found is None:
         return None
     return found.partition(int(number) if number.isdigit() else None)
-
-
-def _around(original: Original, *arguments: object, **named: object) -> object:
-    _AROUND.append(arguments)
-    try:
-        return original(*arguments, **named)
-    finally:
-        _AROUND.pop()
 
 
 def _noting_words(original: Original, connection: Connection, words: Sequence[bytes]) -> object:
@@ -282,7 +259,7 @@ NOTES: tuple[Override, ...] = (
     around(Channel, "time_out", _noting_return("timed-out")),
     around(Channel, "give_back", _noting_leave),
     *(
-        around(owner, name, _around)
+        around(owner, name, keep_call)
         for owner, name in (
             (Connection, "read"),
             (HttpConnection, "_handle"),

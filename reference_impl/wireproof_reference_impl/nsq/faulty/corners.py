@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl import corners
-from wireproof_reference_impl.corners import Corners, of_number
+from wireproof_reference_impl.corners import Corners, where
 from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.nsq.core.topic import Topic
 from wireproof_reference_impl.nsq.faulty.circumstances import NOTES, Circumstances, is_note
 from wireproof_reference_impl.nsq.wire.message import NewMessage
 
@@ -18,37 +19,30 @@ _HALF = 1 << 32
 
 
 def _partition(wanted: Callable[[int], bool]) -> Holds:
-    def holds(now: Circumstances) -> bool | None:
-        partition = now.partition
-        return None if partition is None else wanted(partition.number)
-
-    return holds
+    return where(lambda now: now.partition, lambda partition: wanted(partition.number))
 
 
 def _topic(*, extend: bool, upgraded: bool = False) -> Holds:
-    def holds(now: Circumstances) -> bool | None:
-        topic = now.topic
-        if topic is None:
-            return None
+    def is_wanted(topic: Topic) -> bool:
         return (topic.extend, topic.extend and not topic.born_extend) == (extend, upgraded)
 
-    return holds
+    return where(lambda now: now.topic, is_wanted)
 
 
 def _path(wanted: str) -> Holds:
-    return lambda now: None if now.path is None else now.path == wanted
+    return where(lambda now: now.path, lambda path: path == wanted)
 
 
 def _client(wanted: Callable[[int], bool]) -> Holds:
-    return of_number(lambda now: now.client, wanted)
+    return where(lambda now: now.client, wanted)
 
 
 def _delivery(wanted: str) -> Holds:
-    return lambda now: None if now.delivery is None else now.delivery == wanted
+    return where(lambda now: now.delivery, lambda delivery: delivery == wanted)
 
 
 def _entry(wanted: Callable[[NewMessage], bool]) -> Holds:
-    return lambda now: None if now.entry is None else wanted(now.entry)
+    return where(lambda now: now.entry, wanted)
 
 
 def _blank_ends(body: bytes) -> bool:
@@ -69,7 +63,7 @@ def _blank_tag(entry: NewMessage) -> bool:
 
 
 def _trace(wanted: Callable[[int], bool]) -> Holds:
-    return of_number(lambda now: now.trace_id, wanted)
+    return where(lambda now: now.trace_id, wanted)
 
 
 def _equal_halves(trace_id: int) -> bool:
@@ -104,10 +98,10 @@ CORNERS: dict[str, Holds] = {
     "value=tag-blank-ends": _entry(_blank_tag),
     "value=trace-equal-halves": _trace(_equal_halves),
     "value=trace-top-bit": _trace(lambda trace_id: trace_id >> 63 == 1),
-    "number=one": lambda now: None if now.number is None else now.number == 0,
-    "number=many": lambda now: None if now.number is None else now.number >= _MANY,
-    "clients=one": lambda now: None if now.clients is None else now.clients == 1,
-    "clients=several": lambda now: None if now.clients is None else now.clients > 1,
+    "number=one": where(lambda now: now.number, lambda number: number == 0),
+    "number=many": where(lambda now: now.number, lambda number: number >= _MANY),
+    "clients=one": where(lambda now: now.clients, lambda count: count == 1),
+    "clients=several": where(lambda now: now.clients, lambda count: count > 1),
     "connection=again": lambda now: now.is_again,
 }
 

@@ -4,12 +4,11 @@ The core passes a message, its delivery or its group to most functions. What it 
 found in the arguments of the calls around.
 """
 
-from collections.abc import Sequence
-from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl import corners
-from wireproof_reference_impl.corners import Corners, of_number
+from wireproof_reference_impl.calls import Calls, keep_call
+from wireproof_reference_impl.corners import Corners, where
 from wireproof_reference_impl.oms.behaviour import Behaviour
 from wireproof_reference_impl.oms.core import documents
 from wireproof_reference_impl.oms.core.broker import Broker
@@ -18,20 +17,12 @@ from wireproof_reference_impl.oms.core.group import Delivery, Group
 from wireproof_reference_impl.oms.core.message import Message
 from wireproof_reference_impl.overrides import Original, Override, around
 
-T = TypeVar("T")
-
-_AROUND: list[Sequence[object]] = []
-"""The arguments of the calls in progress, the innermost last."""
-
 _RANKS = WeakKeyDictionary[Group, int]()
 """How many groups of its destination were there before each group."""
 
 
-class Circumstances:
+class Circumstances(Calls):
     """What is known about one call; each property is None where nothing is."""
-
-    def __init__(self, arguments: Sequence[object]) -> None:
-        self._calls = (arguments, *reversed(_AROUND))
 
     @property
     def partition(self) -> int | None:
@@ -51,20 +42,8 @@ class Circumstances:
         group = self._first(Group)
         return None if group is None else _RANKS.get(group)
 
-    def _first(self, kind: type[T]) -> T | None:
-        every = (each for arguments in self._calls for each in arguments)
-        return next((each for each in every if isinstance(each, kind)), None)
-
 
 Holds = corners.Holds[Circumstances]
-
-
-def _around(original: Original, *arguments: object, **named: object) -> object:
-    _AROUND.append(arguments)
-    try:
-        return original(*arguments, **named)
-    finally:
-        _AROUND.pop()
 
 
 def _note_rank(original: Original, destination: Destination, name: str) -> object:
@@ -75,20 +54,20 @@ def _note_rank(original: Original, destination: Destination, name: str) -> objec
 
 
 NOTES: tuple[Override, ...] = (
-    around(Broker, "_give", _around),
-    around(documents, "delivered_document", _around),
-    around(Group, "take", _around),
+    around(Broker, "_give", keep_call),
+    around(documents, "delivered_document", keep_call),
+    around(Group, "take", keep_call),
     around(Destination, "group", _note_rank),
 )
 """The overrides that keep notes of the calls in progress."""
 
 CORNERS: dict[str, Holds] = {
-    "partition=first": of_number(lambda now: now.partition, lambda number: number == 0),
-    "partition=last": of_number(lambda now: now.partition, lambda number: number > 0),
-    "delivery=first": of_number(lambda now: now.count, lambda count: count == 1),
-    "delivery=again": of_number(lambda now: now.count, lambda count: count > 1),
-    "group=first": of_number(lambda now: now.rank, lambda rank: rank == 0),
-    "group=second": of_number(lambda now: now.rank, lambda rank: rank > 0),
+    "partition=first": where(lambda now: now.partition, lambda number: number == 0),
+    "partition=last": where(lambda now: now.partition, lambda number: number > 0),
+    "delivery=first": where(lambda now: now.count, lambda count: count == 1),
+    "delivery=again": where(lambda now: now.count, lambda count: count > 1),
+    "group=first": where(lambda now: now.rank, lambda rank: rank == 0),
+    "group=second": where(lambda now: now.rank, lambda rank: rank > 0),
 }
 """When a corner is entered, by `dimension=value`; None where the circumstances do not tell."""
 

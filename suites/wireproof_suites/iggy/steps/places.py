@@ -12,7 +12,13 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 
 from wireproof_kit.iggy.server import Server
-from wireproof_kit.repeated_cases import Experiment, elsewhere, keep_values, list_must_cases
+from wireproof_kit.repeated_cases import (
+    Experiment,
+    elsewhere,
+    keep_values,
+    list_must_cases,
+    name_repeated,
+)
 from wireproof_suites.iggy.steps.message_contents import make_numbered
 from wireproof_suites.iggy.steps.poll_results import offsets_of
 
@@ -68,7 +74,7 @@ def repeat_in_places(*modules: ModuleType) -> Mapping[str, Experiment]:
     parameters than there are places with the same ones again.
     """
     return {
-        f"{function.__name__}_of_{function.__module__.replace('.', '_')}_{number}": repeated
+        f"{name_repeated(function)}_{number}": repeated
         for module in modules
         for function in list_must_cases("iggy", module)
         if TOPIC in inspect.signature(function).parameters

@@ -11,7 +11,13 @@ from types import ModuleType
 
 from wireproof_kit.nsq.broker import ORDERED, Broker
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.repeated_cases import Experiment, elsewhere, keep_values, list_must_cases
+from wireproof_kit.repeated_cases import (
+    Experiment,
+    elsewhere,
+    keep_values,
+    list_must_cases,
+    name_repeated,
+)
 
 EXT = "ext_topic"
 SHARED = {EXT: "wide_ext_topic", "plain_topic": "wide_topic"}
@@ -22,8 +28,6 @@ FRESH = {
 }
 WIDE = SHARED | FRESH
 THIRD = 2
-ALL = 1000
-"""More than any parameter has values: only the first one is kept."""
 IN_THIRD, UPGRADED = "third-partition", "upgraded-topic"
 # A broker may keep what a departed client was sent until it times out.
 SOON = {"msg_timeout": 1000}
@@ -62,7 +66,7 @@ def _repeat(function: Experiment) -> Iterator[tuple[str, Experiment]]:
     own = WIDE.keys() & inspect.signature(function).parameters
     if len(own) != 1:
         return
-    name = f"{function.__name__}_of_{function.__module__.replace('.', '_')}"
+    name = name_repeated(function)
     repeated = elsewhere(
         function,
         place=IN_THIRD,
@@ -71,7 +75,7 @@ def _repeat(function: Experiment) -> Iterator[tuple[str, Experiment]]:
         adapt=lambda given: _place(given, THIRD, _come_and_stay),
     )
     if own <= FRESH.keys():
-        keep_values(repeated, 0, ALL)
+        keep_values(repeated, 0, None)
     yield f"{name}_in_third_partition", repeated
     if EXT in own:
         yield (
