@@ -26,7 +26,7 @@ quick:
 test:
 	@$(PYTHON) tools/setup.py dev
 	@$(PYTHON) tools/browser.py
-	@$(BIN)/python -m pytest -q -rs -n 4 --dist worksteal
+	@$(BIN)/python -m pytest -q -rs -n 4 --dist loadfile --no-loadscope-reorder $(if $(AFTER_QUICK),-m "(process or slow or hypothesis) and not spark")
 
 test-clients:
 	@$(PYTHON) tools/setup.py $(if $(filter-out $(PYTHON_CLIENTS),$(CLIENTS)),clients,pynsq)
@@ -155,7 +155,7 @@ clean:
 help:
 	@echo "make run      judge the embedded reference, write out/report.html"
 	@echo "make quick    ruff, and the tests that need no process, browser or Spark"
-	@echo "make test     all tests"
+	@echo "make test     all tests (AFTER_QUICK=1: without those that make quick runs in the same way)"
 	@echo "make test-clients  real clients against the reference, and judged (CLIENTS=\"pynsq nsqjs\": these)"
 	@echo "make test-oms     the adapters in Java, and Apache RocketMQ judged through two of them"
 	@echo "make test-allure   real sites by Allure 3 and 2 from npm, and plain pytest with allure-pytest"

@@ -1,4 +1,4 @@
-"""Hypothesis profiles of the project's own tests, and the guard of the quick tests.
+"""Hypothesis profiles of the project's own tests, their order, and the guard of the quick tests.
 
 `ci` draws the same examples everywhere. `quick` draws fewer examples: `make quick` uses it with
 the tests that start no process, and an audit hook enforces that. `HYPOTHESIS_PROFILE=deep` draws
@@ -7,7 +7,8 @@ more examples and keeps failures in `.hypothesis/`.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,6 +28,24 @@ STARTS_A_PROCESS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn
 """Names of audit events: patching `subprocess` would miss forks, and modules that hold a copy."""
 _running: list[str] = []
 """The test that runs in the quick tier; pytest-xdist starts its workers between tests."""
+
+
+FIRST = ("long", "process", "slow")
+"""Markers of the files that come first. Workers take whole files (`--dist loadfile`), so the run
+lasts until the last file has ended; a file that takes a minute must not be the last to begin."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files with slow tests first, and keep the order otherwise."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    items[:] = [item for file in sorted(files.values(), key=_rank) for item in file]
+
+
+def _rank(file: Sequence[pytest.Item]) -> int:
+    marks = {mark.name for item in file for mark in item.iter_markers()}
+    return next((at for at, name in enumerate(FIRST) if name in marks), len(FIRST))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -38,7 +38,7 @@ def main(names: Sequence[str]) -> int:
         assert runner.stdin is not None, "it is a pipe"
         assert runner.stdout is not None, "it is a pipe"
         for name in names or corpus:
-            runner.stdin.write(f"{name}\n")
+            runner.stdin.write(" ".join((name, *hostile_runs.RUNS)) + "\n")
             runner.stdin.flush()
             told = json.loads(runner.stdout.readline())
             came = {command: hostile_runs.Came(*each) for command, each in told.items()}

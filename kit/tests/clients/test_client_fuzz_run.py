@@ -11,7 +11,7 @@ from cli_process import clean_environment, wireproof, wireproof_within
 from wireproof.main import main
 from wireproof_kit.bundle.file import read_bundle
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 DEADLINE_S = 240
 
 

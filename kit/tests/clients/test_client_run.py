@@ -14,7 +14,7 @@ from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.runner.run_cases import RunRecords, run_cases
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 TOY = Path(__file__).parents[1] / "support" / "toy_nsq_client.py"
 RIGHT = (

@@ -14,7 +14,7 @@ from cli_process import clean_environment, wireproof
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.fuzz.campaign.target import start_alone
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 FAULT = ("--reference-option=--fault", "--reference-option=beyond-no-header")
 FEW = ("--frames", "PUB_EXT", "--states", "identified")
@@ -159,7 +159,7 @@ def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], tmp_path: Pa
 
 def test_a_death_is_one_finding_however_many_cases_it_cuts_off(tmp_path: Path) -> None:
     with closing(start_alone("nsq", ("--fault", "parser-word-nul-halts"))) as broker:
-        options = ("--seed", "3", "--time", "30", "--bundle", "b.jsonl")
+        options = ("--seed", "3", "--time", "30", "--cases", "1024", "--bundle", "b.jsonl")
         done = wireproof("fuzz", broker.url, *options, cwd=tmp_path)
 
     (finding,) = read_bundle(tmp_path / "b.jsonl").findings

@@ -12,7 +12,7 @@ from secured_broker import SECRET, VARIABLE, Papers, guarded, served
 
 from wireproof_kit.bundle.file import read_bundle
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 FEW = ("--frames", "PUB_EXT", "--states", "identified")
 

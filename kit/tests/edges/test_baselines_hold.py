@@ -15,7 +15,7 @@ from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.fuzz.campaign.target import start_alone
 from wireproof_reports.causes import fold
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 FAULT = "trace-little-endian"
 """The fault that the README shows."""

@@ -16,7 +16,7 @@ from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.targets.embedded import start_reference
 from wireproof_reports.causes import fold
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 KILLS = int(os.environ.get("WIREPROOF_DEATHS", "2"))
 CASES = 1200

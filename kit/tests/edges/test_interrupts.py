@@ -13,7 +13,7 @@ from live_command import run_until
 
 from wireproof_kit.bundle.file import read_bundle
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 TIMES = int(os.environ.get("WIREPROOF_INTERRUPTS", "4")) // 2
 CASES = 1500

@@ -10,7 +10,7 @@ from cli_process import wireproof
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.fuzz.campaign.target import start_alone
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 FAULTS = ("--fault", "reserved-names-taken", "--fault", "trace-ids-swapped")
 TRACE, RESERVED = "ext.publish.trace-response", "ext.publish.reserved-name"

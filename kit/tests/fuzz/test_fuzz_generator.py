@@ -40,6 +40,8 @@ from wireproof_spec.nsq.command_reader import BODIES
 from wireproof_spec.nsq.parameters import PARAMETERS
 from wireproof_spec.nsq.publish import MPUB_EXT_BODY, MpubExtBody, PubExtBody
 
+pytestmark = pytest.mark.long
+
 SOON = 6000
 COUNTED = {"nsq": "MPUB_EXT", "iggy": "send_messages"}
 PROTOCOLS = pytest.mark.parametrize("protocol", GRAMMARS)

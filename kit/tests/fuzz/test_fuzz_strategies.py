@@ -24,6 +24,8 @@ from wireproof_kit.fuzz.generate.strategies import (
 from wireproof_kit.fuzz.generate.values import Drawer
 from wireproof_kit.fuzz.send.state_machine import conversation_machine
 
+pytestmark = pytest.mark.long
+
 PROTOCOLS = pytest.mark.parametrize("protocol", GRAMMARS)
 SOME = settings(
     max_examples=12, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)

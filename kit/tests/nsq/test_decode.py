@@ -20,6 +20,8 @@ from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
 from wireproof_spec.nsq.message import Extend, Message
 from wireproof_spec.protocol import Group, Protocol, protocols
 
+pytestmark = pytest.mark.long
+
 OK_FRAME = "00000006000000004f4b"
 MEGABYTE = 1 << 20
 

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from cli_process import wireproof
 
+from wireproof.main import main
+from wireproof_kit.oms.adapter import link
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "adapters" / "in_memory.py"
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 ANSWER = "def answer(id, op, **members):\n"
 BROKEN = {
@@ -105,12 +108,16 @@ def test_an_adapter_that_stops_answering_is_not_green(tmp_path: Path) -> None:
     assert "Traceback" not in done.out + done.err
 
 
-def test_an_adapter_that_never_greets_is_refused(tmp_path: Path) -> None:
+def test_an_adapter_that_never_greets_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command waits half a minute for a greeting, so the time-out is another one here."""
+    monkeypatch.setattr(link, "START_WITHIN_S", 0.5)
     program = tmp_path / "silent.py"
     program.write_text("import sys; sys.stdin.read()", "utf-8")
-    assert (
-        "no greeting within" in wireproof("run", f"oms+exec:{sys.executable} {program}").refused()
-    )
+    assert main(["run", f"oms+exec:{sys.executable} {program}"]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "no greeting within 0.5 s" in told
 
 
 def test_a_system_that_refuses_a_priority_is_judged_and_fails(tmp_path: Path) -> None:

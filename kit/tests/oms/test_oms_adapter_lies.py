@@ -30,6 +30,8 @@ from wireproof_kit.runner.run import Run, RunPlan
 from wireproof_kit.wire.http import TransferResult, make_failed
 from wireproof_spec.record import CaseRecord
 
+pytestmark = pytest.mark.long
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "adapters" / "in_memory.py"
 CASES = (
     "oms/store/timestamp",

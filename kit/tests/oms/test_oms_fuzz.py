@@ -23,6 +23,8 @@ from wireproof_kit.oms.fuzz.session import open_adapter_session
 from wireproof_kit.protocols import adapter_reference, read_target
 from wireproof_spec.oms.names import ATTRIBUTES
 
+pytestmark = pytest.mark.long
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "adapters" / "in_memory.py"
 OPERATIONS = (
     *("create_destination", "send", "prepare", "commit", "rollback"),

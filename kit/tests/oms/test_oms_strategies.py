@@ -28,6 +28,8 @@ from wireproof_spec.oms.names import ATTRIBUTES, HEADER_ATTRIBUTES, PARTS, Kind
 from wireproof_spec.oms.rule_result import UNREADABLE
 from wireproof_spec.oms.rules import RULES
 
+pytestmark = pytest.mark.long
+
 SCHEMAS = {Kind.MESSAGE: "oms/message", Kind.EXTENSION_HEADER: "oms/extension-header"}
 each_kind = pytest.mark.parametrize("kind", SCHEMAS)
 IN_SCHEMA = [

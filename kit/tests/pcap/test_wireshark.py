@@ -29,6 +29,8 @@ from wireproof_spec.iggy import golden as iggy_golden
 from wireproof_spec.nsq import golden as nsq_golden
 from wireproof_spec.record import StepRecord, pack_bytes
 
+pytestmark = pytest.mark.long
+
 TSHARK = shutil.which("tshark")
 POLL, SEND = 100, 101
 

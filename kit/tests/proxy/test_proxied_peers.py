@@ -18,7 +18,7 @@ from wireproof_kit.targets.embedded import start_reference
 from wireproof_spec.driver.lines import Failure, Fields, Result
 from wireproof_spec.nsq import names
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 DRIVER = (sys.executable, "-m", "wireproof_reference_impl.nsq.drive")
 BODY = base64.b64encode(b"body").decode()

@@ -41,7 +41,7 @@ WRITTEN = {
 
 Json = dict[str, object]
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.process, pytest.mark.long, pytest.mark.timeout(900)]
 
 
 @dataclass(frozen=True)
@@ -239,9 +239,10 @@ def run_github(
     return codes
 
 
-def test_the_steps_of_github_judge_keep_and_compare(
+def test_the_steps_of_github_judge_keep_compare_and_fail_for_a_fault(
     binaries: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
+    """Three runs in a row: a right broker, the same one again, and a faulty one."""
     first = run_github(tmp_path, environment, binaries, without="Stop the broker")
     assert set(first.values()) == {0}, first
     second = run_github(tmp_path, environment, binaries, without="Start the broker")
@@ -252,11 +253,6 @@ def test_the_steps_of_github_judge_keep_and_compare(
     assert summary.count("# Compatibility statement") == 2
     assert len(list(etree.parse(tmp_path / "out" / "junit.xml").iter("testcase"))) > 10
 
-
-def test_a_fault_fails_the_judging_step_and_everything_is_kept(
-    binaries: Path, tmp_path: Path, environment: dict[str, str]
-) -> None:
-    run_github(tmp_path, environment, binaries)
     serve = next(step for step in steps() if step.get("name") == "Start the broker")["run"]
     faulty = serve.replace("serve nsq", "serve nsq --fault header-cut")
     assert shell(faulty, tmp_path, environment, binaries).returncode == 0

@@ -20,7 +20,7 @@ from wireproof.options.target_choice import named_target
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.errors import KitError
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 SMALL = "nsq/publish/header-json"
 COMMAND = (sys.executable, "-m", "wireproof")

@@ -12,7 +12,7 @@ from test_never_green import wireproof
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.frame import response
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 POLLED_NONSENSE = (1).to_bytes(4, "little") + bytes(range(200))
 

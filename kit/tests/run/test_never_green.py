@@ -24,7 +24,7 @@ from wireproof_kit.fuzz.campaign.target import start_alone
 from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.patience import machine_load
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 ENDS_WITHIN_S = 40.0
 """How long a run may last against a target that satisfies no wait, on a machine that is idle."""

@@ -20,7 +20,7 @@ UV = shutil.which("uv") or str(OWN_UV)
 LONGEST_S = 600
 """A first start of Spark took more than 80 s where others had the cores."""
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(LONGEST_S)]
+pytestmark = [pytest.mark.process, pytest.mark.long, pytest.mark.timeout(LONGEST_S)]
 
 
 class Installed:

@@ -10,8 +10,11 @@ import pytest
 
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
+SUITES = "wireproof_suites.nsq"
+PUBLISH = f"{SUITES}.publish"
+"""A part of the suites, as good as the whole for what a session ends with and sooner collected."""
 CASE = "nsq/publish/header-json"
 NO_EXT = "--claim=ext=no"
 
@@ -23,17 +26,21 @@ def reference() -> Iterator[EmbeddedReference]:
     found.close()
 
 
-def plain(reference: EmbeddedReference, *options: str, folder: Path) -> tuple[int, list[str]]:
+def plain(
+    reference: EmbeddedReference, *options: str, folder: Path, package: str = PUBLISH
+) -> tuple[int, list[str]]:
     """Return the exit code of plain pytest, and its last lines."""
     target = f"--broker-url={reference.url}"
-    done = pytest_in(folder, target, f"--bundle={os.devnull}", *options)
+    done = pytest_in(folder, target, f"--bundle={os.devnull}", *options, package=package)
     return done.returncode, done.stdout.splitlines()[-3:]
 
 
-def pytest_in(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def pytest_in(
+    folder: Path, *options: str, package: str = PUBLISH
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     return subprocess.run(
-        [*command, "--pyargs", "wireproof_suites.nsq", *options],
+        [*command, "--pyargs", package, *options],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -119,7 +126,7 @@ def test_nor_is_a_group_that_was_left_out_beside_another(
     reference: EmbeddedReference, tmp_path: Path
 ) -> None:
     both = ("--wireproof-select=ext.publish", "--wireproof-select=smart.message-id")
-    code, lines = plain(reference, NO_EXT, *both, folder=tmp_path)
+    code, lines = plain(reference, NO_EXT, *both, folder=tmp_path, package=SUITES)
 
     assert code == pytest.ExitCode.TESTS_FAILED, lines
     assert "ext.publish NOT JUDGED" in lines[-2]

@@ -11,7 +11,7 @@ from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import Engine, RunOptions
 from wireproof_kit.runner.run import REFERENCE, Run, RunPlan
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 SELECTION = (
     "nsq/publish/header-json",

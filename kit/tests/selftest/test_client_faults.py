@@ -13,7 +13,7 @@ from wireproof_kit.selftest.plan import FAULT, Trial, list_trials
 from wireproof_kit.selftest.run_trials import run_trials
 from wireproof_spec.clauses.loading import load_catalogue
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 LEAST = 2
 FEW = {

@@ -33,6 +33,8 @@ from wireproof_reference_impl.preset import ALTERNATIVE as LISTED_ALTERNATIVE
 from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.record import CaseRecord, Verdict
 
+pytestmark = pytest.mark.long
+
 TABLE = Dimensions(
     {"path": Dimension("by which path", ("tcp", "http"))},
     {"ext": ("path",), "ext.http": ("path=tcp",)},

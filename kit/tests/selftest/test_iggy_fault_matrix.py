@@ -6,6 +6,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from wireproof_kit.processes.forked_broker import BrokerForkServer
@@ -13,6 +14,7 @@ from wireproof_kit.runner.collect import collect
 from wireproof_kit.selftest.plan import (
     ALTERNATIVE,
     FAULT,
+    MIX,
     VARIANT,
     Trial,
     joint_trials,
@@ -22,6 +24,8 @@ from wireproof_kit.selftest.plan import (
 )
 from wireproof_kit.selftest.trial import run_trial
 from wireproof_spec.clauses.loading import load_catalogue
+
+pytestmark = pytest.mark.long
 
 PROTOCOL = "iggy"
 SEED = 1
@@ -50,11 +54,13 @@ def fork_server() -> Iterator[BrokerForkServer]:
 @pytest.mark.process
 @pytest.mark.parametrize("trial", FEW, ids=name)
 def test_faults_die_and_what_is_legal_lives(trial: Trial, fork_server: BrokerForkServer) -> None:
+    """A mix of variants or alternatives meets every case here; the others a sample of them."""
+    trial = msgspec.structs.replace(trial, every=trial.kind in (MIX, ALTERNATIVE))
     with fork_server.reference(trial.options()) as url:
         seen = run_trial(trial, url, PROTOCOL, collect(PROTOCOL))
     assert seen.survived == ()
     assert seen.unexpected == ()
-    assert trial.kind == FAULT or seen.cases > CASES
+    assert seen.cases > (CASES if trial.every else 0)
 
 
 def test_every_tested_clause_has_its_kinds_of_fault() -> None:

@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 FOLDER = Path(__file__).resolve().parents[3] / "tools" / "mutation"
 DEADLINE_S = 280
 

@@ -38,6 +38,11 @@ def many(count: int) -> int:
     return count if IS_WHOLE else count // 10
 
 
+def beyond(sample: int, whole: int) -> int:
+    """Return a size beyond a limit: just beyond it, or far beyond it if the corpus is whole."""
+    return whole if IS_WHOLE else sample
+
+
 def lines() -> list[Json]:
     """Return a whole bundle of two failures and a conforming rest as JSON objects, unsealed."""
     head = made.header()
@@ -245,10 +250,10 @@ def corpus() -> dict[str, Make]:
                 }
             ]
         ),
-        "gzip-one-line": lambda: _one_long_line(400 * MIB),
-        "gzip-many-lines": lambda: _many_lines(400 * MIB),
+        "gzip-one-line": lambda: _one_long_line(beyond(40 * MIB, 400 * MIB)),
+        "gzip-many-lines": lambda: _many_lines(beyond(80 * MIB, 400 * MIB)),
         "gzip-in-gzip": lambda: gzip.compress(gzip.compress(sealed(lines()))),
-        "long-line": lambda: with_case(title="x" * (300 * MIB)),
+        "long-line": lambda: with_case(title="x" * beyond(40 * MIB, 300 * MIB)),
         "repeats": lambda: with_case(repeats={"runs": 10**9, "same": 10**9, "others": []}),
         "repeats-negative": lambda: with_case(repeats={"runs": -1, "same": -(10**9)}),
         "repeats-others": lambda: with_case(
@@ -264,8 +269,8 @@ def corpus() -> dict[str, Make]:
         "steps-bytewise": lambda: with_steps([step(b"\0") for _ in range(many(30_000))]),
         "parts-many": lambda: with_steps([step(frame, parts=[[0, 1, "p", True]] * many(40_000))]),
         "parts-outside": lambda: with_steps([step(frame, parts=[[-(2**60), 2**62, "p", True]])]),
-        "step-inflates": lambda: with_steps([_deflated(400 * MIB)]),
-        "steps-inflate": lambda: with_steps([_deflated(16 * MIB) for _ in range(64)]),
+        "step-inflates": lambda: with_steps([_deflated(beyond(80 * MIB, 400 * MIB))]),
+        "steps-inflate": lambda: with_steps([_deflated(16 * MIB)] * 64),
         "step-length-negative": lambda: with_steps([step(b"", deflate="eJwDAAAAAAE=", length=-5)]),
         "step-long": lambda: with_steps([step(bytes(8 * MIB))]),
         "step-many-frames": lambda: with_steps([step(frame * many(100_000))]),

@@ -1,7 +1,8 @@
 """Runs every command that reads a bundle on hostile ones, each in a process of its own.
 
-Started as a script: reads a name of the corpus a line, answers with a line of JSON each: what
-each command came to, in code, output, seconds of processor time and megabytes at the most.
+Started as a script: reads lines of a name of the corpus and names of commands, answers each with a
+line of JSON: what each command came to, in code, output, seconds of processor time and megabytes
+at the most.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ import resource
 import signal
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,13 +51,11 @@ class Came(NamedTuple):
     strays: list[str]
 
 
-def run_all(name: str) -> dict[str, Came]:
-    """Run every command on one bundle of the corpus."""
+def run_each(name: str, commands: Sequence[str]) -> dict[str, Came]:
+    """Run commands on one bundle of the corpus, each in a folder of its own."""
     data = hostile.corpus()[name]()
     with tempfile.TemporaryDirectory() as folder:
-        return {
-            word: _run(arguments, data, Path(folder) / word) for word, arguments in RUNS.items()
-        }
+        return {word: _run(RUNS[word], data, Path(folder) / word) for word in commands}
 
 
 def _run(arguments: tuple[str, ...], data: bytes, folder: Path) -> Came:
@@ -85,12 +85,13 @@ def _be(arguments: tuple[str, ...], folder: Path) -> None:
 
 
 def serve() -> None:
-    """Answer each name of a line on stdin."""
+    """Answer each line of stdin."""
     for entry in COMMANDS.values():
         resolve(entry.command)
     _warm_up()
     for line in sys.stdin:
-        print(json.dumps(run_all(line.strip())), flush=True)
+        name, *commands = line.split()
+        print(json.dumps(run_each(name, commands)), flush=True)
 
 
 def _warm_up() -> None:

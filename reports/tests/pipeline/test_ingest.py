@@ -22,6 +22,7 @@ from wireproof_spec.history import FORMAT, TABLES
 
 pytestmark = [
     pytest.mark.process,
+    pytest.mark.long,
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]

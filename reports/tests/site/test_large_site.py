@@ -16,6 +16,7 @@ GROUP = "ext.publish"
 
 pytestmark = [
     pytest.mark.process,
+    pytest.mark.long,
     pytest.mark.timeout(600),
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
 ]

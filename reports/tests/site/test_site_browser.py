@@ -31,6 +31,7 @@ SHOWN = {
 
 pytestmark = [
     pytest.mark.process,
+    pytest.mark.long,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
 ]
 

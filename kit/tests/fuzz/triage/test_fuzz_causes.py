@@ -16,6 +16,8 @@ sys.path.append(str(BENCH))
 import fuzz_causes  # noqa: E402  # the bench is no package
 import fuzz_proof  # noqa: E402
 
+pytestmark = pytest.mark.long
+
 FAULT = ("--fault", "parser-some")
 CASE = FuzzCaseRecord(0, "fresh", "magic", "magic", "empty", (SentRecord(),))
 FOUND = FindingRecord(

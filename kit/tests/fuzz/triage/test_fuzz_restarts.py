@@ -21,6 +21,8 @@ from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.fuzz.triage.past import PastSearch
 from wireproof_kit.targets.target import Target
 
+pytestmark = pytest.mark.long
+
 FAULT = ("--fault", "parser-stored-nul-keeps-down")
 RESTARTS = replace(case(0), field=RESTART, frame_kind="-")
 LATER = "after it"

@@ -8,7 +8,7 @@ import pytest
 from crash_ledger import Broken
 from crash_run import SERVE, CrashRun
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 KILLS = int(os.environ.get("WIREPROOF_KILLS", "20"))
 ENOUGH = 60

@@ -13,7 +13,7 @@ import pytest
 from wireproof_reports.render.allure.case_result import CASE_LABEL, PAGE
 from wireproof_reports.render.allure.folder import write
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 SELECTED = "nsq/publish/header-json"
 TIMED = {"uuid", "start", "stop"}

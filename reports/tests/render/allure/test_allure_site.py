@@ -11,7 +11,7 @@ from wireproof_reports.render.allure.case_result import PAGE
 from wireproof_reports.render.allure.generator import Generator, NoAllure, find_generator
 from wireproof_reports.render.allure.site import SiteFault, remove_calls, write_site
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 TOOLS = Path(__file__).resolve().parents[4] / ".cache" / "tools"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
