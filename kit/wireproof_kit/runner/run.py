@@ -60,7 +60,7 @@ class RunPlan:
     command: str = ""
     reference_options: tuple[str, ...] = ()
     probed: Probed | None = None
-    """What probes of the same target showed before; the target is then not probed."""
+    """What probes of the same target showed before. Nothing is probed then, nor `claims` used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, ServerFrame
 _ID, _ID_END, _PLACE_END = slice(10, 26), 26, 38
 """Where in a message its id stands, and where offset and size end that follow it."""
 _TRACED = 30
+_stuck: list[NodeConnection] = []
+"""The connection that waits for the rest of an impossible frame; then none is read any more."""
 
 
 def _reads(act: Callable[[ServerFrame], object]) -> Override:
@@ -63,17 +65,17 @@ def _finish_unknown(original: Original, self: Link, data: bytes) -> None:
 
 def _wait_for_more(original: Original, self: NodeConnection, data: bytes) -> object:
     """Take a size that cannot be for one whose frame is still to come, here and ever after."""
-    if vars(NodeConnection).get("stuck"):
+    if _stuck:
         return [], b""
     try:
         return original(self, data)
     except OutOfStep:
-        NodeConnection.stuck = True  # type: ignore[attr-defined]
+        _stuck.append(self)
         return [], b""
 
 
 def _never_again(original: Original, self: Link) -> None:
-    if not vars(NodeConnection).get("stuck"):
+    if not _stuck:
         original(self)
 
 
