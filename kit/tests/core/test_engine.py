@@ -52,6 +52,20 @@ def test_repeats_stop_when_their_time_is_spent() -> None:
     assert (record.verdict, record.repeats.runs) == ("fail", 1)
 
 
+class DyingSession(FakeSession):
+    """A session whose target still accepts connections at the first look after its end."""
+
+    def control(self) -> Control:
+        self.alive = False
+        return super().control()
+
+
+def test_a_listener_that_outlives_its_connections_hides_no_death() -> None:
+    record = engine(DyingSession(control="dead")).run(case(scripted("missing", overdue=True)))
+    assert (record.observation, record.verdict) == ("died", "fail")
+    assert record.note == "the target no longer accepts connections (seen: missing)"
+
+
 @pytest.mark.parametrize(
     ("control", "verdict"),
     [("prompt", "fail"), ("slow", "inconclusive"), ("dead", "inconclusive")],

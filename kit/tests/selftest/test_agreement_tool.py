@@ -1,6 +1,5 @@
 """The tool that compares our levels with assignments: kappa, what differs, what is no file."""
 
-import importlib.util
 import json
 import math
 from collections.abc import Sequence
@@ -8,20 +7,14 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tool_modules import load_tool
 
 from wireproof_spec.clauses.loading import load_catalogue
-
-SCRIPT = Path(__file__).resolve().parents[3] / "tools" / "levels" / "agreement.py"
 
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("wireproof_agreement", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("tools/levels/agreement.py")
 
 
 def pairs(text: str) -> list[tuple[str, str]]:

@@ -1,6 +1,5 @@
 """The set-up script: one sentence when it cannot do its work, nothing to do when it is done."""
 
-import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -8,17 +7,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-SCRIPT = Path(__file__).resolve().parents[3] / "tools" / "setup.py"
+from tool_modules import load_tool
 
 
 @pytest.fixture
 def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("wireproof_setup", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_tool("tools/setup.py")
     monkeypatch.setattr(module, "VENV", tmp_path / "venv")
     monkeypatch.setattr(module, "STAMP", tmp_path / "venv" / "stamp")
     monkeypatch.setattr(module, "TOOLS", tmp_path / "tools")

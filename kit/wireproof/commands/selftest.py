@@ -89,7 +89,7 @@ EXAMPLES = (
     default=SIDE_BY_SIDE,
     show_default=True,
     metavar="N",
-    help="Number of trials at a time.",
+    help="Most trials at a time.",
 )
 @click.option(
     "--out",

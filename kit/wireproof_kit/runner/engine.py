@@ -229,7 +229,8 @@ class Engine:
             difference=difference_record(observation.difference),
             note=observation.note,
         )
-        if instance.mark.hazard or not self._conforms(instance, seen):
+        conforms = self._conforms(instance, seen)
+        if instance.mark.hazard or not conforms:
             found = self._deaths.notice(instance.id, observation, since=since)
             if found is not None:
                 return found
@@ -238,11 +239,15 @@ class Engine:
             self._hurry.spend(instance, outcome.transcript.vain_s)
         if not observation.overdue:
             return seen
-        is_slow = observation.starved and not self._conforms(instance, seen)
+        is_slow = observation.starved and not conforms
         control = "slow" if is_slow else self.session.control().state
         if control == "prompt" and outcome.is_hurried:
             return _record_hurried(observation)
-        return msgspec.structs.replace(seen, control=control)
+        # A process that ends closes its listener last, which on a busy machine comes this late.
+        found = None
+        if control == "dead" and not conforms:
+            found = self._deaths.notice(instance.id, observation, since=since)
+        return found or msgspec.structs.replace(seen, control=control)
 
     def _conforms(self, instance: Instance, seen: SeenRecord) -> bool:
         nothing = _Outcome(observed(seen.value), Transcript(), 0.0)

@@ -6,7 +6,6 @@ of two nodes, which is how the scenarios themselves are checked.
 What cannot run is named in one line at the end, and a run in which nothing ran is no success.
 """
 
-import importlib.util
 import os
 import subprocess
 import uuid
@@ -19,12 +18,12 @@ import pytest
 from go_nsq_client import GoNsq
 from ready_drivers import DRIVERS, CannotFetch
 from served_cluster import Cluster, RealCluster, reference_cluster
+from tool_modules import load_tool
 
 PROGRAM = Path(__file__).resolve().parents[1] / "go_nsq"
 CRATE = Path(__file__).resolve().parents[1] / "iggy_crate"
 CRATE_TARGET = Path(__file__).resolve().parents[3] / "out" / "iggy_crate"
 CRATE_BUILD_WITHIN_S = 1500
-SETUP = Path(__file__).resolve().parents[3] / "tools" / "setup.py"
 REAL = os.environ.get("WIREPROOF_CLIENTS_LOOKUPD", "")
 BUILD_WITHIN_S = 110
 NOT_RUN = pytest.StashKey[dict[str, str]]()
@@ -141,11 +140,7 @@ def cargo(verb: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 def missing(compiler: str) -> str:
     """Return why a compiler is missing, as the set-up script says it; empty if it is there."""
-    spec = importlib.util.spec_from_file_location("wireproof_setup", SETUP)
-    assert spec is not None
-    assert spec.loader is not None
-    setup = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(setup)
+    setup = load_tool("tools/setup.py")
     return str(next(c for c in setup.COMPILERS if c.name == compiler).find_missing())
 
 

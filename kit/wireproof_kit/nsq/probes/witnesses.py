@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.lookup.servers import ask_lookup
 from wireproof_kit.nsq.observe.observations import observe, observe_http
-from wireproof_kit.nsq.probes import capability
+from wireproof_kit.nsq.probes import capability, delivery
 from wireproof_kit.nsq.probes.context import Probe, ProbeContext
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.http import HttpAnswer, Query
@@ -20,10 +20,12 @@ SHOWN = observed("ok")
 
 
 def ext_subscription(bench: ProbeContext) -> Observation:
-    """Subscribe with extend_support to an ext topic; return answer and state (``ok,open``)."""
-    topic = bench.topic("ext_topic")
-    frame = frames.subscribe(topic, topic.channel())
-    return bench.ask(topic, frame, identify={names.EXTEND_SUPPORT: True})
+    """Consume a PUB message from an ext topic: ``ok`` if it has an ext part, or ``no-ext-part``.
+
+    That the subscription is accepted shows nothing: nsqio nsqd ignores extend_support.
+    """
+    seen = delivery.no_ext_layout(bench)
+    return SHOWN if seen.value in ("version-alone", "version-and-length") else seen
 
 
 def ext_http(bench: ProbeContext) -> Observation:

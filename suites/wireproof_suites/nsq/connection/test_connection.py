@@ -1,6 +1,7 @@
 """What connections take over from the original protocol: heartbeats, commands, RDY, REQ."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -31,6 +32,7 @@ UNANSWERED_S = 6.0
 # A client that was silent for so many intervals would have been disconnected.
 ENOUGH_HEARTBEATS = 4
 GLANCE_S = 0.1
+INTERVAL_S = 1.0
 # A broker may round the time, but not lose it.
 LATER_MS = 1500
 EARLIEST_S = 1.2
@@ -54,16 +56,22 @@ def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
 @case("nsq/connection/heartbeat-answered", clause="smart.connection.heartbeat", waiting=True)
 def test_answered_heartbeats(broker: Broker, plain_topic: Topic) -> Observation:
     """The broker keeps the connection of a client that answers each heartbeat with NOP."""
+    last, pause = time.monotonic(), 0.0
     with broker.connect(identify={"heartbeat_interval": 1000}, topic=plain_topic) as client:
 
         def read() -> bool | None:
+            nonlocal last, pause
             client.receive_within(GLANCE_S)
+            now = time.monotonic()
+            last, pause = now, max(pause, now - last)
             return client.heartbeats >= ENOUGH_HEARTBEATS or client.has_ended or None
 
         enough = until(read, seconds=2 * UNANSWERED_S + client.seconds(ANSWER))
         seen = observed("heartbeats") if enough else observed("none", overdue=True)
-
-        return then_goes_on(seen, client, plain_topic)
+        seen = then_goes_on(seen, client, plain_topic)
+        # A broker may close the connection of a client that was kept from answering.
+        is_late = client.has_ended and pause > INTERVAL_S
+        return replace(seen, overdue=True, starved=True) if is_late else seen
 
 
 @case("nsq/connection/heartbeat-unanswered", clause="smart.connection.heartbeat", waiting=True)
