@@ -54,13 +54,20 @@ _DONE = Owed(OK, success=OK)
 class WritableStreams:
     """The topics to which cases may send, by identifiers of stream and topic.
 
-    The value is True if the kit consumes from the topic.
+    The value is True if the kit consumes from the topic. `closes_refused`: the server closes a
+    connection on which it refuses a request, after a status or in place of it.
     """
 
     there: Mapping[tuple[Identifier, Identifier], bool]
+    closes_refused: bool = False
 
 
-def homes(streams: Mapping[tuple[int, str], bool], *, topic: tuple[int, str]) -> WritableStreams:
+def homes(
+    streams: Mapping[tuple[int, str], bool],
+    *,
+    topic: tuple[int, str],
+    closes_refused: bool = False,
+) -> WritableStreams:
     """Return one topic in several streams, under each of its identifiers by number and by name.
 
     ``streams`` maps number and name to whether the kit consumes from the stream.
@@ -70,7 +77,7 @@ def homes(streams: Mapping[tuple[int, str], bool], *, topic: tuple[int, str]) ->
         for stream in (numeric(number), make_named(name)):
             for each in (numeric(topic[0]), make_named(topic[1])):
                 there[stream, each] = is_read
-    return WritableStreams(there)
+    return WritableStreams(there, closes_refused)
 
 
 def expect(there: WritableStreams, data: bytes) -> Expectation:
@@ -106,7 +113,12 @@ def _find_owed(there: WritableStreams, code: int, payload: bytes) -> Owed:
         return _DONE
     if isinstance(read, SendMessages):
         return _find_owed_by_send(there, read)
-    return _DOUBTFUL if code in _MAKING else _EXECUTED
+    return _DOUBTFUL if code in _MAKING else _executed(there)
+
+
+def _executed(there: WritableStreams) -> Owed:
+    """Return what is owed for a valid request that may be refused for what is not there."""
+    return _DOUBTFUL if there.closes_refused else _EXECUTED
 
 
 @lru_cache(maxsize=2048)
@@ -132,7 +144,7 @@ def _find_owed_by_send(there: WritableStreams, request: SendMessages) -> Owed:
     if not within or doubled or request.partitioning.kind not in (1, 2, 3):
         return _DOUBTFUL
     if is_read is None or not is_first(request.partitioning):
-        return _EXECUTED
+        return _executed(there)
     if not is_read:
         return _DONE
     kept = tuple(
