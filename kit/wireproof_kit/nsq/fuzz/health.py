@@ -57,7 +57,8 @@ RETURNS_S = 0.5
 class BystanderSettings:
     """Topics of the kit's own clients during fuzz cases, and their time limits in seconds.
 
-    ``neighbour`` is a plain topic, ``watched`` the ext topic whose messages the kit consumes.
+    ``neighbour`` is a plain topic, ``watched`` the topic whose messages the kit consumes: an ext
+    topic where the target knows headers.
     """
 
     neighbour: Topic
@@ -102,7 +103,7 @@ class Bystanders(Health):
         """Subscribe to the watched topic, to receive the messages that cases store there."""
         if self._watcher is None or self._watcher.ended:
             try:
-                self._watcher = self._subscribe(self.places.watched, extend=True)
+                self._watcher = self._subscribe(self.places.watched)
             except _Disturbed as error:
                 self._watcher = None
                 return or_dead(Trouble(error.violated, str(error)), self._address)
@@ -124,7 +125,7 @@ class Bystanders(Health):
         bodies, patience_s = make_bodies(token.encode()), self.places.redelivery_s * load
         returning: list[RedeliveryRound] = []
         for late in (False, True)[: 1 + self._times_out]:
-            client = self._subscribe(topic, extend=False, channel=f"{token}_{late:d}", timed=late)
+            client = self._subscribe(topic, channel=f"{token}_{late:d}", timed=late)
             returning.append(RedeliveryRound(client, bodies, patience_s, load, late))
         ordered = self._subscribe_in_order(f"{token}_in_order")
         in_order = [OrderedRound(ordered, bodies, self.places.push_s * load)] if ordered else []
@@ -176,7 +177,7 @@ class Bystanders(Health):
             wait([watcher], min(deadline, time.monotonic() + LOOK_S))
             left = len(missing)
             for frame in self._receive(watcher):
-                found = list_fingerprints(frame, extend=True)
+                found = list_fingerprints(frame, extend=self.places.watched.extend)
                 if last in found:
                     grace_s = min(grace_s, BEHIND_S * machine_load())
                     deadline = min(deadline, time.monotonic() + grace_s)
@@ -210,7 +211,7 @@ class Bystanders(Health):
         if self._publisher is not None:
             return None
         try:
-            self._subscriber = self._subscribe(self.places.neighbour, extend=False)
+            self._subscriber = self._subscribe(self.places.neighbour)
             self._publisher = self._connect()
             self._idle = self._connect()
             self._orderly = self._subscribe_in_order()
@@ -228,7 +229,7 @@ class Bystanders(Health):
         for name in (names.SUB_ORDERED, names.SUB_ORDER):
             with contextlib.suppress(_Disturbed):
                 topic = self.places.neighbour
-                return self._subscribe(topic, extend=False, name=name, channel=channel)
+                return self._subscribe(topic, name=name, channel=channel)
         return None
 
     def _connect(self) -> CaseConnection:
@@ -259,13 +260,12 @@ class Bystanders(Health):
         self,
         topic: Topic,
         *,
-        extend: bool,
         name: bytes = names.SUB,
         channel: str = CHANNEL,
         timed: bool = False,
     ) -> CaseConnection:
         asked = {"msg_timeout": MIN_MSG_TIMEOUT_MS} if timed else {}
-        identity = frames.identify(extend_support=extend, **asked).data
+        identity = frames.identify(extend_support=topic.extend, **asked).data
         client = self._begin(topic.address, names.MAGIC + identity)
         line = command_line(name, topic.name, channel, topic.partition or 0)
         ready = command_line(names.RDY, MAX_RDY_COUNT)
