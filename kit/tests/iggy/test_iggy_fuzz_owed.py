@@ -23,6 +23,7 @@ from wireproof_spec.iggy.bodies.identifier import make_named, numeric
 from wireproof_spec.iggy.bodies.partitioning import make_balanced, partition_id
 from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.frame import request, response
+from wireproof_spec.iggy.header_kinds import BOOL
 from wireproof_spec.iggy.headers import Header
 
 HOMES = homes({(7, "wp_read"): True, (8, "wp_unread"): False}, topic=(1, "wp_topic"))
@@ -52,6 +53,13 @@ def test_messages_for_the_watched_topic_are_owed_their_delivery() -> None:
         make_named("wp_read"), make_named("wp_topic"), make_balanced(), (MESSAGE,)
     )
     assert owed(requests.request(commands.SEND_MESSAGES, by_name).data) == (one,)
+
+
+def test_a_message_whose_header_does_not_fit_its_kind_is_refused_or_delivered() -> None:
+    bad = SentMessage(5, (Header("k", BOOL, b"v"),), b"payload")
+    (one,) = owed(sent(7, 1, bad))
+    assert (one.kinds, one.ends) == (ANYTHING, "no")
+    assert (one.success, one.stored) == (OK, (fingerprint_stored(5, bad.headers, b"payload"),))
 
 
 def test_messages_elsewhere_are_owed_an_answer_alone() -> None:

@@ -4,7 +4,7 @@ Every request is answered once and in its turn; one that cannot be read may end 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from struct import Struct
 from typing import Final
@@ -17,6 +17,8 @@ from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
 from wireproof_spec.iggy.bodies.identifier import Identifier, make_named, numeric
 from wireproof_spec.iggy.bodies.partitioning import Partitioning
 from wireproof_spec.iggy.bodies.send_messages import SendMessages
+from wireproof_spec.iggy.header_kinds import header_value
+from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import BALANCED, MESSAGES_KEY, PARTITION_ID
 from wireproof_spec.wire_error import WireError
 
@@ -145,12 +147,22 @@ def _find_owed_by_send(there: WritableStreams, request: SendMessages) -> Owed:
         return _DOUBTFUL
     if is_read is None or not is_first(request.partitioning):
         return _executed(there)
-    if not is_read:
-        return _DONE
     kept = tuple(
-        fingerprint_stored(each.id, each.headers, each.payload) for each in request.messages
+        fingerprint_stored(each.id, each.headers, each.payload)
+        for each in (request.messages if is_read else ())
     )
-    return Owed(OK, stored=kept, success=OK)
+    if all(does_fit(h) for each in request.messages for h in each.headers):
+        return Owed(OK, stored=kept, success=OK)
+    return replace(_executed(there), stored=kept, success=OK)
+
+
+def does_fit(header: Header) -> bool:
+    """Return True if the value of a header fits its kind; else a server may refuse it."""
+    try:
+        header_value(header.kind, header.value)
+    except WireError:
+        return False
+    return True
 
 
 def is_first(partitioning: Partitioning) -> bool:
