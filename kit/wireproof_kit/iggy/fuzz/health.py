@@ -187,7 +187,7 @@ class Bystanders(Health):
         A server may show a message a moment after its request was answered, refuse to poll a
         partition that has none to show, and close the connection then.
         """
-        deadline = time.monotonic() + self.places.push_s
+        deadline = time.monotonic() + self._push_s
         while True:
             asked = self._request_anew(self._poll(topic, LAST, 0, 1))
             is_over = time.monotonic() >= deadline
@@ -218,7 +218,7 @@ class Bystanders(Health):
         """
         begin = self._offset
         before: set[int] | None = None
-        grace_s = self.places.push_s
+        grace_s = self._push_s
         deadline = time.monotonic() + grace_s
         while due.missing and not client.ended and time.monotonic() < deadline:
             if due.strike(self._poll_watched(client)):
@@ -302,6 +302,10 @@ class Bystanders(Health):
         if not shown(found):
             return Trouble(NEIGHBOUR, "a message of a neighbour was not delivered unchanged")
         return None
+
+    @property
+    def _push_s(self) -> float:
+        return self.places.push_s * machine_load()
 
     def _connect(self) -> CaseConnection:
         return CaseConnection(self.places.address, ResponseReader(), ATTENTIVE)

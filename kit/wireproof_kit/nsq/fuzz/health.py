@@ -128,7 +128,7 @@ class Bystanders(Health):
             client = self._subscribe(topic, channel=f"{token}_{late:d}", timed=late)
             returning.append(RedeliveryRound(client, bodies, patience_s, load, late))
         ordered = self._subscribe_in_order(f"{token}_in_order")
-        in_order = [OrderedRound(ordered, bodies, self.places.push_s * load)] if ordered else []
+        in_order = [OrderedRound(ordered, bodies, self._push_s)] if ordered else []
         publisher = self._greet(self._address)
         publisher.send(publish_all(bodies, topic, traced=self.places.can_trace))
         trouble = return_all([*returning, *in_order], publisher, until)
@@ -168,7 +168,7 @@ class Bystanders(Health):
 
         There is as much time again whenever something came that was waited for.
         """
-        grace_s = self.places.push_s
+        grace_s = self._push_s
         deadline = time.monotonic() + grace_s
         strange, last = 0, None
         while missing and not watcher.ended and time.monotonic() < deadline:
@@ -286,6 +286,10 @@ class Bystanders(Health):
     def _answer_s(self) -> float:
         return self.places.answer_s * machine_load()
 
+    @property
+    def _push_s(self) -> float:
+        return self.places.push_s * machine_load()
+
     def _round_trip(self, *, patient: bool) -> Trouble | None:
         publisher, subscriber, idle = self._publisher, self._subscriber, self._idle
         if publisher is None or subscriber is None or idle is None:
@@ -295,9 +299,9 @@ class Bystanders(Health):
             bodies, topic = [self._body(), self._body()], self.places.neighbour
             fresh.send(self._pub(bodies[0], topic))
             publisher.send(self._pub(bodies[1], topic))
-            due = time.monotonic() + self.places.push_s
+            due = time.monotonic() + self._push_s
             self._awaiting.update((fingerprint_stored(b"", body), due) for body in bodies)
-            wait_s = self.places.push_s if patient else SHORTLY_S
+            wait_s = self._push_s if patient else SHORTLY_S
             return self._check_answer(fresh, publisher) or self._came(subscriber, idle, wait_s)
         finally:
             fresh.close()
@@ -307,11 +311,7 @@ class Bystanders(Health):
         clients = [fresh, publisher]
         while clients and time.monotonic() < deadline:
             wait(clients, deadline)
-            clients = [
-                client
-                for client in clients
-                if not (client.answers or client.ended or client.fault)
-            ]
+            clients = [each for each in clients if not (each.answers or each.ended or each.fault)]
         for client, violated, who in (
             (fresh, ROUND_TRIP, "a fresh connection's publish"),
             (publisher, NEIGHBOUR, "a neighbour's publish"),
