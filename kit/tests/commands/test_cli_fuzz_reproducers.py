@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -142,7 +142,7 @@ def test_a_restart_is_a_script_that_asks_for_the_command(tmp_path: Path) -> None
 
 
 @contextmanager
-def restartable(folder: Path, extra: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def restartable(folder: Path, extra: tuple[str, ...]) -> Generator[tuple[str, str]]:
     """Run a reference; yield its address, and a command that restarts it with its data there."""
     with closing(start_alone("nsq", extra)) as running:
         place, data = address(running.url), folder / "data"
