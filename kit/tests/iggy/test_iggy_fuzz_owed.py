@@ -108,6 +108,12 @@ def test_responses_are_read_whatever_pieces_they_come_in() -> None:
     assert [answer.kind for answer in whole] == [OK_KIND, "status 3", WITH_BODY]
 
 
+def test_a_server_may_have_status_numbers_of_its_own_but_not_any() -> None:
+    data = response(9_999) + response(75_001) + response(100_000)
+    kinds = [answer.kind for answer in ResponseReader().feed(data)]
+    assert [kind in REFUSED for kind in kinds] == [True, True, False]
+
+
 def test_a_body_beyond_measure_is_nonsense() -> None:
     reader = ResponseReader()
     assert not reader.feed(b"\0\0\0\0\xff\xff\xff\xff")
