@@ -297,7 +297,8 @@ def _run_trial(trial: Trial) -> CampaignResult:
     findings = [each for each in events if each["event"] == "finding"]
     executed = events[-1].get("executed", 0) if events else 0
     if not findings:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
+        said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        said += events[-1].get("failures", []) if events else []
         what = said[-1] if said and done.returncode not in (0, 1) else "nothing"
         return CampaignResult(trial, done.returncode, trial.time_s, what, executed, wall_s)
     first = max(findings, key=lambda each: each["shown"] > 0 and not each["unconfirmed"])

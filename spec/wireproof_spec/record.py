@@ -32,6 +32,10 @@ Size = Annotated[int, msgspec.Meta(ge=0, le=64 << 20)]
 
 IN_TLS = "from here on in TLS"
 """Begins the note of the step after which a connection is encrypted."""
+RESTARTED = "the target is restarted, and keeps its data"
+"""The note of the step at which the fuzzer restarts the target."""
+EXERCISE = "exercise: "
+"""Begins the note of the step at which clients of the fuzzer do something by themselves."""
 _DEFLATE_ABOVE = 4096
 
 

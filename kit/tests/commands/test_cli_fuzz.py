@@ -32,6 +32,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.code == 1, done.out + done.err
     assert "seed 1" in done.out.splitlines()[0]
     assert "seed 1" in done.out.splitlines()[-1]
+    assert re.search(
+        r"wireproof replay [0-9a-f]{12} --bundle out/b\.jsonl$", done.out, re.MULTILINE
+    )
     return folder
 
 
@@ -159,11 +162,15 @@ def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], tmp_path: Pa
 
 def test_a_death_is_one_finding_however_many_cases_it_cuts_off(tmp_path: Path) -> None:
     with closing(start_alone("nsq", ("--fault", "parser-word-nul-halts"))) as broker:
-        options = ("--seed", "3", "--time", "30", "--cases", "1024", "--bundle", "b.jsonl")
-        done = wireproof("fuzz", broker.url, *options, cwd=tmp_path)
+        options = ("--seed", "3", "--time", "100", "--cases", "1024", "--bundle", "b.jsonl")
+        log = ("--log-command", "echo panic: by a word")
+        done = wireproof("fuzz", broker.url, *options, *log, cwd=tmp_path)
 
     (finding,) = read_bundle(tmp_path / "b.jsonl").findings
     assert (done.code, finding.violated) == (1, "dead")
+    assert finding.log == "panic: by a word"
+    assert finding.log in done.out
+    assert "the target died once (at " in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize("given", [("--dialect deployed",), ("--dialect", "deployed")])

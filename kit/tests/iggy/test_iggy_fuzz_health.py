@@ -21,8 +21,10 @@ from wireproof_kit.iggy.topics import FIRST_PARTITION
 from wireproof_kit.iggy.wire import requests
 from wireproof_kit.protocols import read_target
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.identifier import numeric
 from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
+from wireproof_spec.iggy.bodies.streams import StreamRequest
 from wireproof_spec.iggy.message import Message
 
 pytestmark = pytest.mark.process
@@ -150,3 +152,37 @@ def test_no_change_of_one_character_of_the_scratch_name_names_another_stream() -
     for other in (names["stream"], watched):
         assert len(other) == len(names["scratch"])
         assert sum(a != b for a, b in zip(other, names["scratch"], strict=True)) > 1
+
+
+SHOWN_LATE = ("messages-shown-later", "empty-partitions-refused", "beyond-the-end-refused")
+
+
+@pytest.mark.parametrize("refusals", ["refusals-end-connections", "refusals-close-only"])
+def test_a_server_may_show_messages_late_and_refuse_polls_before(refusals: str) -> None:
+    with opened(*(f"--variant={name}" for name in (*SHOWN_LATE, refusals))) as health:
+        for payload in (b"a", b"b"):
+            assert health.begin_watch() is None
+            assert health.check() is None
+            assert health.end_watch(publish(health, (7, payload))) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "ends"),
+    [
+        ((), "no"),
+        (("--variant", "refusals-close-only"), "may"),
+        (("--variant", "refusals-end-connections"), "may"),
+    ],
+)
+def test_a_target_shows_whether_it_closes_a_connection_with_a_refusal(
+    options: tuple[str, ...], ends: str
+) -> None:
+    running = start_alone("iggy", options)
+    try:
+        fuzz_session = open_fuzz_session(read_target(running.url), FuzzSessionOptions("t"))
+        request = requests.request(commands.GET_STREAM, StreamRequest(numeric(99))).data
+        (owed,) = fuzz_session.oracle.expect(None, b"", request).owed
+        fuzz_session.close()
+    finally:
+        running.close()
+    assert owed.ends == ends

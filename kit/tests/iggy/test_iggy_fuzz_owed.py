@@ -23,6 +23,7 @@ from wireproof_spec.iggy.bodies.identifier import make_named, numeric
 from wireproof_spec.iggy.bodies.partitioning import make_balanced, partition_id
 from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.frame import request, response
+from wireproof_spec.iggy.header_kinds import BOOL
 from wireproof_spec.iggy.headers import Header
 
 HOMES = homes({(7, "wp_read"): True, (8, "wp_unread"): False}, topic=(1, "wp_topic"))
@@ -52,6 +53,13 @@ def test_messages_for_the_watched_topic_are_owed_their_delivery() -> None:
         make_named("wp_read"), make_named("wp_topic"), make_balanced(), (MESSAGE,)
     )
     assert owed(requests.request(commands.SEND_MESSAGES, by_name).data) == (one,)
+
+
+def test_a_message_whose_header_does_not_fit_its_kind_is_refused_or_delivered() -> None:
+    bad = SentMessage(5, (Header("k", BOOL, b"v"),), b"payload")
+    (one,) = owed(sent(7, 1, bad))
+    assert (one.kinds, one.ends) == (ANYTHING, "no")
+    assert (one.success, one.stored) == (OK, (fingerprint_stored(5, bad.headers, b"payload"),))
 
 
 def test_messages_elsewhere_are_owed_an_answer_alone() -> None:
@@ -98,6 +106,12 @@ def test_responses_are_read_whatever_pieces_they_come_in() -> None:
     singly = ResponseReader()
     assert [a for at in range(len(data)) for a in singly.feed(data[at : at + 1])] == whole
     assert [answer.kind for answer in whole] == [OK_KIND, "status 3", WITH_BODY]
+
+
+def test_a_server_may_have_status_numbers_of_its_own_but_not_any() -> None:
+    data = response(9_999) + response(75_001) + response(100_000)
+    kinds = [answer.kind for answer in ResponseReader().feed(data)]
+    assert [kind in REFUSED for kind in kinds] == [True, True, False]
 
 
 def test_a_body_beyond_measure_is_nonsense() -> None:

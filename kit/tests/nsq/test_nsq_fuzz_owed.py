@@ -1,8 +1,12 @@
 """What an NSQ broker owes for the bytes of a connection."""
 
+from contextlib import closing
+from typing import cast
+
 import pytest
 
-from wireproof_kit.fuzz.driver import Owed
+from wireproof_kit.fuzz.campaign.target import open_fuzz_session, start_alone
+from wireproof_kit.fuzz.driver import FuzzSessionOptions, Owed
 from wireproof_kit.nsq.fuzz.answers import (
     ERRORS,
     JSON,
@@ -14,9 +18,12 @@ from wireproof_kit.nsq.fuzz.answers import (
     fingerprint_stored,
     list_fingerprints,
 )
+from wireproof_kit.nsq.fuzz.fuzz_session import NsqOracle
 from wireproof_kit.nsq.fuzz.owed import expect
+from wireproof_kit.nsq.fuzz.publishes import HEADER_SURELY_TAKEN
 from wireproof_kit.nsq.fuzz.request_tracker import TargetState
 from wireproof_kit.nsq.wire import frames
+from wireproof_kit.protocols import read_target
 from wireproof_spec.nsq.frame import error_frame, response_frame
 from wireproof_spec.nsq.names import MAGIC
 
@@ -42,6 +49,18 @@ def test_a_right_publish_is_owed_ok_and_its_delivery() -> None:
     assert one.kinds == {OK_KIND}
     assert one.ends == "no"
     assert one.stored == (fingerprint_stored(b"", b"x"),)
+
+
+@pytest.mark.parametrize(("size", "is_sure"), [(HEADER_SURELY_TAKEN, True), (4096, False)])
+def test_a_long_header_may_be_refused_alone_and_in_a_batch(size: int, is_sure: bool) -> None:
+    header = b'{"k":"%b"}' % (b"v" * (size - 8))
+    alone = pub_ext(header, b"x")
+    message = alone.partition(b"\n")[2]
+    batch = b"MPUB_EXT wp_w 0\n" + sized((1).to_bytes(4) + message)
+    for data in (alone, batch):
+        (one,) = owed(data)
+        assert (one.kinds == {OK_KIND}, one.ends == "no") == (is_sure, is_sure)
+        assert OK_KIND in one.kinds
 
 
 def test_what_goes_where_nobody_reads_is_not_to_be_delivered() -> None:
@@ -244,8 +263,40 @@ def test_who_insists_on_identify_owes_nothing_certain_before_it() -> None:
     assert after.kinds == {OK_KIND}
 
 
-def test_who_does_not_know_mpub_owes_nothing_certain_for_it() -> None:
-    base = TargetState(GROUND.topics, WATCHED, 1 << 20, has_batches=False)
+@pytest.mark.parametrize("name", [b"MPUB", b"PUB_TRACE", b"PUB_EXT", b"MPUB_EXT", b"MPUB_TRACE"])
+def test_who_does_not_know_a_publish_owes_nothing_certain_for_it(name: bytes) -> None:
+    base = TargetState(GROUND.topics, WATCHED, 1 << 20, unknown=frozenset({name}))
     batch = (1).to_bytes(4) + sized(b"x")
-    (one,) = expect(base, MAGIC, b"MPUB wp_w 0\n" + sized(batch)).owed
+    (one,) = expect(base, MAGIC, name + b" wp_w 0\n" + sized(batch)).owed
     assert one.optional
+    (known,) = expect(base, MAGIC, b"PUB wp_w 0\n" + sized(batch)).owed
+    assert not known.optional
+
+
+def test_who_has_no_partitions_may_ignore_what_stands_there() -> None:
+    base = TargetState(GROUND.topics, WATCHED, 1 << 20, has_partitions=False)
+    publish = b"PUB wp_w x\n" + sized(b"x")
+    (one,) = expect(base, MAGIC, publish).owed
+    assert {OK_KIND} | ERRORS <= one.kinds
+    (other,) = expect(GROUND, MAGIC, publish).owed
+    assert other.kinds == ERRORS
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("options", "unknown"),
+    [
+        ((), set[bytes]()),
+        (("--variant", "base-commands-unknown"), {b"MPUB", b"MPUB_EXT", b"MPUB_TRACE"}),
+    ],
+)
+def test_a_target_shows_what_it_does_not_know(
+    options: tuple[str, ...], unknown: set[bytes]
+) -> None:
+    with closing(start_alone("nsq", options)) as running:
+        found = open_fuzz_session(read_target(running.url), FuzzSessionOptions("t", timeout_s=1.0))
+        state = cast(NsqOracle, found.oracle).target_state
+        found.close()
+    assert state.has_partitions
+    assert state.unknown == frozenset(unknown)
+    assert state.topics[state.watched]

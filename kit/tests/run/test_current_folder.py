@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,3 +54,30 @@ def test_a_reset_that_a_found_file_names_is_not_run_unasked(
     assert "'touch owned'" in told
     assert "give --config wireproof.toml" in told
     assert not Path("owned").exists()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_reset_that_a_found_file_names_is_asked_for_once(
+    answer: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked: list[str] = []
+
+    def confirm(text: str, *, err: bool) -> bool:
+        asked.append(text)
+        return answer
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("click.confirm", confirm)
+    target = '[target]\nurl = "nsq://127.0.0.1:1"\nreset = "touch owned"\n'
+    Path("wireproof.toml").write_text(target)
+
+    assert main(["run"]) == 2
+
+    assert len(asked) == 1
+    assert "'touch owned'" in capsys.readouterr().out
+    assert Path("owned").exists() is answer

@@ -15,7 +15,6 @@ from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.records import finding_case
 from wireproof_kit.fuzz.campaign.workers import Ended, News, Opened, Status
-from wireproof_kit.fuzz.case import RESTART
 from wireproof_kit.protocols import kit_part
 from wireproof_kit.verdicts.deviations import Deviation
 from wireproof_kit.version import KIT_VERSION
@@ -25,7 +24,9 @@ from wireproof_spec.clauses.catalogue import is_below
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
 from wireproof_spec.record import (
+    EXERCISE,
     FORMAT,
+    RESTARTED,
     CampaignRecord,
     DeviationRecord,
     FindingRecord,
@@ -33,8 +34,6 @@ from wireproof_spec.record import (
     HeaderRecord,
     TargetRecord,
 )
-
-NO_SCRIPT = "{0}: no script can restart the target; `wireproof replay {0} --restart CMD` does"
 
 
 def folder_of(bundle: Path) -> Path:
@@ -52,16 +51,15 @@ def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> t
     for step in finding.transcript.steps:
         if step.kind in kinds:
             sent[step.conn] = sent.get(step.conn, b"") + read_bytes(step)
-    if not sent:
+    notes = [step.note for step in finding.transcript.steps if step.kind == "note"]
+    if not sent and not any(note.startswith((EXERCISE, RESTARTED)) for note in notes):
         return (f"{finding.id}: no exchange could be recorded, so there is no script",)
+    (folder / f"{finding.id}.py").write_text(_write_script(finding, header))
+    if not sent:
+        return ()
     streams = [f"# connection {name}\n{data.hex()}\n" for name, data in sent.items()]
     (folder / f"{finding.id}.hex").write_text("".join(streams))
-    left_out: tuple[str, ...] = ()
-    if any(case.field == RESTART for case in finding.cases):
-        left_out = (NO_SCRIPT.format(finding.id),)
-    else:
-        (folder / f"{finding.id}.py").write_text(_write_script(finding, header))
-    return left_out + _write_capture(folder / f"{finding.id}.pcapng", finding, header)
+    return _write_capture(folder / f"{finding.id}.pcapng", finding, header)
 
 
 def _write_script(finding: FindingRecord, header: HeaderRecord) -> str:

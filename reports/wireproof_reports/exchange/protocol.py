@@ -26,8 +26,10 @@ class Plan:
 
     ``reader`` is the template with the functions `receive`, `alike` and `message_id`, which read
     answers. ``probe`` is a request that every target answers: silence shows that it hangs.
+    ``secured`` are the acts of a login, `secure` and `secret`, that the target's options ask for;
     ``login`` is the template with the functions `secure`, `show_secret` and `log_in`, if the
-    connections log in.
+    connections log in. ``exercises`` is the template with the function `exercise`, if clients of
+    the fuzzer did something by themselves.
     """
 
     acts: tuple[Act, ...]
@@ -35,7 +37,9 @@ class Plan:
     create: tuple[bytes, ...] = ()
     reader: str = "reader.py.jinja"
     probe: bytes = b""
+    secured: frozenset[str] = frozenset()
     login: str = ""
+    exercises: str = ""
 
 
 Planner = Callable[[Plan], Plan]

@@ -12,7 +12,15 @@ import jinja2
 
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
-from wireproof_spec.record import IN_TLS, CaseRecord, HeaderRecord, StepRecord
+from wireproof_spec.record import (
+    EXERCISE,
+    IN_TLS,
+    RESTARTED,
+    CaseRecord,
+    HeaderRecord,
+    StepRecord,
+    TargetRecord,
+)
 
 LONG_RUN = 40
 LONGEST_SOURCE = 1600
@@ -57,6 +65,8 @@ REFERENCE = "reference"
 PATIENCE_S = 10
 SHORTEST_WAIT_US = 15_000
 """A pause between two sends that may be what matters: without it they arrive together."""
+_LOGINS = {"tls": "secure", "auth_env": "secret"}
+"""What connections do first where these options of the target are given."""
 LONGEST_HEX = 4096
 """Bytes; a longer stream is left to the script."""
 
@@ -112,13 +122,14 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
 
     All text from the bundle is written as literals, so that none of it can become code.
     """
-    plan = _make_plan(_acts(case, header), header.target.protocol)
+    plan = _make_plan(_acts(case, header), header.target)
     steps = [_source(act) for act in plan.acts]
+    restarts = any(act.kind == "restart" for act in plan.acts)
     modules = ["re", "socket", "sys", "time"]
-    if any("zlib." in step for step in steps):
-        modules += ["base64", "zlib"]
-    if plan.login:
-        modules += ["os", "ssl"]
+    modules += ["base64", "zlib"] if any("zlib." in step for step in steps) else []
+    modules += ["os", "ssl"] if plan.login else []
+    modules += ["threading"] if plan.exercises else []
+    modules += ["shlex", "subprocess"] if restarts else []
     return _TEMPLATE.render(
         file=_harmless(f"reproduce-{case.case_hash}.py"),
         imports=sorted(modules),
@@ -133,6 +144,9 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
         reader=plan.reader,
         probe=literal(plan.probe),
         login=plan.login,
+        logins=repr(sorted(plan.secured)),
+        exercises=plan.exercises,
+        restarts=restarts,
         hazard=case.hazard,
         steps=steps,
     )
@@ -173,6 +187,10 @@ def _act(step: StepRecord) -> Act | None:
         return Act(step.conn, "end sending")
     if step.note.startswith(IN_TLS):
         return Act(step.conn, "secure")
+    if step.kind == "note" and step.note == RESTARTED:
+        return Act("target", "restart")
+    if step.kind == "note" and step.note.startswith(EXERCISE):
+        return Act(step.note.removeprefix(EXERCISE), "exercise")
     kinds = {"send": "send", "request": "send", "receive": "receive", "response": "response"}
     if step.kind in kinds:
         return Act(step.conn, kinds[step.kind], read_bytes(step))
@@ -181,9 +199,10 @@ def _act(step: StepRecord) -> Act | None:
     return Act(step.conn, "close", "target" if step.note.startswith("by the target") else "")
 
 
-def _make_plan(acts: Iterator[Act], protocol: str) -> Plan:
-    plan = Plan(tuple(acts))
-    planner = report_part(protocol).plan
+def _make_plan(acts: Iterator[Act], target: TargetRecord) -> Plan:
+    secured = frozenset(act for key, act in _LOGINS.items() if key in target.given)
+    plan = Plan(tuple(acts), secured=secured)
+    planner = report_part(target.protocol).plan
     return planner(plan) if planner else plan
 
 

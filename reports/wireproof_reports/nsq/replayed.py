@@ -16,6 +16,8 @@ _TOPIC = re.compile(
     rb"|[?&]topic=(wp_[.\w-]{1,61})",
     re.MULTILINE,
 )
+_OWN = b"wp_exercise"
+"""The topic for what clients of the fuzzer did by themselves."""
 _AUTH = names.AUTH + b"\n"
 _ACKNOWLEDGING = (names.FIN + b" ", names.REQ + b" ", names.TOUCH + b" ")
 _EXTENDING = (b"PUB_EXT ", b"/pub_ext?", b'"extend_support":true')
@@ -27,10 +29,13 @@ _NOT_EXTENDED = (
 
 def make_replayable(plan: Plan) -> Plan:
     """Return a script's plan with replaceable topic names and with message ids of the new run."""
-    acts = tuple(map(_without_secret, _with_live_ids(_without_heartbeats(plan.acts))))
+    adapted = map(_without_secret, _with_live_ids(_without_heartbeats(plan.acts)))
+    acts = tuple(replace(act, data=_OWN) if act.kind == "exercise" else act for act in adapted)
     topics = _topics(acts)
-    logs_in = any(act.kind in ("secure", "secret") for act in acts)
-    opening = b"" if logs_in else names.MAGIC
+    exercises = any(act.kind == "exercise" for act in acts)
+    secured = plan.secured if exercises else frozenset[str]()
+    secured |= {act.kind for act in acts} & {"secure", "secret"}
+    opening = b"" if secured else names.MAGIC
     create = opening + names.INTERNAL_CREATE_TOPIC + b" %s 0 %s\n"
     return replace(
         plan,
@@ -39,7 +44,9 @@ def make_replayable(plan: Plan) -> Plan:
         create=tuple(create % (topic, _kind(acts, topic)) for topic in topics),
         reader="nsq/reader.py.jinja",
         probe=names.MAGIC + names.IDENTIFY + b"\n" + (2).to_bytes(4) + b"{}",
-        login="nsq/login.py.jinja" if logs_in else "",
+        secured=secured,
+        login="nsq/login.py.jinja" if secured else "",
+        exercises="nsq/exercises.py.jinja" if exercises else "",
     )
 
 
@@ -53,9 +60,10 @@ def _without_secret(act: Act) -> Act:
 def _topics(acts: Sequence[Act]) -> tuple[bytes, ...]:
     found: dict[bytes, None] = {}
     for act in acts:
-        if act.kind == "send" and isinstance(act.data, bytes):
-            for match in _TOPIC.finditer(act.data):
-                found[match[1] or match[2]] = None
+        for match in _TOPIC.finditer(_bytes(act, "send")):
+            found[match[1] or match[2]] = None
+        if act.kind == "exercise":
+            found[_OWN] = None
     return tuple(found)
 
 

@@ -4,11 +4,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from wireproof_kit.fuzz.campaign.restarts import RESTARTED
 from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.send.engine import Engine
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.record import EXERCISE, RESTARTED
 
 
 def planned_exchange(cases: Sequence[Case], enter: Callable[[str], Sequence[Step]]) -> Transcript:
@@ -18,8 +18,7 @@ def planned_exchange(cases: Sequence[Case], enter: Callable[[str], Sequence[Step
     """
     transcript = Transcript()
     for case in cases:
-        if case.is_restart:
-            transcript.add("note", "", note=RESTARTED)
+        if _is_noted(case, transcript):
             continue
         names: dict[int, str] = {}
         for step in case.steps:
@@ -32,6 +31,14 @@ def planned_exchange(cases: Sequence[Case], enter: Callable[[str], Sequence[Step
         for name in names.values():
             transcript.add("close", name, note="sending direction only")
     return transcript
+
+
+def _is_noted(case: Case, transcript: Transcript) -> bool:
+    """Note a case that sends nothing itself; return False for any other case."""
+    if not (case.is_restart or case.exercise):
+        return False
+    transcript.add("note", "", note=RESTARTED if case.is_restart else EXERCISE + case.exercise)
+    return True
 
 
 RECORDINGS: Final = 3
@@ -70,15 +77,17 @@ def record_once(
 ) -> Recorded:
     """Send cases one by one until a time; return the transcript and the violated rules.
 
+    Exercises of the kit's own clients take seconds, and are noted only.
+
     ``engine`` returns the engine that sends the next case: it changes at a ``restart`` of the
     target.
     """
     transcript, shown = Transcript(), set[str]()
     for case in cases:
         sender = engine()
-        if case.is_restart:
-            transcript.add("note", "", note=RESTARTED)
-            shown |= {each.trouble.violated for each in restart(case)}
+        if _is_noted(case, transcript):
+            raised = restart(case) if case.is_restart else ()
+            shown |= {each.trouble.violated for each in raised}
         elif sender is not None:
             found = sender.perform_one(case, transcript)
             shown |= {found.trouble.violated} if found is not None else set()

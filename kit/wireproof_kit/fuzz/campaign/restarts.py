@@ -8,7 +8,6 @@ from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.rules import DEAD
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 
-RESTARTED: Final = "the target is restarted, and keeps its data"
 NOT_STARTED: Final = "does not start again with the data that it has"
 
 

@@ -8,7 +8,9 @@ from wireproof_kit.fuzz.driver import Answer, Volume
 from wireproof_spec.iggy.headers import Header
 
 OK_KIND: Final = "status 0"
-REFUSED: Final = frozenset(f"status {number}" for number in range(1, 10_000))
+OF_ITS_OWN: Final = "status of its own"
+"""The kind of a refusal with a number from 10,000 to 99,999; a greater one is no refusal."""
+REFUSED: Final = frozenset({OF_ITS_OWN, *(f"status {number}" for number in range(1, 10_000))})
 """The kinds of refusals; real servers use more status numbers than any text lists."""
 WITH_BODY: Final = "refusal with a body"
 BODY_LIMIT: Final = 64 * 1024 * 1024
@@ -42,11 +44,16 @@ class ResponseReader:
             behind = at + _HEAD.size + length
             if behind > end:
                 break
-            kind = WITH_BODY if status and length else f"status {status}"
-            found.append(Answer(kind, data[at:behind]))
+            found.append(Answer(_kind(status, length), data[at:behind]))
             at = behind
         self.pending = data[at:]
         return found
+
+
+def _kind(status: int, length: int) -> str:
+    if status and length:
+        return WITH_BODY
+    return OF_ITS_OWN if 10_000 <= status < 100_000 else f"status {status}"
 
 
 def body(answer: Answer) -> bytes:

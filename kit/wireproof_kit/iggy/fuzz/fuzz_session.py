@@ -1,6 +1,7 @@
 """A fuzz session with an Iggy server: streams for the cases, and one copy to watch."""
 
 import contextlib
+import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,10 +21,12 @@ from wireproof_kit.fuzz.driver import (
     Sentinel,
     Volume,
 )
+from wireproof_kit.fuzz.oracle.bystanders import wait
 from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
 from wireproof_kit.fuzz.oracle.http_posts import add_promise
+from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body
-from wireproof_kit.iggy.fuzz.health import Bystanders, BystanderSettings
+from wireproof_kit.iggy.fuzz.health import ATTENTIVE, Bystanders, BystanderSettings
 from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.owed import WritableStreams, expect, homes
 from wireproof_kit.iggy.fuzz.posts import read_promise
@@ -39,10 +42,14 @@ from wireproof_kit.wire.http import address_of
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
+from wireproof_spec.iggy.bodies.identifier import numeric
+from wireproof_spec.iggy.bodies.partitioning import partition_id
+from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 
 _SENDING = commands.SEND_MESSAGES.to_bytes(4, "little")
 _POSTING = "POST /streams/{s}/topics/{t}/messages"
 GROUP = 1
+NO_STREAM = numeric(4_000_000_000)
 TRIES = ("", "x", "y", "z")
 """Suffixes of a campaign's token, tried in turn if streams of that name exist already."""
 
@@ -168,14 +175,18 @@ def _fuzz_session(
         own.number, own.name, first.number, first.name, GROUP, scratch.number, scratch.name
     )
     numbers = {(own.number, own.name): False, (twin.number, twin.name): True}
+    address, patience = (target.host, target.port), session.patience
     oracle = IggyOracle(
-        (target.host, target.port),
+        address,
         address_of(target.http) if target.http else None,
         there,
         twin,
-        homes(numbers, topic=(first.number, first.name)),
+        homes(
+            numbers,
+            topic=(first.number, first.name),
+            closes_refused=_closes_refused(address, patience.answer),
+        ),
     )
-    patience = session.patience
     watched = replace(first, stream=twin)
     places = BystanderSettings(oracle.tcp, topics[3], watched, patience.answer, patience.push)
     return OpenTarget(
@@ -191,6 +202,18 @@ def _fuzz_session(
         partial(_generation, there),
         partial(_end, session, server, options.passing),
     )
+
+
+def _closes_refused(address: Address, seconds: float) -> bool:
+    """Return True if the server closes a connection on which it refused a request."""
+    nowhere = SendMessages(NO_STREAM, NO_STREAM, partition_id(1), (SentMessage(0, (), b"x"),))
+    client = CaseConnection(address, ResponseReader(), ATTENTIVE)
+    client.send(requests.request(commands.SEND_MESSAGES, nowhere).data + requests.ping().data)
+    deadline = time.monotonic() + seconds
+    while len(client.answers) < 2 and not client.ended and time.monotonic() < deadline:
+        wait([client], deadline)
+    client.close()
+    return bool(client.ended)
 
 
 def _generation(there: Names, choice: Choice) -> Generation:

@@ -2,8 +2,9 @@
 
 import itertools
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from wireproof_kit.fuzz.driver import Answer, End, Health, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import (
@@ -74,7 +75,7 @@ class _UnrequestedHandler:
         return b""
 
 
-_ATTENTIVE = _UnrequestedHandler()
+ATTENTIVE = _UnrequestedHandler()
 
 
 @dataclass(slots=True)
@@ -103,6 +104,14 @@ class _Due:
         return len(self.missing) < left
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The response to a request, or None; `violated` is the rule if it is missing or wrong."""
+
+    answer: Answer | None
+    violated: str
+
+
 @dataclass(slots=True)
 class Bystanders(Health):
     """The kit's own clients during fuzz cases, which no case may disturb.
@@ -117,6 +126,7 @@ class Bystanders(Health):
     _offset: int = 0
     _known: set[int] = field(default_factory=set[int])
     _drops: bool | None = None
+    _has_first: bool = False
 
     def check(self, *, patient: bool = True) -> Trouble | None:
         """Let the kit's own clients and a new one make a round trip; return what went wrong."""
@@ -157,17 +167,33 @@ class Bystanders(Health):
 
     def begin_watch(self) -> Trouble | None:
         """Store the offset of the last message in the watched topic, from which to consume."""
-        fresh = self._connect()
-        try:
-            said = self._request(fresh, self._poll(self.places.watched, LAST, 0, 1))
-            found = _messages(said)
-        finally:
-            fresh.close()
+        topic = self.places.watched
+        if not self._has_first:
+            self._request_anew(self._send(topic, self._payload()))
+            self._has_first = True
+        asked = self._poll_last(topic, lambda found: found is not None)
+        found = _messages(asked.answer)
         if found is None:
-            words = f"a poll is answered with {said.kind if said else 'nothing'}"
-            return or_dead(Trouble(_judge_response(fresh, said), words), self.places.address)
+            words = f"a poll is answered with {asked.answer.kind if asked.answer else 'nothing'}"
+            return or_dead(Trouble(asked.violated, words), self.places.address)
         self._offset = found[-1].offset + 1 if found else 0
         return None
+
+    def _poll_last(
+        self, topic: Topic, is_due: Callable[[tuple[Message, ...] | None], bool]
+    ) -> "_Asked":
+        """Poll the last message of a topic until it is the one due, or patience ends.
+
+        A server may show a message a moment after its request was answered, refuse to poll a
+        partition that has none to show, and close the connection then.
+        """
+        deadline = time.monotonic() + self._push_s
+        while True:
+            asked = self._request_anew(self._poll(topic, LAST, 0, 1))
+            is_over = time.monotonic() >= deadline
+            if asked.answer is None or is_due(_messages(asked.answer)) or is_over:
+                return asked
+            time.sleep(PAUSE_S)
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
         """Poll until all expected messages arrived unchanged; return the first that did not.
@@ -192,7 +218,7 @@ class Bystanders(Health):
         """
         begin = self._offset
         before: set[int] | None = None
-        grace_s = self.places.push_s
+        grace_s = self._push_s
         deadline = time.monotonic() + grace_s
         while due.missing and not client.ended and time.monotonic() < deadline:
             if due.strike(self._poll_watched(client)):
@@ -254,19 +280,18 @@ class Bystanders(Health):
         if self._neighbour is None:
             self._neighbour = self._connect()
         payload = self._payload()
-        fresh = self._connect()
-        try:
-            said = self._request(fresh, self._send(self.places.neighbour, payload))
-        finally:
-            fresh.close()
+        asked = self._request_anew(self._send(self.places.neighbour, payload))
+        said = asked.answer
         if said is None or said.kind != OK_KIND or body(said):
             words = (
                 f"a fresh connection's message is answered with {said.kind if said else 'nothing'}"
             )
-            return Trouble(_judge_response(fresh, said), words)
+            return Trouble(asked.violated, words)
         return self._check_seen(self._neighbour, payload)
 
     def _check_seen(self, neighbour: CaseConnection, payload: bytes) -> Trouble | None:
+        shown = partial(_ends_with, payload)
+        self._poll_last(self.places.neighbour, shown)
         said = self._request(neighbour, self._poll(self.places.neighbour, LAST, 0, 1))
         if said is None:
             how = neighbour.ended or neighbour.fault or "nothing"
@@ -274,12 +299,16 @@ class Bystanders(Health):
         found = _messages(said)
         if found is None or neighbour.answers:
             return Trouble(NEIGHBOUR, f"a neighbour's poll is answered with {said.kind}")
-        if not found or found[-1].payload != payload:
+        if not shown(found):
             return Trouble(NEIGHBOUR, "a message of a neighbour was not delivered unchanged")
         return None
 
+    @property
+    def _push_s(self) -> float:
+        return self.places.push_s * machine_load()
+
     def _connect(self) -> CaseConnection:
-        return CaseConnection(self.places.address, ResponseReader(), _ATTENTIVE)
+        return CaseConnection(self.places.address, ResponseReader(), ATTENTIVE)
 
     def _request(self, client: CaseConnection, request: bytes) -> Answer | None:
         """Send a request and return the first response; None when none arrives."""
@@ -288,6 +317,15 @@ class Bystanders(Health):
         while not (client.answers or client.ended or client.fault) and time.monotonic() < deadline:
             wait([client], deadline)
         return client.answers.pop(0) if client.answers else None
+
+    def _request_anew(self, request: bytes) -> "_Asked":
+        """Send a request on a new connection, and close that."""
+        fresh = self._connect()
+        try:
+            said = self._request(fresh, request)
+        finally:
+            fresh.close()
+        return _Asked(said, ROUND_TRIP if said or fresh.ended or fresh.fault else HUNG)
 
     def _poll_watched(self, client: CaseConnection) -> tuple[Message, ...]:
         """Poll the watched topic for new messages; return none when the response is invalid."""
@@ -313,11 +351,6 @@ class Bystanders(Health):
         return requests.request(commands.SEND_MESSAGES, sent).data
 
 
-def _judge_response(client: CaseConnection, said: Answer | None) -> str:
-    """Return the name of the rule violated by a missing or wrong response."""
-    return HUNG if said is None and not (client.ended or client.fault) else ROUND_TRIP
-
-
 def _forgive(missing: Missing, numbers: Collection[int]) -> None:
     """Stop expecting messages with these numbers, except those numbered by the server."""
     for each in missing.kinds:
@@ -332,6 +365,10 @@ def _messages(said: Answer | None) -> tuple[Message, ...] | None:
         return None
     polled = read_polled(Done(body(said)))
     return polled.messages if polled.is_readable else None
+
+
+def _ends_with(payload: bytes, messages: tuple[Message, ...] | None) -> bool:
+    return messages is not None and [each.payload for each in messages[-1:]] == [payload]
 
 
 def _readings(message: Message) -> tuple[bytes, bytes]:

@@ -4,7 +4,7 @@ Every request is answered once and in its turn; one that cannot be read may end 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from struct import Struct
 from typing import Final
@@ -17,6 +17,8 @@ from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
 from wireproof_spec.iggy.bodies.identifier import Identifier, make_named, numeric
 from wireproof_spec.iggy.bodies.partitioning import Partitioning
 from wireproof_spec.iggy.bodies.send_messages import SendMessages
+from wireproof_spec.iggy.header_kinds import header_value
+from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import BALANCED, MESSAGES_KEY, PARTITION_ID
 from wireproof_spec.wire_error import WireError
 
@@ -54,13 +56,20 @@ _DONE = Owed(OK, success=OK)
 class WritableStreams:
     """The topics to which cases may send, by identifiers of stream and topic.
 
-    The value is True if the kit consumes from the topic.
+    The value is True if the kit consumes from the topic. `closes_refused`: the server closes a
+    connection on which it refuses a request, after a status or in place of it.
     """
 
     there: Mapping[tuple[Identifier, Identifier], bool]
+    closes_refused: bool = False
 
 
-def homes(streams: Mapping[tuple[int, str], bool], *, topic: tuple[int, str]) -> WritableStreams:
+def homes(
+    streams: Mapping[tuple[int, str], bool],
+    *,
+    topic: tuple[int, str],
+    closes_refused: bool = False,
+) -> WritableStreams:
     """Return one topic in several streams, under each of its identifiers by number and by name.
 
     ``streams`` maps number and name to whether the kit consumes from the stream.
@@ -70,7 +79,7 @@ def homes(streams: Mapping[tuple[int, str], bool], *, topic: tuple[int, str]) ->
         for stream in (numeric(number), make_named(name)):
             for each in (numeric(topic[0]), make_named(topic[1])):
                 there[stream, each] = is_read
-    return WritableStreams(there)
+    return WritableStreams(there, closes_refused)
 
 
 def expect(there: WritableStreams, data: bytes) -> Expectation:
@@ -106,7 +115,12 @@ def _find_owed(there: WritableStreams, code: int, payload: bytes) -> Owed:
         return _DONE
     if isinstance(read, SendMessages):
         return _find_owed_by_send(there, read)
-    return _DOUBTFUL if code in _MAKING else _EXECUTED
+    return _DOUBTFUL if code in _MAKING else _executed(there)
+
+
+def _executed(there: WritableStreams) -> Owed:
+    """Return what is owed for a valid request that may be refused for what is not there."""
+    return _DOUBTFUL if there.closes_refused else _EXECUTED
 
 
 @lru_cache(maxsize=2048)
@@ -132,13 +146,23 @@ def _find_owed_by_send(there: WritableStreams, request: SendMessages) -> Owed:
     if not within or doubled or request.partitioning.kind not in (1, 2, 3):
         return _DOUBTFUL
     if is_read is None or not is_first(request.partitioning):
-        return _EXECUTED
-    if not is_read:
-        return _DONE
+        return _executed(there)
     kept = tuple(
-        fingerprint_stored(each.id, each.headers, each.payload) for each in request.messages
+        fingerprint_stored(each.id, each.headers, each.payload)
+        for each in (request.messages if is_read else ())
     )
-    return Owed(OK, stored=kept, success=OK)
+    if all(does_fit(h) for each in request.messages for h in each.headers):
+        return Owed(OK, stored=kept, success=OK)
+    return replace(_executed(there), stored=kept, success=OK)
+
+
+def does_fit(header: Header) -> bool:
+    """Return True if the value of a header fits its kind; else a server may refuse it."""
+    try:
+        header_value(header.kind, header.value)
+    except WireError:
+        return False
+    return True
 
 
 def is_first(partitioning: Partitioning) -> bool:

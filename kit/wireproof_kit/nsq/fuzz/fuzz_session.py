@@ -76,9 +76,11 @@ class _Asker:
         client.close()
         return client.answers[skip] if len(client.answers) > skip else None
 
-    def publish(self, topic: Topic, name: bytes, body: bytes) -> Answer | None:
+    def publish(
+        self, topic: Topic, name: bytes, body: bytes, partition: int | str = 0
+    ) -> Answer | None:
         """Return the answer to a publish to a topic."""
-        return self.ask(command_line(name, topic.name, 0) + body)
+        return self.ask(command_line(name, topic.name, partition) + body)
 
 
 _TOKENS = 1 << 40
@@ -191,19 +193,24 @@ def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget
     unnamed = asker = _Asker(ext.address, patience.answer, login)
     if login is not None or _needs_identify(asker, plain):
         asker = replace(asker, opening=names.MAGIC + frames.identify().data)
+    answers = _publish_each(asker, ext, plain)
+    unknown = frozenset(name for name, said in answers.items() if said and said.kind in ERRORS)
+    extends = names.PUB_EXT not in unknown
     target_state = TargetState(
-        {ext.name.encode(): True, twin.name.encode(): True, plain.name.encode(): False},
+        {ext.name.encode(): extends, twin.name.encode(): extends, plain.name.encode(): False},
         twin.name.encode(),
         _limit(asker, command_line(names.PUB, ext.name, 0), limits.MAX_MSG_SIZE),
         _limit(unnamed, command_line(names.IDENTIFY), limits.MAX_BODY_SIZE),
         asker.is_named,
-        _has_batches(asker, plain),
+        unknown,
+        _has_partitions(asker, plain),
     )
-    traces = _traces(asker, ext)
+    traced = answers[names.PUB_TRACE]
+    traces = traced is not None and traced.kind == TRACE
     oracle = NsqOracle(target_state, ext.address, http, case_names, twin.name, traces, login=login)
     places = BystanderSettings(
         neighbour,
-        twin,
+        replace(twin, extend=extends),
         patience.answer,
         patience.push,
         patience.redelivery,
@@ -251,12 +258,27 @@ def _needs_identify(asker: _Asker, topic: Topic) -> bool:
     return said is not None and said.kind in ERRORS
 
 
-def _has_batches(asker: _Asker, topic: Topic) -> bool:
-    batch = (1).to_bytes(4) * 2 + b"b"
-    said = asker.publish(topic, names.MPUB, len(batch).to_bytes(4) + batch)
-    return said is None or said.kind not in ERRORS
+def _publish_each(asker: _Asker, ext: Topic, plain: Topic) -> dict[bytes, Answer | None]:
+    """Return the answer to a valid publish by each command that a broker may not know."""
+    traced, extended = (1).to_bytes(8) + b"t", (2).to_bytes(2) + b"{}e"
+    bodies = {
+        names.MPUB: (plain, _batch(b"b")),
+        names.PUB_TRACE: (ext, traced),
+        names.MPUB_TRACE: (ext, _batch(traced)),
+        names.PUB_EXT: (ext, extended),
+        names.MPUB_EXT: (ext, _batch(extended)),
+    }
+    return {
+        name: asker.publish(topic, name, len(body).to_bytes(4) + body)
+        for name, (topic, body) in bodies.items()
+    }
 
 
-def _traces(asker: _Asker, topic: Topic) -> bool:
-    said = asker.publish(topic, names.PUB_TRACE, (9).to_bytes(4) + (1).to_bytes(8) + b"t")
-    return said is not None and said.kind == TRACE
+def _has_partitions(asker: _Asker, topic: Topic) -> bool:
+    """Return False if a publish is taken though no partition has such a name."""
+    said = asker.publish(topic, names.PUB, (1).to_bytes(4) + b"p", partition="x")
+    return said is None or said.kind in ERRORS
+
+
+def _batch(message: bytes) -> bytes:
+    return (1).to_bytes(4) + len(message).to_bytes(4) + message

@@ -57,7 +57,8 @@ RETURNS_S = 0.5
 class BystanderSettings:
     """Topics of the kit's own clients during fuzz cases, and their time limits in seconds.
 
-    ``neighbour`` is a plain topic, ``watched`` the ext topic whose messages the kit consumes.
+    ``neighbour`` is a plain topic, ``watched`` the topic whose messages the kit consumes: an ext
+    topic where the target knows headers.
     """
 
     neighbour: Topic
@@ -102,7 +103,7 @@ class Bystanders(Health):
         """Subscribe to the watched topic, to receive the messages that cases store there."""
         if self._watcher is None or self._watcher.ended:
             try:
-                self._watcher = self._subscribe(self.places.watched, extend=True)
+                self._watcher = self._subscribe(self.places.watched)
             except _Disturbed as error:
                 self._watcher = None
                 return or_dead(Trouble(error.violated, str(error)), self._address)
@@ -124,10 +125,10 @@ class Bystanders(Health):
         bodies, patience_s = make_bodies(token.encode()), self.places.redelivery_s * load
         returning: list[RedeliveryRound] = []
         for late in (False, True)[: 1 + self._times_out]:
-            client = self._subscribe(topic, extend=False, channel=f"{token}_{late:d}", timed=late)
+            client = self._subscribe(topic, channel=f"{token}_{late:d}", timed=late)
             returning.append(RedeliveryRound(client, bodies, patience_s, load, late))
         ordered = self._subscribe_in_order(f"{token}_in_order")
-        in_order = [OrderedRound(ordered, bodies, self.places.push_s * load)] if ordered else []
+        in_order = [OrderedRound(ordered, bodies, self._push_s)] if ordered else []
         publisher = self._greet(self._address)
         publisher.send(publish_all(bodies, topic, traced=self.places.can_trace))
         trouble = return_all([*returning, *in_order], publisher, until)
@@ -167,7 +168,7 @@ class Bystanders(Health):
 
         There is as much time again whenever something came that was waited for.
         """
-        grace_s = self.places.push_s
+        grace_s = self._push_s
         deadline = time.monotonic() + grace_s
         strange, last = 0, None
         while missing and not watcher.ended and time.monotonic() < deadline:
@@ -176,7 +177,7 @@ class Bystanders(Health):
             wait([watcher], min(deadline, time.monotonic() + LOOK_S))
             left = len(missing)
             for frame in self._receive(watcher):
-                found = list_fingerprints(frame, extend=True)
+                found = list_fingerprints(frame, extend=self.places.watched.extend)
                 if last in found:
                     grace_s = min(grace_s, BEHIND_S * machine_load())
                     deadline = min(deadline, time.monotonic() + grace_s)
@@ -210,7 +211,7 @@ class Bystanders(Health):
         if self._publisher is not None:
             return None
         try:
-            self._subscriber = self._subscribe(self.places.neighbour, extend=False)
+            self._subscriber = self._subscribe(self.places.neighbour)
             self._publisher = self._connect()
             self._idle = self._connect()
             self._orderly = self._subscribe_in_order()
@@ -228,7 +229,7 @@ class Bystanders(Health):
         for name in (names.SUB_ORDERED, names.SUB_ORDER):
             with contextlib.suppress(_Disturbed):
                 topic = self.places.neighbour
-                return self._subscribe(topic, extend=False, name=name, channel=channel)
+                return self._subscribe(topic, name=name, channel=channel)
         return None
 
     def _connect(self) -> CaseConnection:
@@ -259,13 +260,12 @@ class Bystanders(Health):
         self,
         topic: Topic,
         *,
-        extend: bool,
         name: bytes = names.SUB,
         channel: str = CHANNEL,
         timed: bool = False,
     ) -> CaseConnection:
         asked = {"msg_timeout": MIN_MSG_TIMEOUT_MS} if timed else {}
-        identity = frames.identify(extend_support=extend, **asked).data
+        identity = frames.identify(extend_support=topic.extend, **asked).data
         client = self._begin(topic.address, names.MAGIC + identity)
         line = command_line(name, topic.name, channel, topic.partition or 0)
         ready = command_line(names.RDY, MAX_RDY_COUNT)
@@ -286,6 +286,10 @@ class Bystanders(Health):
     def _answer_s(self) -> float:
         return self.places.answer_s * machine_load()
 
+    @property
+    def _push_s(self) -> float:
+        return self.places.push_s * machine_load()
+
     def _round_trip(self, *, patient: bool) -> Trouble | None:
         publisher, subscriber, idle = self._publisher, self._subscriber, self._idle
         if publisher is None or subscriber is None or idle is None:
@@ -295,9 +299,9 @@ class Bystanders(Health):
             bodies, topic = [self._body(), self._body()], self.places.neighbour
             fresh.send(self._pub(bodies[0], topic))
             publisher.send(self._pub(bodies[1], topic))
-            due = time.monotonic() + self.places.push_s
+            due = time.monotonic() + self._push_s
             self._awaiting.update((fingerprint_stored(b"", body), due) for body in bodies)
-            wait_s = self.places.push_s if patient else SHORTLY_S
+            wait_s = self._push_s if patient else SHORTLY_S
             return self._check_answer(fresh, publisher) or self._came(subscriber, idle, wait_s)
         finally:
             fresh.close()
@@ -307,11 +311,7 @@ class Bystanders(Health):
         clients = [fresh, publisher]
         while clients and time.monotonic() < deadline:
             wait(clients, deadline)
-            clients = [
-                client
-                for client in clients
-                if not (client.answers or client.ended or client.fault)
-            ]
+            clients = [each for each in clients if not (each.answers or each.ended or each.fault)]
         for client, violated, who in (
             (fresh, ROUND_TRIP, "a fresh connection's publish"),
             (publisher, NEIGHBOUR, "a neighbour's publish"),

@@ -20,7 +20,6 @@ from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
 STARTS: Final = 64
 """How many openings of connections are remembered with their meaning: one for each state."""
 _ACKNOWLEDGEMENTS: Final = tuple(name + b" " for name in (names.FIN, names.REQ, names.TOUCH))
-_BATCHES: Final = frozenset({names.MPUB, names.MPUB_TRACE, names.MPUB_EXT})
 _POSITIVE: Final = 1 << 63
 """All internal ids that a broker has given are below this number."""
 _COMMANDS: Mapping[bytes, Callable[[RequestTracker, list[bytes]], None]] = {
@@ -113,7 +112,7 @@ def _is_open(walk: RequestTracker, line: bytes, name: bytes) -> bool:
     state, target = walk.state, walk.target_state
     if b"\t" in line or b"  " in line or line.endswith(b" "):
         return True
-    if name in _BATCHES and not target.has_batches:
+    if name in target.unknown:
         return True
     return target.needs_identify and not state.identified and name != names.IDENTIFY
 
@@ -136,7 +135,7 @@ def _assume_unknown(walk: RequestTracker, name: bytes) -> None:
 
 def _acknowledgement(walk: RequestTracker, name: bytes) -> None:
     """Allow at most an error for an acknowledgement with a well-placed id and line end."""
-    if name == names.TOUCH and not walk.target_state.has_batches:
+    if name == names.TOUCH and names.MPUB in walk.target_state.unknown:
         walk.leave()
         return
     start = walk.at + len(name) + 1

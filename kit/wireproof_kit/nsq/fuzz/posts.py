@@ -8,6 +8,7 @@ from wireproof_kit.fuzz.oracle.http_posts import NO_PROMISE, Post, Promise, firs
 from wireproof_kit.nsq.fuzz.answers import any_header, fingerprint_stored
 from wireproof_kit.nsq.fuzz.publishes import batch
 from wireproof_kit.nsq.fuzz.request_tracker import TargetState
+from wireproof_spec.nsq import names
 from wireproof_spec.nsq.names import V1_ACCEPT
 
 _MAY_TELL: Final = {
@@ -40,7 +41,9 @@ def read_promise(target_state: TargetState, data: bytes) -> Promise:
     if not is_clear or not is_one or topic not in target_state.topics:
         return NO_PROMISE
     messages = _messages(post, query)
-    is_right = bool(messages) and post.is_usual(_USUAL) and _is_told_right(post.path, query)
+    is_known = post.path != "/pubtrace" or names.PUB_TRACE not in target_state.unknown
+    is_told_right = is_known and _is_told_right(post.path, query)
+    is_right = bool(messages) and post.is_usual(_USUAL) and is_told_right
     is_read = topic == target_state.watched and "partition" in query
     return Promise(messages if is_read else (), is_right)
 

@@ -18,6 +18,9 @@ from wireproof_kit.nsq.fuzz.request_tracker import (
 )
 from wireproof_spec.nsq import limits, names
 
+HEADER_SURELY_TAKEN: Final = 2048
+"""The most bytes of a header that every broker must accept; a broker may limit longer ones."""
+
 _TRACED: Final = frozenset({TRACE})
 _TAKEN_OR_NOT: Final = ERRORS | STORED
 _TRACED_OR_NOT: Final = ERRORS | _TRACED
@@ -66,7 +69,7 @@ def _pub_ext(body: bytes, extend: bool, is_seen: bool) -> Owed:
         return REFUSED
     header = read_header(body[2:end])
     kept = (fingerprint_stored(body[2:end], body[end:]),) if is_seen else ()
-    if end == len(body) or header is Header.DOUBTFUL or end - 2 > limits.MAX_JSON_HEADER_SIZE:
+    if end == len(body) or header is Header.DOUBTFUL or end - 2 > HEADER_SURELY_TAKEN:
         return Owed(_TAKEN_OR_NOT, "may", stored=kept, success=STORED)
     if isinstance(header, int):
         return Owed(_TRACED, stored=kept, success=_TRACED, echo=header.to_bytes(_TRACE_ID_SIZE))

@@ -25,8 +25,10 @@ class TargetState:
 
     The kit consumes from the `watched` topic. `message_limit` and `body_limit` are the bytes above
     which the target was seen to refuse a publish or an IDENTIFY at once; 0 when it was not.
-    `needs_identify`: it refuses publishes before IDENTIFY. `has_batches`: it knows MPUB; a broker
-    without it may lack TOUCH, too. `starts` remembers the meaning of bytes that open a connection.
+    `needs_identify`: it refuses publishes before IDENTIFY. `unknown` are the publish commands that
+    it does not know; a broker without MPUB may lack TOUCH, too. `has_partitions`: it reads what
+    stands behind the topic of a publish. `starts` remembers the meaning of bytes that open a
+    connection.
     """
 
     topics: Mapping[bytes, bool]
@@ -34,7 +36,8 @@ class TargetState:
     message_limit: int = 0
     body_limit: int = 0
     needs_identify: bool = False
-    has_batches: bool = True
+    unknown: frozenset[bytes] = frozenset()
+    has_partitions: bool = True
     starts: dict[bytes, "RequestTracker"] = field(
         default_factory=dict[bytes, "RequestTracker"], repr=False, compare=False
     )
@@ -49,6 +52,10 @@ class ConnectionState:
     subscribed: bool = False
     sure: bool = True
     extend: bool = False
+
+
+def _is_no_number(words: list[bytes]) -> bool:
+    return len(words) == 1 and not words[0].lstrip(b"+-").isdigit()
 
 
 @dataclass(slots=True)
@@ -126,7 +133,7 @@ class RequestTracker:
             self._refuse_for_good()
         elif len(words) == 3 and words[2] == b"0":
             return known
-        elif len(words) == 3 and not words[2].lstrip(b"+-").isdigit():
+        elif self.target_state.has_partitions and _is_no_number(words[2:]):
             self._refuse_for_good()
         else:
             self.leave()  # without the word, with more words, with another number: brokers differ

@@ -17,7 +17,7 @@ from wireproof_reference_impl.iggy.client.core.calls import (
     Send,
     Unreadable,
 )
-from wireproof_reference_impl.iggy.client.core.http import HttpTransport
+from wireproof_reference_impl.iggy.client.core.http import HttpTransport, read_token
 from wireproof_reference_impl.iggy.client.core.operations import Operation
 from wireproof_reference_impl.iggy.client.core.settings import Settings
 from wireproof_reference_impl.iggy.client.core.tcp import TcpTransport
@@ -180,6 +180,12 @@ def test_a_refusal_over_http_has_its_status() -> None:
     with pytest.raises(Refused) as raised:
         transport.receive(http(404, b'{"id": 3007}'))
     assert raised.value.code == 404
+
+
+@pytest.mark.parametrize("told", [b"{}", b"[1", b'{"a":' + b"[" * 20000])
+def test_a_login_without_a_token_is_unreadable(told: bytes) -> None:
+    with pytest.raises(Unreadable, match="no token"):
+        read_token(told)
 
 
 def test_the_token_of_a_login_goes_with_later_requests() -> None:

@@ -128,7 +128,7 @@ def read_token(body: bytes) -> str:
     """
     try:
         return cast(str, json.loads(body)["access_token"]["token"])
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         raise Unreadable("the answer to the login has no token") from None
 
 
