@@ -99,7 +99,7 @@ def read_pieces(file: BinaryIO) -> Iterator[bytes]:
 
 def count_values(line: bytes) -> int:
     """Return an upper bound of the JSON values in a line: JSON's signs within texts count, too."""
-    return 1 + line.count(b",") + line.count(b"[") + line.count(b"{")
+    return 1 + len(line) - len(line.translate(None, b",[{"))  # half the time of three counts
 
 
 def count_inflated(record: BundleRecord) -> int:

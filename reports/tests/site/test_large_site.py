@@ -105,15 +105,24 @@ def test_groups_fold_and_unfold_all_together(visit: Visit) -> None:
     assert 0 < page.locator("button.cell").count() < CLAUSES * len(VERSIONS)
 
 
-def test_a_cell_says_what_the_last_run_came_to_and_how_to_see_it_again(visit: Visit) -> None:
-    page = visit.open("matrix", "#vendor=tidal&only=fails")
+@pytest.mark.parametrize(
+    ("clause", "command"),
+    [
+        ("ext.publish", "wireproof replay {case} --bundle {path}"),
+        ("smart.client-connection", "wireproof client --protocol nsq --exec CMD {case}"),
+    ],
+)
+def test_a_cell_says_what_the_last_run_came_to_and_how_to_see_it_again(
+    visit: Visit, clause: str, command: str
+) -> None:
+    page = visit.open("matrix", f"#vendor=tidal&only=fails&find={clause}")
     page.locator("button.cell.fails").first.click()
     facts = page.locator(".detail .evidence").inner_text().splitlines()
 
     case = facts[facts.index("Case") + 1]
     path = facts[facts.index("Bundle") + 1]
     again = facts[facts.index("See it again") + 1]
-    assert again == f"wireproof replay {case} --bundle {path}"
+    assert again == command.format(case=case, path=path)
     link = page.locator(".detail .evidence a").get_attribute("href")
     assert link == f"file://{path}"
 

@@ -82,6 +82,8 @@ def test_the_law_of_each_protocol_is_beside_it(site: Path) -> None:
 
     assert law["ext.publish.header-json"]["level"] == "must"
     assert "iggy.state.codes" not in law
+    assert law["ext.publish.header-json"]["again"] == "replay"
+    assert law["smart.client-send.trace"]["again"] == "client"
 
 
 @pytest.mark.parametrize(

@@ -216,6 +216,15 @@ wireproof.pictures.matrix = function matrix(place) {
 
   const quoted = (path) => (/^[\w./:@%+=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
+  /* What cannot be sent again from the bundle is run again, against a target of one's own. */
+  function command(row) {
+    const how = law[row.clause] ? law[row.clause].again : "replay";
+    const name = quoted(row.case);
+    if (how === "client") return `wireproof client --protocol ${row.protocol} --exec CMD ${name}`;
+    if (how === "run") return `wireproof run URL ${name}`;
+    return `wireproof replay ${name} --bundle ${row.path ? quoted(row.path) : "BUNDLE"}`;
+  }
+
   function example(row) {
     const differs = row.difference_field ? `${row.difference_field}: expected ${row.difference_expected || "nothing"}, found ${row.difference_found || "nothing"}` : "";
     return [
@@ -225,7 +234,7 @@ wireproof.pictures.matrix = function matrix(place) {
         fact("Would conform", row.accepted.length ? made("ul", {}, ...row.accepted.map((text) => made("li", {}, made("code", {}, text)))) : ""),
         fact("Why", row.reason), fact("Difference", differs), fact("Came out the same", `${row.same} of ${row.runs} times`),
         fact("Run", wireproof.shown(row.last, "time")), fact("Bundle", row.path ? made("a", { href: link(row.path) }, row.path) : ""), fact("Bundle, SHA-256", row.bundle),
-        fact("See it again", made("code", {}, `wireproof replay ${quoted(row.case)} --bundle ${row.path ? quoted(row.path) : "BUNDLE"}`))),
+        fact("See it again", made("code", {}, command(row)))),
     ];
   }
 
