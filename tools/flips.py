@@ -7,11 +7,13 @@ With --exec it is a client of yours that is judged, with --reference the referen
 protocol.
 
 While the runs go on, one process for each processor counts as fast as it can. A case whose
-observation differs from that of the first run is printed; then the exit code is 1.
+observation differs from that of the first run that decided it is printed; then the exit code is 1.
+What a run leaves undecided, since the machine was too busy, is counted beside that.
 """
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,8 @@ from pathlib import Path
 
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.processes.client_forks import ClientForkServer
+from wireproof_kit.verdicts.judge import UNDECIDED
+from wireproof_spec.record import CaseRecord, SeenRecord
 
 RUNS = 20
 SAMPLE_RUNS = 3
@@ -42,6 +46,8 @@ def main() -> int:
     judged.add_argument("--exec", dest="command", metavar="CMD")
     parser.add_argument("--protocol", choices=("nsq", "iggy"), default="nsq")
     given = parser.parse_args()
+    # A terminated run, too, must end the processes that keep the processors busy.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     runs = given.runs or (SAMPLE_RUNS if given.sample else RUNS)
     with tempfile.TemporaryDirectory() as folder:
 
@@ -65,27 +71,29 @@ def main() -> int:
             return judge_again(("client", "--exec", url.partition(":")[2]), ids)
 
 
-def compare(runs: int, judge_once: Callable[[int], dict[str, str]]) -> int:
+def compare(runs: int, judge_once: Callable[[int], dict[str, str | None]]) -> int:
     """Judge `runs` times, print what differs from the first time, and return the exit code."""
     first: dict[str, str] = {}
-    flips = 0
+    flips = undecided = 0
     for number in range(1, runs + 1):
         started = time.monotonic()
         found = judge_once(number)
-        first = first or found
-        changed = [case for case in found if found[case] != first.get(case)]
+        decided = {case: told for case, told in found.items() if told is not None}
+        first = decided | first
+        changed = [case for case, told in decided.items() if told != first[case]]
         flips += len(changed)
+        undecided += len(found) - len(decided)
         for case in changed:
-            print(f"FLIP {case}: {first.get(case)} in run 1, {found[case]} in run {number}")
+            print(f"FLIP {case}: {first[case]} before, {decided[case]} in run {number}")
         seconds = time.monotonic() - started
-        told = f"{len(found)} cases, {len(changed)} flips, {seconds:.0f} s"
-        print(f"run {number}: {told}", flush=True)
-    print(f"{runs} runs, {flips} flips")
+        told = f"{len(changed)} flips, {len(found) - len(decided)} undecided, {seconds:.0f} s"
+        print(f"run {number}: {len(found)} cases, {told}", flush=True)
+    print(f"{runs} runs, {flips} flips, {undecided} undecided")
     return 1 if flips else 0
 
 
-def judge(words: Sequence[str], ids: Sequence[str], bundle: Path) -> dict[str, str]:
-    """Run the cases with a command; return the verdict and observation of each, by id."""
+def judge(words: Sequence[str], ids: Sequence[str], bundle: Path) -> dict[str, str | None]:
+    """Run the cases with a command; return what was decided of each by id, None for nothing."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "wireproof", "-q", *words, *ids),
@@ -98,7 +106,19 @@ def judge(words: Sequence[str], ids: Sequence[str], bundle: Path) -> dict[str, s
     if done.returncode not in (0, 1, 3):
         raise SystemExit(f"the run ended with exit code {done.returncode}: {done.stderr}")
     cases = read_bundle(bundle).cases
-    return {each.case: f"{each.verdict} ({each.observation})" for each in cases}
+    return {each.case: describe(each) for each in cases}
+
+
+def describe(case: CaseRecord) -> str | None:
+    """Return verdict and observation of a case; None if it, or a repeat of it, is undecided."""
+    is_open = any(each.control == "slow" or is_inconclusive(each) for each in case.list_seen())
+    if case.verdict == "inconclusive" or (case.verdict == "unstable" and is_open):
+        return None
+    return f"{case.verdict} ({case.observation})"
+
+
+def is_inconclusive(seen: SeenRecord) -> bool:
+    return seen.value.partition(":")[0] == UNDECIDED
 
 
 @contextmanager

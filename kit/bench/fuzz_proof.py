@@ -44,7 +44,11 @@ KEPT = PLACE / "outcomes.jsonl"
 SAMPLE = {
     "nsq": ("parser-size-magnitude", "parser-trace-buffer-shared"),
     "iggy": ("parser-ones-lost", "parser-poll-nothing-closes-another"),
-    f"nsq{CLIENT}": ("parser-client-dies-inside-place", "parser-client-gives-back-another"),
+    f"nsq{CLIENT}": (
+        "parser-client-dies-inside-place",
+        "parser-client-gives-back-another",
+        "parser-client-waits-for-huge-frame",
+    ),
     f"iggy{CLIENT}": ("parser-client-dies-of-headers", "parser-client-reads-low-byte"),
 }
 SAMPLE_S = 20

@@ -13,6 +13,7 @@ from wireproof_kit.bundle.file import read_bundle
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
 DEADLINE_S = 240
+TOY = Path(__file__).parents[1] / "support" / "toy_nsq_client.py"
 
 
 def script(path: Path, command: str) -> int:
@@ -39,6 +40,7 @@ def script(path: Path, command: str) -> int:
         ("iggy", "dies-of-headers", "ended", ("consumer", "polling", "polled messages")),
         ("iggy", "reads-low-byte", "not-given", ("producer", "sending", "error")),
         ("iggy", "believes-length", "hoards", ("consumer", "polling", "error")),
+        ("iggy", "stays-broken", "stuck", ("consumer", "polling", "polled messages")),
     ],
 )
 def test_a_finding_is_small_named_and_shown_by_its_script_and_by_replay(
@@ -64,6 +66,26 @@ def test_a_finding_is_small_named_and_shown_by_its_script_and_by_replay(
     assert script(reproducer, "/no/such/client") == 2
     again = wireproof("replay", finding.id, "--bundle", "b.jsonl", cwd=tmp_path)
     assert again.code == 0, again.out + again.err
+
+
+@pytest.mark.timeout(600)
+def test_states_that_a_client_does_not_show_are_told_and_cannot_be_chosen(tmp_path: Path) -> None:
+    words = ("fuzz", "--exec", f"{sys.executable} {TOY}", "--role", "consumer", "--cases", "1")
+    done = wireproof_within(DEADLINE_S, *words, "--bundle", "b.jsonl", cwd=tmp_path)
+    told = " ".join(done.out.split())
+    refused = wireproof_within(DEADLINE_S, *words, "--states", "consuming-ordered", cwd=tmp_path)
+
+    assert done.code == 0, done.out + done.err
+    assert "left out consuming-ordered, " in told
+    assert "its driver does not support ordered" in told
+    about = read_bundle(tmp_path / "b.jsonl").header.target.fingerprint
+    assert "consuming-ordered" in about["not_tried"]
+    assert "publishing" not in about["not_tried"]
+    assert (refused.code, refused.err.splitlines()[-1]) == (
+        2,
+        "wireproof: --states consuming-ordered: no case can be tried in this state: "
+        "its driver does not support ordered",
+    )
 
 
 @pytest.mark.parametrize(

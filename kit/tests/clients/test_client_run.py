@@ -76,7 +76,9 @@ def test_what_a_client_does_wrong_is_seen(wrong: str) -> None:
 
     records = {record.case: record for record in judge(toy(wrong), case).cases}
 
-    assert (records[case].observation, records[case].verdict) == (expected, "fail")
+    # A busy machine leaves undecided what its slowness may have caused.
+    verdict = "inconclusive" if records[case].control == "slow" else "fail"
+    assert (records[case].observation, records[case].verdict) == (expected, verdict)
 
 
 def test_a_client_that_gets_no_processor_is_undecided() -> None:

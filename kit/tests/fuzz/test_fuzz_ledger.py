@@ -1,6 +1,6 @@
 """The ledger of a campaign: what it keeps though its corpus is gone, what it tells of workers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -25,6 +25,9 @@ class LastWord:
     conclusion: Conclusion | None = None
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
+        """Show nothing."""
+
+    def opened(self, fingerprint: Mapping[str, str]) -> None:
         """Show nothing."""
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:

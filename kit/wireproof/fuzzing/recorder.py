@@ -175,6 +175,7 @@ class FuzzLedger:
             command="fuzz",
         )
         self._writer = BundleWriter(self.bundle, self.header)
+        self.view.opened(news.fingerprint)
 
     def _take_finding(self, record: FindingRecord) -> None:
         known = self.findings.get(record.id)

@@ -3,7 +3,7 @@
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TextIO
@@ -22,6 +22,8 @@ from wireproof_kit.fuzz.oracle.rules import MEANINGS
 from wireproof_kit.fuzz.triage.deaths import describe_times
 from wireproof_spec.record import CampaignRecord, FindingRecord, FooterRecord
 
+NOT_TRIED = "not_tried"
+"""The name under which a client's session tells the states without cases, and why."""
 OFTEN_S, SELDOM_S = 0.5, 10.0
 WORDS = {0: "NOTHING FOUND", 1: "FOUND", 2: "NOT DONE", 3: "SEEN ONCE", 130: "INTERRUPTED"}
 
@@ -42,6 +44,9 @@ class FuzzView(Protocol):
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
         """Show the start of a campaign: target, seed, bundle, and the first batch of cases."""
+
+    def opened(self, fingerprint: Mapping[str, str]) -> None:
+        """Show in which states a client is not tried, and why."""
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
         """Show the progress of a campaign: the state of each worker, and the findings so far."""
@@ -95,6 +100,13 @@ class TextView:
             return
         goes_on = f", goes on at batch {first}" if first else ""
         echo(f"fuzz     {url}   seed {seed}{goes_on}   bundle {bundle}")
+
+    def opened(self, fingerprint: Mapping[str, str]) -> None:
+        """Print in which states a client is not tried, and why."""
+        lacking = fingerprint.get(NOT_TRIED)
+        if lacking and not self.quiet:
+            for line in wrap_after_heading("left out", printable(lacking)):
+                echo(line)
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
         """Print the progress of a campaign to stderr, from time to time."""
@@ -161,6 +173,10 @@ class EventView:
         """Print the start of a campaign as an event: target, seed and bundle."""
         event = {"event": "header", "target": url, "seed": seed, "first": first}
         write_event(sys.stdout, {**event, "bundle": str(bundle)})
+
+    def opened(self, fingerprint: Mapping[str, str]) -> None:
+        """Print what is known of the target as an event: version, states, and the like."""
+        write_event(sys.stdout, {"event": "target", "fingerprint": dict(fingerprint)})
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
         """Print the progress of a campaign as an event, from time to time."""

@@ -69,6 +69,16 @@ def unless(story: Story, value: str, *, seen: bool = True, note: str = "") -> Ob
     return replace(late, starved=True) if story.is_starved() else late
 
 
+def gave_up(story: Story, value: str) -> Observation:
+    """Return the observation that the client gave up; it decides nothing if the client starved.
+
+    The client's own time limits went on while other programs kept it, or the kit, from running:
+    go-nsq ends a publish after 0.3 s, and a busy machine keeps a lookup's answer for longer.
+    """
+    seen = unless(story, value)
+    return replace(seen, overdue=True, starved=True) if story.is_starved() else seen
+
+
 def shown(story: Story, value: str, *, seen: bool, note: str = "") -> Observation:
     """Return an observation that is only valid if the case came to its end (``seen``).
 

@@ -14,6 +14,7 @@ from wireproof_kit.clients.story import STDERR, Story
 from wireproof_kit.drivers.child import end_all
 from wireproof_kit.drivers.output import Kept
 from wireproof_kit.errors import TargetUnreachable, UsageFault
+from wireproof_kit.observation import observed
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
@@ -24,6 +25,8 @@ START_S, START_LEAST, START_MOST = 30.0, 10.0, 60.0
 FACTOR = 10
 ANSWER_S = 0.25
 """Seconds of a loopback round trip above which the machine is too busy to judge a client."""
+NOT_SHOWN = "not-shown"
+"""The observation of a capability that no short run has shown, for every protocol."""
 PROBES_AT_ONCE = 3
 PROBE_S = 6.0
 PROBE_TRIES = 3
@@ -73,8 +76,16 @@ class ClientSession(Generic[S]):
         self._run_all({name: run for name, run in further.items() if run.role in played})
 
     def probe_capability(self, name: str) -> Probe:
-        """Return what the short runs before the cases show of a capability."""
-        return Probe(self._part.observe_capability(self._stories(), name), self._evidence(name))
+        """Return what the short runs before the cases show of a capability.
+
+        A client that other programs kept from running may have a capability that it has not shown.
+        """
+        seen = self._part.observe_capability(self._stories(), name)
+        starved = [run for run in self._runs_about(name) if _is_starved(self._runs[run][0])]
+        if seen.value == NOT_SHOWN and starved:
+            note = f"other programs kept the client from running ({', '.join(starved)})"
+            seen = observed("starved", note=note)
+        return Probe(seen, self._evidence(name))
 
     def probe_reading(self, name: str) -> Probe:
         """Return which reading the client follows, if a short run shows that."""
@@ -140,7 +151,7 @@ class ClientSession(Generic[S]):
         """Play a short run; again if the client was kept from running meanwhile."""
         for _ in range(PROBE_TRIES - 1):
             story, transcript = self._run_once(experiment)
-            if not (story.has_expired() and story.is_starved()):
+            if not _is_starved(story):
                 return story, transcript
         return self._run_once(experiment)
 
@@ -155,16 +166,24 @@ class ClientSession(Generic[S]):
     def _plays(self, role: Role) -> bool:
         return self._part.observe_capability(self._stories(), f"client-{role}").value == "ok"
 
+    def _runs_about(self, name: str) -> list[str]:
+        """Return the short runs that a capability is named after, else the first ones."""
+        short = name.removeprefix(f"{CLIENT}-")
+        named = [run for run in self._runs if run.startswith(short)]
+        return named or [run for run in self._runs if run in self._part.first]
+
     def _evidence(self, name: str) -> Transcript:
-        run = name.removeprefix("client-")
-        found = self._runs.get(run) or next(iter(self._runs.values()))
-        return found[1]
+        return self._runs[self._runs_about(name)[0]][1]
 
     def _measured_start(self) -> float:
         """Return the time limit of a start: far longer than the slowest start seen."""
         firsts = [story.first(Connected) for story in self._stories().values()]
         slowest = max((event.at for event in firsts if event is not None), default=START_S)
         return min(max(FACTOR * slowest, START_LEAST), START_MOST)
+
+
+def _is_starved(story: Story) -> bool:
+    return story.has_expired() and story.is_starved()
 
 
 def open_client(part: ClientPart[S], target: Target, options: SessionOptions) -> ClientSession[S]:

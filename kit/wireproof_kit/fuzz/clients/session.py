@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Final, Generic
 
+from wireproof_kit.clients.events import Answered
 from wireproof_kit.clients.launch import check_command
 from wireproof_kit.clients.part import Role
-from wireproof_kit.clients.session import ROLES, explain
+from wireproof_kit.clients.session import PROBE_TRIES, ROLES, explain
 from wireproof_kit.clients.story import Story
-from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.errors import TargetUnreachable, UsageFault
 from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Case, Step
 from wireproof_kit.fuzz.clients.idle import IdleCases
 from wireproof_kit.fuzz.clients.part import ClientFuzzPart, S, T
@@ -20,6 +21,7 @@ from wireproof_kit.fuzz.generate.case_sources import make_generation, names_of
 from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.driver.lines import Unsupported
 
 AT_ONCE: Final = 12
 """How many clients run at once: most of the time each waits until it may connect again."""
@@ -36,11 +38,16 @@ REHEARSED: Final = 2
 
 @dataclass(slots=True)
 class FuzzedClient(Generic[S, T]):
-    """The client of a campaign: started anew for every run of cases."""
+    """The client of a campaign: started anew for every run of cases.
+
+    ``states`` are those that its short runs have shown; ``not_shown`` says of each other one why
+    no case is tried in it.
+    """
 
     part: ClientFuzzPart[S, T]
     command: str
     states: tuple[str, ...] = ()
+    not_shown: Mapping[str, str] = field(default_factory=dict[str, str])
     stories: list[Story] = field(default_factory=list[Story])
     patience_s: float = FIRST_S
     fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -74,13 +81,31 @@ class FuzzedClient(Generic[S, T]):
             for name, each in self.part.states.items()
             if each.client in fit and self.part.plays(each, fit[each.client].story)
         )
-        self.fingerprint = {**self.fingerprint, "states": " ".join(self.states)}
+        asked = {name: each for name, each in self.part.states.items() if each.role in ROLES[role]}
+        self.not_shown = {
+            name: _explain_run(runs.get(each.client, runs[self.part.first[each.role][0]]))
+            for name, each in asked.items()
+            if name not in self.states
+        }
+        self.fingerprint = {
+            **self.fingerprint,
+            "states": " ".join(self.states),
+            "not_tried": _group_by_reason(self.not_shown),
+        }
         self.stories = [run.story for run in fit.values()]
         slowest = max(run.slowest_s for run in fit.values())
         self.patience_s = min(max(FACTOR * slowest, LEAST_S), MOST_S)
 
     def generation(self, choice: Choice) -> Generation:
-        """Return the chosen cases."""
+        """Return the chosen cases.
+
+        Raises:
+            UsageFault: a state is chosen that the client was not seen in.
+        """
+        for name in choice.states:
+            if name in self.part.states and name not in self.states:
+                why = self.not_shown.get(name, "it belongs to the other role")
+                raise UsageFault(f"--states {name}: no case can be tried in this state: {why}")
         known = self.part.grammar(self.stories)
         frames = choice.frames or tuple(names_of(known))
         chosen = choice.states or self.states
@@ -177,9 +202,16 @@ class FuzzedClient(Generic[S, T]):
             return dict(zip(clients, pool.map(self._rehearse, clients), strict=True))
 
     def _rehearse(self, client: T) -> RunResult:
-        """Try the client with nothing, and with a connection that ends."""
+        """Try the client with nothing, and with a connection that ends.
+
+        Try it again if other programs kept it from running meanwhile.
+        """
         state = next(name for name, each in self.part.states.items() if each.client == client)
         cases = [_send_nothing(number, state) for number in range(REHEARSED)]
+        for _ in range(PROBE_TRIES - 1):
+            run = self._run(client, cases, lambda: False, Transcript()).play()
+            if run.trouble is None or not run.story.is_starved():
+                return run
         return self._run(client, cases, lambda: False, Transcript()).play()
 
 
@@ -200,6 +232,25 @@ def open_fuzzed_client(
     if timeout_s is not None:
         session.patience_s = timeout_s
     return session
+
+
+def _explain_run(run: RunResult) -> str:
+    """Return why a short run has not shown a state, as part of a sentence."""
+    if run.trouble is not None:
+        starved = run.story.is_starved()
+        return run.trouble.words + (", but other programs kept it from running" if starved else "")
+    for event in run.story.of(Answered):
+        if isinstance(event.answer, Unsupported):
+            return f"its driver does not support {event.answer.what}"
+    return "the client did not show it"
+
+
+def _group_by_reason(reasons: Mapping[str, str]) -> str:
+    """Return one clause for each reason, with the names of its states before it."""
+    names: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        names.setdefault(why, []).append(name)
+    return "; ".join(f"{', '.join(those)}: {why}" for why, those in names.items())
 
 
 def _send_nothing(number: int, state: str) -> Case:

@@ -12,7 +12,7 @@ from wireproof_kit.clients.events import (
     Event,
     Wrote,
 )
-from wireproof_kit.clients.observe import any_of, list_told, unless
+from wireproof_kit.clients.observe import any_of, gave_up, list_told, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import (
@@ -111,20 +111,24 @@ def play(
     otherwise: str,
     *,
     within: float = COURSE_S,
+    given_up: str = "",
 ) -> Observation:
     """Play a script to the client until a condition holds; its word is the observation.
 
-    ``otherwise`` is the word if patience runs out first.
+    ``otherwise`` is the word if patience runs out first, ``given_up`` the one that says that the
+    client's own patience did.
     """
     story = client.play(script, any_of(*ends.values()), within=within)
-    return end_of(story, ends, otherwise)
+    return end_of(story, ends, otherwise, given_up)
 
 
-def end_of(story: Story, ends: Mapping[str, Question], otherwise: str) -> Observation:
+def end_of(
+    story: Story, ends: Mapping[str, Question], otherwise: str, given_up: str = ""
+) -> Observation:
     """Return the word of the first condition that holds for what the client did."""
     for value, question in ends.items():
         if question(story):
-            return unless(story, value)
+            return (gave_up if value == given_up else unless)(story, value)
     return unless(story, otherwise, seen=False)
 
 

@@ -272,8 +272,13 @@ def test_let_go(client: Client) -> Observation:
 
 
 def _move_script(role: Role) -> Script:
-    """Return a script in which the leader moves to the other node after the second lookup."""
-    move = Rule("lookup", (Lead({0: NODE_2}),), first=2, last=2)
+    """Return a script in which the leader moves to the other node.
+
+    It moves when a consumer has subscribed at the old leader, or after a producer's second lookup.
+    """
+    # Both lookup servers may be asked before a consumer subscribes: it must have what to let go.
+    event, number = ("SUBSCRIBE", 1) if role == "consumer" else ("lookup", 2)
+    move = Rule(event, (Lead({0: NODE_2}),), first=number, last=number)
     return Script(role, publishes=MANY, rules=(move,))
 
 

@@ -23,6 +23,7 @@ from wireproof_suites.nsq.client.seen import (
     at_least,
     commands,
     distinct,
+    end_of,
     finishes,
     is_mentioned,
     play,
@@ -153,12 +154,19 @@ def test_policy(client: Client) -> Observation:
     script = Script(
         "consumer", ordered=True, deliveries=(Delivery(),), handler="fail", rules=(late,)
     )
+    given_back = at_least(3, _given_back)
+    story = client.play(script, any_of(at_least(1, finishes), given_back, _answers), within=LONG)
+    # A busy client may have given the message back only once by then.
     ends: dict[str, Question] = {
         "finished": at_least(1, finishes),
-        "req": at_least(3, lambda story: commands(story, "REQ")),
-        "unfinished": lambda story: bool(commands(story, "NOP")),
+        "req": lambda s: given_back(s) or (_answers(s) and bool(_given_back(s))),
+        "unfinished": _answers,
     }
-    return play(client, script, ends, "silent", within=LONG)
+    return end_of(story, ends, "silent")
+
+
+def _given_back(story: Story) -> list[Commanded]:
+    return commands(story, "REQ")
 
 
 @client_case("order/survives", "smart.client-robust.prefix", "consumer", "order")

@@ -24,11 +24,19 @@ from wireproof_reference_impl.nsq.faulty.clients.rows import (
 from wireproof_reference_impl.overrides import Original, Override
 
 _PRODUCES = "client.lookup-follow client.retry-refreshed client.shard-retry"
+_NEVER = 1 << 30
+"""The round from which a lookup server is asked again that never is."""
 
 
 def _stop_after_failure(original: Original, self: Lookups, address: str) -> None:
     original(self, address)
     self.stop()
+
+
+def _drop_after_failure(original: Original, self: Lookups, address: str) -> None:
+    """Leave a server out of all further rounds, unless each server has failed."""
+    original(self, address)
+    self._asked_again[address] = _NEVER
 
 
 def _void_after_failure(original: Original, self: Lookups, address: str) -> None:
@@ -219,9 +227,18 @@ FAULTS = (
         "client-lookup.nobody client.listlookup-failure",
     ),
     condition(
+        "dead-server-dropped",
+        "A lookup server that fails is not looked up again as long as another one answers.",
+        "client.listlookup-failure",
+        around(Lookups, "_note_failure", _drop_after_failure),
+        may="client.lookup-retry client.lookup-all client.lookup-priority "
+        "client-lookup.listed client-lookup.nobody client-robust.lookup",
+    ),
+    condition(
         "one-failure-voids-round",
-        "A round in which one lookup server fails finds nothing.",
+        "A round in which one lookup server fails finds nothing; all are asked in every round.",
         "client.lookup-retry",
+        constant(lookups, "skip", 0),
         around(Lookups, "_note_failure", _void_after_failure),
         around(Lookups, "_done", _void_rounds),
         may="client.lookup-priority",
