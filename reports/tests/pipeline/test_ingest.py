@@ -14,10 +14,11 @@ from quick_spark import quick_session
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.history import read_published, read_published_as_of, read_table
-from wireproof_reports.pipeline.ingest import How, ingest
+from wireproof_reports.pipeline.ingest import How, IngestResult, ingest
 from wireproof_reports.pipeline.migrate import OLD_VERSION, migrate
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.vacuum import vacuum
+from wireproof_reports.pipeline.watch import watch
 from wireproof_spec.history import FORMAT, TABLES
 
 pytestmark = [
@@ -139,6 +140,20 @@ def test_small_files_are_merged_after_some_batches(
     assert files == [1, 2, 1, 2]
     assert len(rows(history, "results")) == 12
     assert sorted(int(str(row["seed"])) for row in rows(history, "runs")) == [0, 1, 2, 3]
+
+
+@pytest.mark.spark
+def test_watching_once_takes_what_is_there_and_ends(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    history, told = str(tmp_path / "h"), list[IngestResult]()
+    for arriving in ((0, 1), (2,)):
+        for seed in arriving:
+            bundle(landing / f"{seed}.jsonl", seed=seed)
+        watch(spark, str(landing), history, how=How(), told=told.append, once=True)
+
+    assert [(one.bundles, one.already) for one in told] == [(2, 0), (1, 0)]
+    assert len(rows(tmp_path / "h", "results")) == 9
 
 
 @pytest.mark.spark

@@ -22,7 +22,7 @@ LONGEST_S = 600.0
 COMMITS = ("results", "grammar", "runs")
 """What the first one writes; the other one restores these, and writes them, too."""
 ORDERS = [(stops, goes_on) for stops in range(len(COMMITS)) for goes_on in range(7)]
-CHOSEN = [(0, 1), (2, 0)]
+CHOSEN = [(0, 1), (2, 0), (2, 1)]
 """In the second of these the first one publishes just before the other one's fence."""
 
 pytestmark = [
