@@ -14,16 +14,17 @@ from quick_spark import quick_session
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.history import read_published, read_published_as_of, read_table
-from wireproof_reports.pipeline.ingest import How, ingest
+from wireproof_reports.pipeline.ingest import How, IngestResult, ingest
 from wireproof_reports.pipeline.migrate import OLD_VERSION, migrate
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.vacuum import vacuum
+from wireproof_reports.pipeline.watch import watch
 from wireproof_spec.history import FORMAT, TABLES
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.long,
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
@@ -103,11 +104,57 @@ def test_a_batch_is_one_commit_a_table(spark: SparkSession, landing: Path, tmp_p
     ingest(spark, [str(landing)], str(history))
 
     for table in ("results", "runs", "grammar"):
+        assert DeltaTable(history / table).metadata().partition_columns == ["protocol", "day"]
         operations = [commit["operation"] for commit in DeltaTable(history / table).history()]
         assert operations == ["WRITE"]
         assert len(DeltaTable(history / table).file_uris()) <= 2
     assert len({row["seed"] for row in rows(history, "runs")}) == 40
     assert len(rows(history, "results")) == 120
+
+
+@pytest.mark.spark
+def test_a_state_stays_as_it_was_opened_while_others_are_added(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    history = str(tmp_path / "h")
+    ingest(spark, [str(bundle(landing / "1.jsonl"))], history)
+    state = read_published(spark, history)
+    opened = {name: read_table(spark, history, name, state) for name in ("results", "runs")}
+
+    ingest(spark, [str(bundle(landing / "2.jsonl", seed=2))], history)
+
+    assert {name: frame.count() for name, frame in opened.items()} == {"results": 3, "runs": 1}
+
+
+@pytest.mark.spark
+def test_small_files_are_merged_after_some_batches(
+    spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wireproof_reports.pipeline.ingest.COMPACT_EVERY", 3)
+    history = tmp_path / "h"
+    files: list[int] = []
+    for seed in range(4):
+        ingest(spark, [str(bundle(landing / f"{seed}.jsonl", seed=seed))], str(history))
+        named = versions(history)["results"]
+        files.append(len(DeltaTable(history / "results", version=named).file_uris()))
+
+    assert files == [1, 2, 1, 2]
+    assert len(rows(history, "results")) == 12
+    assert sorted(int(str(row["seed"])) for row in rows(history, "runs")) == [0, 1, 2, 3]
+
+
+@pytest.mark.spark
+def test_watching_once_takes_what_is_there_and_ends(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    history, told = str(tmp_path / "h"), list[IngestResult]()
+    for arriving in ((0, 1), (2,)):
+        for seed in arriving:
+            bundle(landing / f"{seed}.jsonl", seed=seed)
+        watch(spark, str(landing), history, how=How(), told=told.append, once=True)
+
+    assert [(one.bundles, one.already) for one in told] == [(2, 0), (1, 0)]
+    assert len(rows(tmp_path / "h", "results")) == 9
 
 
 @pytest.mark.spark

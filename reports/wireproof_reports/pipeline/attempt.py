@@ -128,11 +128,13 @@ class Attempt:
         """Restore every table to its published version, after a batch that was killed.
 
         Raises:
-            Conflict: another writer has written meanwhile.
+            Conflict: another writer has written, or published, meanwhile.
         """
         fence = Note(FENCED, attempt=self.number, owner=own_name())
         self._write(LAST, self.spark.createDataFrame([], spark_schema(TABLES[LAST])), fence)
         self.number += 1  # or Delta would leave out what this one publishes itself
+        if read_published(self.spark, self.history).version != self.state.version:
+            raise Conflict(LAST)  # the other one lives, and published just before the fence
         for table in TABLES:
             head = entries(self.spark, self.history, table, 1)
             base = self._versions.get(table, NO_TABLE)

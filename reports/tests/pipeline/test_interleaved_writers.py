@@ -1,0 +1,149 @@
+"""Two writers that share no lock take the same bundle: no order of their commits doubles it.
+
+One is taken for killed before one of its commits; the other takes over. The first one lives, and
+goes on before one of the other's commits. Each pair of commits is an order of its own.
+"""
+
+import os
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from history_fixture import bundle, rows
+from pyspark.sql import SparkSession
+from quick_spark import quick_session
+
+from wireproof_reports.pipeline import attempt as a
+from wireproof_reports.pipeline.ingest import ingest
+
+LONGEST_S = 600.0
+COMMITS = ("results", "grammar", "runs")
+"""What the first one writes; the other one restores these, and writes them, too."""
+ORDERS = [(stops, goes_on) for stops in range(len(COMMITS)) for goes_on in range(7)]
+CHOSEN = [(0, 1), (2, 0), (2, 1)]
+"""In the second of these the first one publishes just before the other one's fence."""
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.spark,
+    pytest.mark.timeout(4 * LONGEST_S),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with quick_session(tmp_path_factory.mktemp("spark") / "spark.log") as started:
+        yield started
+
+
+class Killed(Exception):
+    """Raised in the first writer where it would begin again."""
+
+
+class Slow:
+    """The first writer: a thread that stops before one of its commits until it may go on."""
+
+    def __init__(self, spark: SparkSession, path: str, history: str, stops: int) -> None:
+        self._left = stops
+        self._begun = False
+        self._stopped, self._may = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._take, args=(spark, path, history))
+
+    def start(self) -> None:
+        self._thread.start()
+        assert self._stopped.wait(LONGEST_S)
+
+    def go_on(self) -> None:
+        self._may.set()
+        self._thread.join(LONGEST_S)
+        assert not self._thread.is_alive()
+
+    def is_here(self) -> bool:
+        return threading.current_thread() is self._thread
+
+    def begin(self) -> None:
+        if self._begun:
+            raise Killed
+        self._begun = True
+
+    def commit(self) -> None:
+        if self._left == 0:
+            self._stopped.set()
+            assert self._may.wait(LONGEST_S)
+        self._left -= 1
+
+    def _take(self, spark: SparkSession, path: str, history: str) -> None:
+        try:
+            ingest(spark, [path], history)
+        except Killed:
+            pass
+        finally:
+            self._stopped.set()
+
+
+@pytest.mark.parametrize(
+    ("stops", "goes_on"), ORDERS if os.environ.get("WIREPROOF_ORDERS") == "all" else CHOSEN
+)
+def test_a_bundle_is_there_once(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stops: int,
+    goes_on: int,
+) -> None:
+    history, path = tmp_path / "h", str(bundle(tmp_path / "1.jsonl", seed=1))
+    slow = Slow(spark, path, str(history), stops)
+    begin, commits = a.begin, iter(range(goes_on, -1, -1))
+
+    @contextmanager
+    def unlocked(*_: object) -> Generator[None]:
+        yield
+
+    @contextmanager
+    def begun(*given: object, **more: object) -> Generator[a.Attempt]:
+        if slow.is_here():
+            slow.begin()
+        with begin(*given, **more) as attempt:  # type: ignore[arg-type]  # as it was called
+            yield attempt
+
+    def before(original: str) -> None:
+        commit = getattr(a.Attempt, original)
+
+        def late(attempt: a.Attempt, *given: object) -> None:
+            if slow.is_here():
+                slow.commit()
+            elif next(commits, None) == 0:
+                slow.go_on()
+                assert_once(history, {1})
+            commit(attempt, *given)
+
+        monkeypatch.setattr(a.Attempt, original, late)
+
+    monkeypatch.setattr(a, "only_writer", unlocked)
+    monkeypatch.setattr("wireproof_reports.pipeline.ingest.begin", begun)
+    before("_write")
+    before("_rewrite")
+    slow.start()
+    ingest(spark, [path], str(history))
+    slow.go_on()
+    assert_once(history, {1})
+
+    again = ingest(spark, [path, str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
+
+    assert (again.bundles, again.already) == (1, 1)
+    assert_once(history, {1, 2})
+    assert len(rows(history, "runs")) == 2
+
+
+def assert_once(history: Path, most: set[int]) -> None:
+    """See that readers find some of these bundles, each with its results, once."""
+    runs = rows(history, "runs") if (history / "runs" / "_delta_log").exists() else []
+    results = rows(history, "results") if runs else []
+    found = [int(str(row["seed"])) for row in runs]
+    assert len(set(found)) == len(found)
+    assert set(found) <= most
+    assert {row["bundle"] for row in results} == {row["bundle"] for row in runs}
+    assert len({(row["bundle"], row["case"]) for row in results}) == len(results) == 3 * len(runs)
