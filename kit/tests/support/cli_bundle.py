@@ -1,7 +1,7 @@
 """Bundles of invented runs under the kit's real law, for tests of the command line."""
 
 from collections.abc import Iterator, Sequence
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 from wireproof.commands.bundles.judge import Terms, judge_again
@@ -24,6 +24,8 @@ ODD = "never-accepted"
 GROUP = "ext.publish"
 URL = "nsq://127.0.0.1:4150"
 TODAY = date.today()
+TOMORROW = TODAY + timedelta(days=1)
+"""Has not expired yet where the tests began before midnight, either."""
 
 
 def catalogue() -> Catalogue:

@@ -25,6 +25,8 @@ Sink: TypeAlias = Callable[[Stream, bytes], None]
 """Called with what the program writes, in a thread of its own; b"" is the end of a stream."""
 
 END_WITHIN_S = 2.0
+READ_WITHIN_S = 0.25
+"""Seconds for reading what an ended program wrote; programs it started may keep the streams."""
 WRITE_WITHIN_S = 10.0
 CHUNK = 1 << 16
 _RUNNING: "weakref.WeakSet[Child]" = weakref.WeakSet()
@@ -92,6 +94,8 @@ class Child:
     def last_words(self) -> str:
         """Return how the program ended (if it has), and the last lines of its stderr."""
         code = self.exit_code()
+        if code is not None:
+            self._await_reader()
         told = self.kept["stderr"].end() or self.kept["stdout"].end()
         ended = "it still runs" if code is None else describe_end(code)
         return f"{ended}; {f'it wrote: {told}' if told else 'it wrote nothing'}"
@@ -104,12 +108,18 @@ class Child:
             self.wait(within)
             self._signal(signal.SIGKILL)
             self._process.wait()
+        self._await_reader()
         with self._lock:
             if self._stop_write >= 0:
                 os.write(self._stop_write, b".")
         if threading.current_thread() is not self._reader:
             self._reader.join()
         self._close()
+
+    def _await_reader(self) -> None:
+        # What a program writes as it ends may be seen after its end is.
+        if threading.current_thread() is not self._reader:
+            self._reader.join(READ_WITHIN_S)
 
     def _close(self) -> None:
         with self._lock:

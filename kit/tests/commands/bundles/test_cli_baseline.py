@@ -66,7 +66,8 @@ def test_update_lists_what_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert ids() == by_verdict("fail")
     first = read_deviations(FILE, known_ids=None, today=made.TODAY)[0]
     assert first.reason == "issue 812"
-    assert first.expires == made.TODAY + timedelta(days=180)
+    # Midnight may have passed since the tests began.
+    assert 180 <= (first.expires - made.TODAY).days <= 181
 
 
 def test_update_says_how_to_leave_what_is_undecided(

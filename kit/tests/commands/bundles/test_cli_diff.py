@@ -81,7 +81,7 @@ def test_an_expired_deviation_is_told_apart_from_a_regression(
     records = made.failing()
     failed = next(r for r in made.read(made.write(Path("x.jsonl"), records)).cases if r.signature)
     entry = f'id = "{failed.case}"\nclause = "{failed.clause}"\nsignature = "{failed.signature}"'
-    for name, until in (("live.toml", made.TODAY.isoformat()), ("old.toml", "2020-01-02")):
+    for name, until in (("live.toml", made.TOMORROW.isoformat()), ("old.toml", "2020-01-02")):
         Path(name).write_text(f'[[deviation]]\n{entry}\nreason = "r"\nexpires = {until}\n')
     a = made.write(Path("a.jsonl"), records, baseline=Path("live.toml"))
     b = made.write(Path("b.jsonl"), records, baseline=Path("old.toml"))

@@ -137,7 +137,7 @@ def test_the_baseline_turns_failures_into_known() -> None:
     Path("known.toml").write_text(
         f'[[deviation]]\nid = "{failed.case}"\nclause = "{failed.clause}"\n'
         f'signature = "{failed.signature}"\nreason = "mended in 4.3"\n'
-        f"expires = {made.TODAY.isoformat()}\n"
+        f"expires = {made.TOMORROW.isoformat()}\n"
     )
 
     done = wireproof("judge", "b.jsonl", "--baseline", "known.toml")

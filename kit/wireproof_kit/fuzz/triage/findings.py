@@ -80,9 +80,10 @@ class Findings:
         shown: int,
         at_s: float,
         why: str = "",
+        log: str = "",
     ) -> None:
         """Add an anomaly as an unconfirmed finding; `why` says why no run tried to confirm it."""
         signature = signature_of(anomaly, cases[-1])
         if not self.is_seen_again(signature):
             seen = (signature, anomaly.trouble, self.seed, cases, shown, 1, transcript, at_s)
-            self.add(Finding(*seen, unconfirmed=why))
+            self.add(Finding(*seen, unconfirmed=why, log=log))

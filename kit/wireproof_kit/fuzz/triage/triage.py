@@ -267,7 +267,7 @@ class Triage:
                 runs,
                 campaign.record_exchange(cases, trouble.violated),
                 round(campaign.elapsed_s, 3),
-                log=seen.log or (campaign.history.last_words if trouble.violated == DEAD else ""),
+                log=self._log_of(seen),
             )
         )
 
@@ -337,4 +337,18 @@ class Triage:
         campaign = self.campaign
         transcript = campaign.plan_exchange(cases)
         at_s = round(campaign.elapsed_s, 3)
-        campaign.findings.add_once(anomaly, cases, transcript, shown=shown, at_s=at_s, why=why)
+        campaign.findings.add_once(
+            anomaly,
+            cases,
+            transcript,
+            shown=shown,
+            at_s=at_s,
+            why=why,
+            log=self._log_of(anomaly),
+        )
+
+    def _log_of(self, anomaly: Anomaly) -> str:
+        """Return what the target wrote last, for an anomaly that is its death."""
+        if anomaly.log or anomaly.trouble.violated != DEAD:
+            return anomaly.log
+        return self.campaign.history.last_words
