@@ -4,8 +4,9 @@ import base64
 import re
 import shlex
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from urllib.parse import parse_qs
 
 import jinja2
@@ -117,12 +118,15 @@ def named_target(header: HeaderRecord) -> str:
     return f"--{REFERENCE}" if url == REFERENCE else _quote(url)
 
 
-def script(case: CaseRecord, header: HeaderRecord) -> str:
+def script(
+    case: CaseRecord, header: HeaderRecord, arranged: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Return a Python script that repeats a case's exchange with the standard library alone.
 
     All text from the bundle is written as literals, so that none of it can become code.
+    ``arranged`` are the names of what a campaign created for its cases, by purpose.
     """
-    plan = _make_plan(_acts(case, header), header.target)
+    plan = _make_plan(_acts(case, header), header.target, arranged)
     steps = [_source(act) for act in plan.acts]
     restarts = any(act.kind == "restart" for act in plan.acts)
     modules = ["re", "socket", "sys", "time"]
@@ -199,9 +203,9 @@ def _act(step: StepRecord) -> Act | None:
     return Act(step.conn, "close", "target" if step.note.startswith("by the target") else "")
 
 
-def _make_plan(acts: Iterator[Act], target: TargetRecord) -> Plan:
+def _make_plan(acts: Iterator[Act], target: TargetRecord, arranged: Mapping[str, str]) -> Plan:
     secured = frozenset(act for key, act in _LOGINS.items() if key in target.given)
-    plan = Plan(tuple(acts), secured=secured)
+    plan = Plan(tuple(acts), secured=secured, arranged=arranged)
     planner = report_part(target.protocol).plan
     return planner(plan) if planner else plan
 

@@ -196,8 +196,13 @@ def _fuzz_session(
         {
             "stream": own.name,
             "stream_id": str(own.number),
+            "topic": first.name,
+            "topic_id": str(first.number),
+            "group_id": str(GROUP),
             "scratch": scratch.name,
             "scratch_id": str(scratch.number),
+            "scratch_topic": topics[2].name,
+            "scratch_topic_id": str(topics[2].number),
         },
         partial(_generation, there),
         partial(_end, session, server, options.passing),
