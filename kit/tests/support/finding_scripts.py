@@ -54,17 +54,23 @@ def write_script(folder: Path, finding: FindingRecord, known: HeaderRecord) -> P
     return folder / "b-findings" / f"{finding.id}.py"
 
 
-def find(url: str, violated: str, make: Callable[[Mapping[str, str]], Case]) -> FindingRecord:
+def find(
+    url: str,
+    violated: str,
+    make: Callable[[Mapping[str, str]], Case],
+    keys: tuple[tuple[str, str], ...] = (),
+) -> FindingRecord:
     """Send the case made for a campaign's names to a target; return what it is recorded as.
 
     The target must violate the rule, as the campaign judges.
     """
-    with fuzz_target_at(TargetChoice(url)) as target:
+    with fuzz_target_at(TargetChoice(url, keys)) as target:
         plan = WorkerPlan(Choice(1), time_s=60)
         campaign = Campaign(plan=plan, fuzz_target=target, listener=SilentListener())
         campaign.open()
         try:
             case = make(campaign.names)
+            assert not campaign.disturbs([]), "the bystanders connect before the case"
             anomaly = campaign.probe([case], violated)
             assert anomaly is not None
             exchange = campaign.record_exchange([case], violated)

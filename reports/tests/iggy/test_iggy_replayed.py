@@ -17,6 +17,8 @@ NAMES = {
     "topic": "wp_topic_1",
     "topic_id": "1",
     "group_id": "5",
+    "watched": "wp_f_2",
+    "watched_id": "75000",
     "scratch": "wp_f-3",
     "scratch_id": "80000",
     "scratch_topic": "wp_topic_3",
@@ -37,6 +39,18 @@ def test_both_streams_with_a_topic_each_and_the_group_are_created() -> None:
     ]
     assert plan.names == ()
     assert decode(REQUEST, plan.probe).code == commands.PING
+
+
+def test_clients_beside_the_case_have_streams_of_their_own_and_the_watched_one() -> None:
+    plan = make_replayable(Plan((), arranged=NAMES, is_beside=True))
+    asked = [decode(REQUEST, each) for each in plan.create]
+    made = [decode(payload_schema(each.code), each.payload) for each in asked]
+
+    assert CreateStream(75000, "wp_f_2") in made
+    assert CreateTopic(numeric(75000), 1, 1, None, None, None, None, "wp_topic_1") in made
+    for sending, polling in plan.watched:
+        assert sending[8:20] == polling[13:25]
+    assert not make_replayable(Plan((), arranged=NAMES)).watched
 
 
 def test_without_names_of_a_campaign_nothing_is_created() -> None:
