@@ -168,6 +168,27 @@ def test_hex_for_a_socket_names_an_ipv6_host_without_brackets() -> None:
     assert reproducer(next(failures()), here, "b.jsonl").address == "::1 4150"
 
 
+@pytest.mark.parametrize(("came", "judged"), [(7, "\nSHOWN: "), (8, "\nNOT SHOWN")])
+def test_a_traced_response_has_the_trace_id_that_was_recorded(
+    came: int, judged: str, tmp_path: Path
+) -> None:
+    def traced(internal: int, trace_id: int) -> bytes:
+        return server_frame(0, b"OK" + struct.pack(">QQQI", internal, trace_id, 9, 9))
+
+    def serve(link: socket.socket, got: list[bytes]) -> None:
+        while data := link.recv(65536):
+            link.sendall(ok() if b"IDENTIFY" in data else b"")
+            link.sendall(traced(2, came) if b"PUB_TRACE" in data else b"")
+
+    talk = Exchange().open(extend_support=True)
+    talk.send([(b"PUB_TRACE " + TOPIC + b" 0\n" + bytes(12), "traced")]).receive(traced(1, 7))
+    case = failed("x/y", "ext.publish", "t", "ok", ["no"], transcript=talk.record())
+    with broker(serve) as (address, _):
+        said = ran(tmp_path, script(case, header()), address, "mine")
+
+    assert judged in said
+
+
 @pytest.mark.parametrize(
     ("status", "judged"), [(b"200 OK", "\nSHOWN: "), (b"404 Not Found", "\nNOT SHOWN")]
 )
