@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
@@ -11,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from finding_scripts import NOBODY, address, header, run_script, write_script
 from secured_broker import SECRET, VARIABLE, Papers, guarded, served
 
-from wireproof.fuzzing.recorder import write_files
 from wireproof_kit.fuzz.campaign.exchanges import planned_exchange
 from wireproof_kit.fuzz.campaign.records import case_record
 from wireproof_kit.fuzz.campaign.target import start_alone
@@ -22,11 +21,10 @@ from wireproof_kit.fuzz.generate.held_cases import nothing_in
 from wireproof_kit.runner.engine import transcript_record
 from wireproof_kit.targets.interpreter import module_command
 from wireproof_spec.nsq.names import MAGIC
-from wireproof_spec.record import FORMAT, FindingRecord, HeaderRecord, TargetRecord
+from wireproof_spec.record import FindingRecord
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
-NOBODY = "127.0.0.1:1"
 STARTS_AGAIN = """
 import os, signal, subprocess, sys
 pid, command = sys.argv[1], sys.argv[2:]
@@ -41,34 +39,6 @@ process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEV
 with open(pid, "w") as file:
     file.write(str(process.pid))
 """
-
-
-def header(url: str, *given: str) -> HeaderRecord:
-    return HeaderRecord(
-        format=FORMAT,
-        kit="1",
-        spec={},
-        seed=1,
-        target=TargetRecord(url, "nsq", given=given),
-        claims={},
-        readings={},
-        patience={},
-        started="2026-01-01T00:00:00",
-        command="fuzz",
-    )
-
-
-def run_script(path: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run a reproducer as who has only the file does."""
-    command = [sys.executable, "-I", str(path), *arguments]
-    environment = {**os.environ, **more}
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=100, check=False, env=environment
-    )
-
-
-def address(url: str) -> str:
-    return url.removeprefix("nsq://").partition("?")[0]
 
 
 @pytest.mark.parametrize(
@@ -119,11 +89,6 @@ def finding_of(cases: Sequence[Case], violated: str) -> FindingRecord:
         *(1, 5, 5, 1, 0.1, tuple(map(case_record, cases))),
         transcript=transcript_record(plan),
     )
-
-
-def write_script(folder: Path, finding: FindingRecord, known: HeaderRecord) -> Path:
-    assert not write_files(folder / "b.jsonl", finding, known)
-    return folder / "b-findings" / f"{finding.id}.py"
 
 
 def test_a_restart_is_a_script_that_asks_for_the_command(tmp_path: Path) -> None:

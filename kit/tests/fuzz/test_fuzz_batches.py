@@ -75,6 +75,9 @@ class Silent:
     def use_watched_names(self, case: Case) -> Case:
         return case
 
+    def body_of(self, stored: bytes) -> bytes:
+        return stored
+
 
 def batches(**plan: object) -> Batches:
     made = Batches(WorkerPlan(Choice(7), **plan))  # type: ignore[arg-type]  # each test names its own

@@ -68,7 +68,7 @@ def _write_script(finding: FindingRecord, header: HeaderRecord) -> str:
     write = known.write_client_script
     if write is not None and (header.target.is_client() or known.open_adapter_fuzz_session):
         return write(finding, header.target.url)
-    return script(finding_case(finding, protocol), header)
+    return script(finding_case(finding, protocol), header, finding)
 
 
 def _write_capture(path: Path, finding: FindingRecord, header: HeaderRecord) -> tuple[str, ...]:

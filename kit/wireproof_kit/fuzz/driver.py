@@ -176,6 +176,10 @@ class Oracle(Listener, Protocol):
         """Return the case with names of topics or streams from which the kit receives messages."""
         return case
 
+    def body_of(self, stored: bytes) -> bytes:
+        """Return the body of a message from the bytes that identify it when it is stored."""
+        return stored
+
 
 class Health(Protocol):
     """The kit's own clients during fuzz cases, which no case may disturb."""

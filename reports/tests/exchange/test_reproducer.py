@@ -168,10 +168,34 @@ def test_hex_for_a_socket_names_an_ipv6_host_without_brackets() -> None:
     assert reproducer(next(failures()), here, "b.jsonl").address == "::1 4150"
 
 
-def test_http_goes_to_the_http_port(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("came", "judged"), [(7, "\nSHOWN: "), (8, "\nNOT SHOWN")])
+def test_a_traced_response_has_the_trace_id_that_was_recorded(
+    came: int, judged: str, tmp_path: Path
+) -> None:
+    def traced(internal: int, trace_id: int) -> bytes:
+        return server_frame(0, b"OK" + struct.pack(">QQQI", internal, trace_id, 9, 9))
+
+    def serve(link: socket.socket, got: list[bytes]) -> None:
+        while data := link.recv(65536):
+            link.sendall(ok() if b"IDENTIFY" in data else b"")
+            link.sendall(traced(2, came) if b"PUB_TRACE" in data else b"")
+
+    talk = Exchange().open(extend_support=True)
+    talk.send([(b"PUB_TRACE " + TOPIC + b" 0\n" + bytes(12), "traced")]).receive(traced(1, 7))
+    case = failed("x/y", "ext.publish", "t", "ok", ["no"], transcript=talk.record())
+    with broker(serve) as (address, _):
+        said = ran(tmp_path, script(case, header()), address, "mine")
+
+    assert judged in said
+
+
+@pytest.mark.parametrize(
+    ("status", "judged"), [(b"200 OK", "\nSHOWN: "), (b"404 Not Found", "\nNOT SHOWN")]
+)
+def test_http_goes_to_the_http_port(status: bytes, judged: str, tmp_path: Path) -> None:
     def serve(link: socket.socket, got: list[bytes]) -> None:
         got.append(link.recv(65536))
-        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK")
+        link.sendall(b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\n\r\nKO")
 
     with broker(serve) as (address, got):
         target = TargetRecord(url=f"nsq://{address}?http={address}", protocol="nsq")
@@ -182,7 +206,8 @@ def test_http_goes_to_the_http_port(tmp_path: Path) -> None:
         said = ran(tmp_path, script(case, header(target=target)), address, "mine")
 
     assert got[0].startswith(b"POST /pub_ext?topic=mine&")
-    assert "HTTP/1.1 200 OK" in said
+    assert f"HTTP/1.1 {status.decode()}" in said
+    assert judged in said
 
 
 @pytest.mark.parametrize(

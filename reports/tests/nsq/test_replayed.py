@@ -55,3 +55,19 @@ def test_acknowledgements_name_the_message_not_its_id() -> None:
         (b"REQ ", 0, b" 100\n"),
         b"FIN " + bytes(16) + b"\n",
     ]
+
+
+def test_a_command_may_follow_a_body() -> None:
+    made = plan(Act("A", "send", b"  V2IDENTIFY\n\0\0\0\x02{}PUB wp_1_1 0\n\0\0\0\x01x"))
+
+    assert made.names == (b"wp_1_1",)
+
+
+def test_clients_beside_the_case_use_its_topics_and_one_of_their_own() -> None:
+    acts = (Act("A", "send", b"PUB_EXT wp_1_1 0\n"),)
+    made = make_replayable(Plan(acts, is_beside=True, secured=frozenset({"secure"})))
+
+    assert made.watched == ((b"wp_1_1",), (b"wp_neighbour",))
+    assert made.names == (b"wp_1_1", b"wp_neighbour")
+    assert made.bystanders
+    assert made.login

@@ -1,7 +1,7 @@
 """What a protocol provides for reports; a report works without any of it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wireproof_reports.exchange.annotation import Part
 from wireproof_spec.protocol import Group, find_registered, part
@@ -29,7 +29,12 @@ class Plan:
     ``secured`` are the acts of a login, `secure` and `secret`, that the target's options ask for;
     ``login`` is the template with the functions `secure`, `show_secret` and `log_in`, if the
     connections log in. ``exercises`` is the template with the function `exercise`, if clients of
-    the fuzzer did something by themselves.
+    the fuzzer did something by themselves. ``arranged`` are the names and numbers that a campaign
+    gave to what it created for its cases, by purpose. If the finding shows on other connections
+    than those of its cases, ``is_beside`` is True, ``due`` are the bodies of the messages that
+    were acknowledged, and a planner gives the template with the functions `publishing`,
+    `publish`, `reading` and `take` as ``bystanders``, and the topics to use as ``watched``, in
+    the form that these functions take.
     """
 
     acts: tuple[Act, ...]
@@ -40,6 +45,11 @@ class Plan:
     secured: frozenset[str] = frozenset()
     login: str = ""
     exercises: str = ""
+    arranged: Mapping[str, str] = field(default_factory=dict[str, str])
+    is_beside: bool = False
+    due: tuple[bytes, ...] = ()
+    bystanders: str = ""
+    watched: tuple[tuple[bytes, ...], ...] = ()
 
 
 Planner = Callable[[Plan], Plan]

@@ -13,10 +13,12 @@ import jinja2
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
 from wireproof_spec.record import (
+    ACKNOWLEDGED,
     EXERCISE,
     IN_TLS,
     RESTARTED,
     CaseRecord,
+    FindingRecord,
     HeaderRecord,
     StepRecord,
     TargetRecord,
@@ -65,6 +67,8 @@ REFERENCE = "reference"
 PATIENCE_S = 10
 SHORTEST_WAIT_US = 15_000
 """A pause between two sends that may be what matters: without it they arrive together."""
+_BESIDE = ("neighbour", "delivery", "round-trip")
+"""Rules of the fuzzer whose violation shows on other connections than those of the case."""
 _LOGINS = {"tls": "secure", "auth_env": "secret"}
 """What connections do first where these options of the target are given."""
 LONGEST_HEX = 4096
@@ -117,16 +121,18 @@ def named_target(header: HeaderRecord) -> str:
     return f"--{REFERENCE}" if url == REFERENCE else _quote(url)
 
 
-def script(case: CaseRecord, header: HeaderRecord) -> str:
+def script(case: CaseRecord, header: HeaderRecord, finding: FindingRecord | None = None) -> str:
     """Return a Python script that repeats a case's exchange with the standard library alone.
 
-    All text from the bundle is written as literals, so that none of it can become code.
+    All text from the bundle is written as literals, so that none of it can become code. A case
+    may be a ``finding`` of the fuzzer.
     """
-    plan = _make_plan(_acts(case, header), header.target)
+    plan = _make_plan(_acts(case, header), header.target, finding)
     steps = [_source(act) for act in plan.acts]
+    due = [literal(body) for body in plan.due]
     restarts = any(act.kind == "restart" for act in plan.acts)
     modules = ["re", "socket", "sys", "time"]
-    modules += ["base64", "zlib"] if any("zlib." in step for step in steps) else []
+    modules += ["base64", "zlib"] if any("zlib." in text for text in (*steps, *due)) else []
     modules += ["os", "ssl"] if plan.login else []
     modules += ["threading"] if plan.exercises else []
     modules += ["shlex", "subprocess"] if restarts else []
@@ -146,6 +152,9 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
         login=plan.login,
         logins=repr(sorted(plan.secured)),
         exercises=plan.exercises,
+        bystanders=plan.bystanders,
+        watched=repr(list(plan.watched)),
+        due=due,
         restarts=restarts,
         hazard=case.hazard,
         steps=steps,
@@ -187,6 +196,8 @@ def _act(step: StepRecord) -> Act | None:
         return Act(step.conn, "end sending")
     if step.note.startswith(IN_TLS):
         return Act(step.conn, "secure")
+    if step.kind == "note" and step.note == ACKNOWLEDGED:
+        return Act("", "due", read_bytes(step))
     if step.kind == "note" and step.note == RESTARTED:
         return Act("target", "restart")
     if step.kind == "note" and step.note.startswith(EXERCISE):
@@ -199,9 +210,15 @@ def _act(step: StepRecord) -> Act | None:
     return Act(step.conn, "close", "target" if step.note.startswith("by the target") else "")
 
 
-def _make_plan(acts: Iterator[Act], target: TargetRecord) -> Plan:
-    secured = frozenset(act for key, act in _LOGINS.items() if key in target.given)
-    plan = Plan(tuple(acts), secured=secured)
+def _make_plan(acts: Iterator[Act], target: TargetRecord, finding: FindingRecord | None) -> Plan:
+    every = tuple(acts)
+    plan = Plan(
+        tuple(act for act in every if act.kind != "due"),
+        secured=frozenset(act for key, act in _LOGINS.items() if key in target.given),
+        arranged=finding.names if finding else {},
+        is_beside=finding is not None and finding.violated in _BESIDE,
+        due=tuple(act.data for act in every if act.kind == "due" and isinstance(act.data, bytes)),
+    )
     planner = report_part(target.protocol).plan
     return planner(plan) if planner else plan
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from wireproof_reports.exchange.annotation import Part
-from wireproof_reports.exchange.protocol import ReportPart
+from wireproof_reports.exchange.protocol import Plan, ReportPart
 from wireproof_spec.record import DifferenceRecord
 
 
@@ -19,4 +19,10 @@ def _presumption(observation: str, accepted: Sequence[str]) -> DifferenceRecord 
     return presumed_difference(observation, accepted)
 
 
-REPORTS = ReportPart(_parts, _presumption)
+def _plan(plan: Plan) -> Plan:
+    from wireproof_reports.iggy.replayed import make_replayable
+
+    return make_replayable(plan)
+
+
+REPORTS = ReportPart(_parts, _presumption, _plan)

@@ -12,12 +12,14 @@ MESSAGE_ID = slice(HEAD + 10, HEAD + 26)
 MESSAGE = b"\0\0\0\2"
 
 _TOPIC = re.compile(
-    rb"^(?:M?PUB(?:_TRACE|_EXT)?|SUB(?:_ORDERED|_ORDER|_ADVANCED)?) (wp_[.\w-]{1,61})"
-    rb"|[?&]topic=(wp_[.\w-]{1,61})",
-    re.MULTILINE,
+    rb"(?:M?PUB(?:_TRACE|_EXT)?|SUB(?:_ORDERED|_ORDER|_ADVANCED)?) (wp_[.\w-]{1,61})"
+    rb"|[?&]topic=(wp_[.\w-]{1,61})"
 )
+"""A command may follow a body, so it need not begin a line."""
 _OWN = b"wp_exercise"
 """The topic for what clients of the fuzzer did by themselves."""
+_NEIGHBOUR = b"wp_neighbour"
+"""The topic of clients that use nothing of the case."""
 _AUTH = names.AUTH + b"\n"
 _ACKNOWLEDGING = (names.FIN + b" ", names.REQ + b" ", names.TOUCH + b" ")
 _EXTENDING = (b"PUB_EXT ", b"/pub_ext?", b'"extend_support":true')
@@ -33,7 +35,9 @@ def make_replayable(plan: Plan) -> Plan:
     acts = tuple(replace(act, data=_OWN) if act.kind == "exercise" else act for act in adapted)
     topics = _topics(acts)
     exercises = any(act.kind == "exercise" for act in acts)
-    secured = plan.secured if exercises else frozenset[str]()
+    beside = plan.is_beside and not exercises
+    topics = (*topics, _NEIGHBOUR) if beside else topics
+    secured = plan.secured if exercises or beside else frozenset[str]()
     secured |= {act.kind for act in acts} & {"secure", "secret"}
     opening = b"" if secured else names.MAGIC
     create = opening + names.INTERNAL_CREATE_TOPIC + b" %s 0 %s\n"
@@ -47,6 +51,8 @@ def make_replayable(plan: Plan) -> Plan:
         secured=secured,
         login="nsq/login.py.jinja" if secured else "",
         exercises="nsq/exercises.py.jinja" if exercises else "",
+        bystanders="nsq/bystanders.py.jinja" if beside else "",
+        watched=tuple((topic,) for topic in topics) if beside else (),
     )
 
 

@@ -9,7 +9,12 @@ from typing import Final
 
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
 from wireproof_kit.fuzz.campaign.batches import Batches, Meanwhile
-from wireproof_kit.fuzz.campaign.exchanges import planned_exchange, record_once, record_until_shown
+from wireproof_kit.fuzz.campaign.exchanges import (
+    Recorded,
+    planned_exchange,
+    record_once,
+    record_until_shown,
+)
 from wireproof_kit.fuzz.campaign.plan import FuzzTarget
 from wireproof_kit.fuzz.campaign.records import map_renamed
 from wireproof_kit.fuzz.campaign.restarts import not_started, split_at_restarts
@@ -19,12 +24,9 @@ from wireproof_kit.fuzz.driver import FuzzSession, Generation
 from wireproof_kit.fuzz.oracle.resource_growth import Watch
 from wireproof_kit.fuzz.oracle.rules import (
     DEAD,
-    DELIVERY,
     FILES,
     HUNG,
     MEMORY,
-    NEIGHBOUR,
-    ROUND_TRIP,
 )
 from wireproof_kit.fuzz.send import pump
 from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter
@@ -35,6 +37,7 @@ from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import (
     ALIKE,
     ANSWERED,
+    BESIDE,
     ILL,
     OF_ONE_CASE,
     STUCK,
@@ -93,7 +96,7 @@ class Campaign(WorkerCampaign):
             return Anomaly(trouble, tuple(cases), cases[-1]) if trouble else None
         # Who looks for a death or a hang asks the bystanders, and need not wait for answers; but
         # some die of what they deliver, and only when somebody receives it.
-        beside = violated in (DELIVERY, NEIGHBOUR, ROUND_TRIP)
+        beside = violated in BESIDE
         receiving = beside or (violated == DEAD and self.is_watched)
         engine.is_brief = violated in (DEAD, HUNG)
         found = engine.perform(cases, watch=receiving, patient=beside)
@@ -249,7 +252,7 @@ class Campaign(WorkerCampaign):
         if one connection can show the finding, the cases are sent until they show it.
         """
         return record_until_shown(
-            lambda: self._record_once(cases),
+            lambda: self._record_once(cases, watched=violated in BESIDE),
             wanted=violated if violated in OF_ONE_CASE and len(cases) == 1 else None,
             is_over=lambda: self._engine is None or self.is_over(),
         )
@@ -259,11 +262,11 @@ class Campaign(WorkerCampaign):
         generation = self.batches.generation
         return planned_exchange(cases, generation.enter if generation else lambda _: ())
 
-    def _record_once(self, cases: Sequence[Case]) -> tuple[Transcript, set[str]]:
+    def _record_once(self, cases: Sequence[Case], *, watched: bool) -> Recorded:
         """Return the exchange of cases, and the rules that it violates."""
         now = time.monotonic()
         until = max(now, min(now + RECORD_S, self._ends_at))
-        recorded = record_once(cases, lambda: self._engine, self.restart, until)
+        recorded = record_once(cases, lambda: self._engine, self.restart, until, watched=watched)
         engine = self._engine
         if self.is_over():
             self.close(leave=True)

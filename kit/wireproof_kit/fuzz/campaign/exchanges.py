@@ -74,13 +74,15 @@ def record_once(
     engine: Callable[[], Engine | None],
     restart: Callable[[Case], Sequence[Anomaly]],
     until: float,
+    *,
+    watched: bool = False,
 ) -> Recorded:
     """Send cases one by one until a time; return the transcript and the violated rules.
 
     Exercises of the kit's own clients take seconds, and are noted only.
 
     ``engine`` returns the engine that sends the next case: it changes at a ``restart`` of the
-    target.
+    target. `watched`: the cases use the names from which the kit receives messages.
     """
     transcript, shown = Transcript(), set[str]()
     for case in cases:
@@ -89,6 +91,8 @@ def record_once(
             raised = restart(case) if case.is_restart else ()
             shown |= {each.trouble.violated for each in raised}
         elif sender is not None:
+            if watched:
+                case = sender.fuzz_session.oracle.use_watched_names(sender.renaming.case(case))
             found = sender.perform_one(case, transcript)
             shown |= {found.trouble.violated} if found is not None else set()
         if time.monotonic() > until:

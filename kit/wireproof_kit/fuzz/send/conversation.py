@@ -29,6 +29,7 @@ from wireproof_kit.fuzz.oracle.rules import (
 )
 from wireproof_kit.fuzz.send.connection import REFUSED, CaseConnection
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.record import ACKNOWLEDGED
 
 SINGLY = 96
 """How many bytes of a step are sent one by one; the rest follows in one write."""
@@ -106,13 +107,20 @@ class Conversation:
             line.client.close()
 
     def judgement(self) -> Judgement:
-        """Judge the answers on all connections; return the first violation found."""
+        """Judge the answers on all connections; return the first violation found.
+
+        Without one, note in the transcript which messages must be delivered now.
+        """
         stored: tuple[bytes, ...] = ()
         for line in self._lines.values():
             found = self._judge_line(line)
             if found.trouble is not None:
                 return found
             stored += found.stored
+        if self.transcript is not None:
+            for each in stored:
+                body = self.oracle.body_of(each)
+                self.transcript.add("note", "", data=body, note=ACKNOWLEDGED)
         return Judgement(stored=stored)
 
     @property

@@ -39,8 +39,10 @@ STUCK = frozenset({HUNG, ROUND_TRIP})
 """Rules after whose violation the target is restarted if it can be."""
 ILL = STUCK | {NEIGHBOUR, DELIVERY, NO_ANSWER}
 """Rules after whose violation the health of the target is checked."""
+BESIDE = frozenset({DELIVERY, NEIGHBOUR, ROUND_TRIP})
+"""Rules whose violation shows on the connections of the kit's own clients."""
 ALIKE = (
-    frozenset({DELIVERY, NEIGHBOUR, ROUND_TRIP}),
+    BESIDE,
     SILENT,
     frozenset({HUNG, ROUND_TRIP}),
 )

@@ -67,6 +67,11 @@ def fingerprint_stored(number: int, headers: Sequence[Header], payload: bytes) -
     return repr((number, told)).encode() + b"\0" + payload
 
 
+def payload_of(message: bytes) -> bytes:
+    """Return the payload in the bytes that identify a stored message."""
+    return message.partition(b"\0")[2]
+
+
 def number_of(message: bytes) -> int:
     """Return the message id in the bytes that identify a stored message."""
     return int(message[1 : message.index(b",")])

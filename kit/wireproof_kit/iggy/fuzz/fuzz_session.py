@@ -25,7 +25,7 @@ from wireproof_kit.fuzz.oracle.bystanders import wait
 from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
 from wireproof_kit.fuzz.oracle.http_posts import add_promise
 from wireproof_kit.fuzz.send.connection import CaseConnection
-from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body
+from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body, payload_of
 from wireproof_kit.iggy.fuzz.health import ATTENTIVE, Bystanders, BystanderSettings
 from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.owed import WritableStreams, expect, homes
@@ -115,6 +115,10 @@ class IggyOracle:
             steps = [replace(step, data=step.data.replace(old, new)) for step in steps]
         return replace(case, steps=tuple(steps))
 
+    def body_of(self, stored: bytes) -> bytes:
+        """Return the payload of a message from the bytes that identify it when it is stored."""
+        return payload_of(stored)
+
 
 def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget:
     """Create streams on a running target, and measure its time limits.
@@ -196,8 +200,15 @@ def _fuzz_session(
         {
             "stream": own.name,
             "stream_id": str(own.number),
+            "topic": first.name,
+            "topic_id": str(first.number),
+            "group_id": str(GROUP),
+            "watched": twin.name,
+            "watched_id": str(twin.number),
             "scratch": scratch.name,
             "scratch_id": str(scratch.number),
+            "scratch_topic": topics[2].name,
+            "scratch_topic_id": str(topics[2].number),
         },
         partial(_generation, there),
         partial(_end, session, server, options.passing),

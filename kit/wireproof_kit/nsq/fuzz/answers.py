@@ -124,6 +124,12 @@ def fingerprint_stored(header: bytes, body: bytes) -> bytes:
     return len(header).to_bytes(HEADER_LENGTH_SIZE) + header + body
 
 
+def read_body(stored: bytes) -> bytes:
+    """Return the body in the bytes that identify a stored message."""
+    length, rest = stored[:HEADER_LENGTH_SIZE], stored[HEADER_LENGTH_SIZE:]
+    return rest if length == _ANY_LENGTH else rest[int.from_bytes(length) :]
+
+
 def any_header(body: bytes) -> bytes:
     """Return the bytes that identify a message whose broker may write its header differently."""
     return _ANY_LENGTH + body

@@ -24,7 +24,15 @@ from wireproof_kit.fuzz.oracle.bystanders import wait
 from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
 from wireproof_kit.fuzz.oracle.http_posts import add_promise
 from wireproof_kit.fuzz.send.connection import CaseConnection
-from wireproof_kit.nsq.fuzz.answers import ATTENTIVE, BEAT, ERRORS, MESSAGE, TRACE, FrameReader
+from wireproof_kit.nsq.fuzz.answers import (
+    ATTENTIVE,
+    BEAT,
+    ERRORS,
+    MESSAGE,
+    TRACE,
+    FrameReader,
+    read_body,
+)
 from wireproof_kit.nsq.fuzz.health import Bystanders, BystanderSettings
 from wireproof_kit.nsq.fuzz.login import CaseLogin
 from wireproof_kit.nsq.fuzz.names import Names
@@ -150,6 +158,10 @@ class NsqOracle:
             return case
         steps = tuple(replace(step, data=step.data.replace(old, new)) for step in case.steps)
         return replace(case, steps=steps)
+
+    def body_of(self, stored: bytes) -> bytes:
+        """Return the body of a message from the bytes that identify it when it is stored."""
+        return read_body(stored)
 
 
 def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget:

@@ -1,0 +1,84 @@
+"""The scripts of findings: written as a campaign writes them, and run as a stranger runs them."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from wireproof.fuzzing.recorder import write_files
+from wireproof_kit.fuzz.campaign.campaign import Campaign
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
+from wireproof_kit.fuzz.campaign.progress import SilentListener
+from wireproof_kit.fuzz.campaign.records import case_record
+from wireproof_kit.fuzz.campaign.workers import TargetChoice, fuzz_target_at
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.driver import Choice
+from wireproof_kit.runner.engine import transcript_record
+from wireproof_spec.record import FORMAT, FindingRecord, HeaderRecord, TargetRecord
+
+NOBODY = "127.0.0.1:1"
+
+
+def header(url: str, *given: str) -> HeaderRecord:
+    return HeaderRecord(
+        format=FORMAT,
+        kit="1",
+        spec={},
+        seed=1,
+        target=TargetRecord(url, url.partition(":")[0], given=given),
+        claims={},
+        readings={},
+        patience={},
+        started="2026-01-01T00:00:00",
+        command="fuzz",
+    )
+
+
+def run_script(path: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a reproducer as who has only the file does."""
+    command = [sys.executable, "-I", str(path), *arguments]
+    environment = {**os.environ, **more}
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=100, check=False, env=environment
+    )
+
+
+def address(url: str) -> str:
+    """Return HOST:PORT of a URL."""
+    return url.partition("://")[2].partition("?")[0]
+
+
+def write_script(folder: Path, finding: FindingRecord, known: HeaderRecord) -> Path:
+    assert not write_files(folder / "b.jsonl", finding, known)
+    return folder / "b-findings" / f"{finding.id}.py"
+
+
+def find(
+    url: str,
+    violated: str,
+    make: Callable[[Mapping[str, str]], Case],
+    keys: tuple[tuple[str, str], ...] = (),
+) -> FindingRecord:
+    """Send the case made for a campaign's names to a target; return what it is recorded as.
+
+    The target must violate the rule, as the campaign judges.
+    """
+    with fuzz_target_at(TargetChoice(url, keys)) as target:
+        plan = WorkerPlan(Choice(1), time_s=60)
+        campaign = Campaign(plan=plan, fuzz_target=target, listener=SilentListener())
+        campaign.open()
+        try:
+            case = make(campaign.names)
+            assert not campaign.disturbs([]), "the bystanders connect before the case"
+            anomaly = campaign.probe([case], violated)
+            assert anomaly is not None
+            exchange = campaign.record_exchange([case], violated)
+        finally:
+            campaign.close()
+    return FindingRecord(
+        *("0123456789ab", violated, "", case.state, case.frame_kind, case.field, anomaly.answer),
+        *(1, 5, 5, 1, 0.1, (case_record(case),)),
+        names=dict(campaign.names),
+        transcript=transcript_record(exchange),
+    )
