@@ -30,14 +30,6 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 Size = Annotated[int, msgspec.Meta(ge=0, le=64 << 20)]
 """Bytes of one step; ours, eight times the largest that a case sends."""
 
-IN_TLS = "from here on in TLS"
-"""Begins the note of the step after which a connection is encrypted."""
-RESTARTED = "the target is restarted, and keeps its data"
-"""The note of the step at which the fuzzer restarts the target."""
-EXERCISE = "exercise: "
-"""Begins the note of the step at which clients of the fuzzer do something by themselves."""
-ACKNOWLEDGED = "acknowledged: this body must be delivered"
-"""The note of a step whose bytes are the body of a message that the target accepted."""
 _DEFLATE_ABOVE = 4096
 
 

@@ -12,7 +12,7 @@ from wireproof_kit.fuzz.campaign.exchanges import (
 )
 from wireproof_kit.fuzz.case import CROWD, RESTART, Case, Step
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.record import EXERCISE, RESTARTED
+from wireproof_spec.step_notes import EXERCISE, RESTARTED
 
 
 @pytest.mark.parametrize("showing", [1, RECORDINGS, RECORDINGS + 1])

@@ -24,9 +24,7 @@ from wireproof_spec.clauses.catalogue import is_below
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
 from wireproof_spec.record import (
-    EXERCISE,
     FORMAT,
-    RESTARTED,
     CampaignRecord,
     DeviationRecord,
     FindingRecord,
@@ -34,6 +32,7 @@ from wireproof_spec.record import (
     HeaderRecord,
     TargetRecord,
 )
+from wireproof_spec.step_notes import EXERCISE, RESTARTED
 
 
 def folder_of(bundle: Path) -> Path:

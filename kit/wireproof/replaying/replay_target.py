@@ -14,7 +14,8 @@ from wireproof_kit.runner.collect import collect
 from wireproof_kit.targets.embedded import start_reference
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_spec.record import IN_TLS, CaseRecord
+from wireproof_spec.record import CaseRecord
+from wireproof_spec.step_notes import IN_TLS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from wireproof.replaying.protocol_replay import Link, Links, Replayer, replayer_
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Part
 from wireproof_reports.exchange.evidence import read_bytes, received_parts
-from wireproof_spec.record import IN_TLS, StepRecord
+from wireproof_spec.record import StepRecord
+from wireproof_spec.step_notes import IN_TLS
 
 KINDS = ("receive", "response", "close")
 

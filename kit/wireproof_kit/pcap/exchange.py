@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from wireproof_spec.record import IN_TLS, CaseRecord, HeaderRecord, StepRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
+from wireproof_spec.step_notes import IN_TLS
 
 Address: TypeAlias = tuple[str, int]
 

@@ -17,7 +17,7 @@ from wireproof_kit.wire.address import Address, format_address
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
 from wireproof_kit.wire.incoming import Incoming, Source
 from wireproof_kit.wire.transcript import Part, Transcript
-from wireproof_spec.record import IN_TLS
+from wireproof_spec.step_notes import IN_TLS
 from wireproof_spec.wire_error import WireError
 
 T = TypeVar("T")

@@ -12,17 +12,8 @@ import jinja2
 
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
-from wireproof_spec.record import (
-    ACKNOWLEDGED,
-    EXERCISE,
-    IN_TLS,
-    RESTARTED,
-    CaseRecord,
-    FindingRecord,
-    HeaderRecord,
-    StepRecord,
-    TargetRecord,
-)
+from wireproof_spec.record import CaseRecord, FindingRecord, HeaderRecord, StepRecord, TargetRecord
+from wireproof_spec.step_notes import ACKNOWLEDGED, EXERCISE, IN_TLS, RESTARTED
 
 LONG_RUN = 40
 LONGEST_SOURCE = 1600

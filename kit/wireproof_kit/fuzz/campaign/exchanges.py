@@ -8,7 +8,7 @@ from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.send.engine import Engine
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.record import EXERCISE, RESTARTED
+from wireproof_spec.step_notes import EXERCISE, RESTARTED
 
 
 def planned_exchange(cases: Sequence[Case], enter: Callable[[str], Sequence[Step]]) -> Transcript:

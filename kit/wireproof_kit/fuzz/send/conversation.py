@@ -29,7 +29,7 @@ from wireproof_kit.fuzz.oracle.rules import (
 )
 from wireproof_kit.fuzz.send.connection import REFUSED, CaseConnection
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.record import ACKNOWLEDGED
+from wireproof_spec.step_notes import ACKNOWLEDGED
 
 SINGLY = 96
 """How many bytes of a step are sent one by one; the rest follows in one write."""

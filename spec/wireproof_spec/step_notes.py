@@ -1,0 +1,10 @@
+"""Notes of steps in a bundle that whoever reads the bundle acts upon."""
+
+IN_TLS = "from here on in TLS"
+"""Begins the note of the step after which a connection is encrypted."""
+RESTARTED = "the target is restarted, and keeps its data"
+"""The note of the step at which the fuzzer restarts the target."""
+EXERCISE = "exercise: "
+"""Begins the note of the step at which clients of the fuzzer do something by themselves."""
+ACKNOWLEDGED = "acknowledged: this body must be delivered"
+"""The note of a step whose bytes are the body of a message that the target accepted."""
