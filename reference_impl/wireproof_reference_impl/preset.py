@@ -70,7 +70,10 @@ def alternative(
     not_with: str = "",
     lacks: str = "",
 ) -> Preset:
-    """Return a permitted alternative; `not_with` names, in one string, variants it excludes."""
+    """Return the preset of a permitted alternative.
+
+    `not_with` has the names of the presets that it cannot run together with, with blanks between.
+    """
     return Preset(
         name,
         ALTERNATIVE,

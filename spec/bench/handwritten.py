@@ -130,7 +130,7 @@ def encode_object(message: Message) -> bytes:  # noqa: C901  # as fast code by h
 
 
 def encode_tuple(message: MessageTuple) -> bytes:  # noqa: C901  # as fast code by hand is
-    """Encode plain tuples, with the same refusals."""
+    """Encode a message given as plain tuples; refuse what `encode` refuses."""
     if type(message) is not tuple or len(message) != 8:
         raise _refuse("value", 0, "8 parts", repr(message))
     timestamp_ns, attempts, internal_id, trace_id, extend, offset, size, body = message

@@ -1,8 +1,8 @@
 """The five measured questions as SQL for DuckDB, on the same files."""
 
 import duckdb
+from tuned import CONCLUDED, SEVERITY, TESTED  # beside this file
 
-TESTED = "('pass','reading','fail','known','unstable')"
 GOOD = "verdict in ('pass','reading')"
 BAD = "verdict in ('fail','known')"
 T = "protocol, vendor, version"
@@ -23,9 +23,17 @@ COUNTS = ", ".join(
 
 QUERIES = {
     "matrix": f"""
-        select {T}, clause, min(level), {COUNTS},
-               list_sort(list(distinct reading) filter (reading <> '')), max(started)
-        from results group by all""",
+        select * from (
+            select {T}, clause, min(level), {COUNTS},
+                   list_sort(list(distinct reading) filter (reading <> '')), max(started)
+            from results group by all)
+        join (
+            select {T}, clause, max(state % 8) from (
+                select {T}, clause, "case",
+                       max({CONCLUDED} + epoch_us(started) * 8 + {SEVERITY}) as state
+                from results group by all)
+            group by all)
+        using ({T}, clause)""",
     "durations": f"""
         select {T}, interface, count(*),
                quantile_disc(duration_us, [0.5, 0.95, 0.99])

@@ -30,24 +30,45 @@ WORST = (
     "case verdict when 'fail' then 5 when 'unstable' then 4 when 'known' then 3 "
     "when 'inconclusive' then 2 when 'unsupported' then 1 else 0 end"
 )
+SEVERITY = (
+    "case verdict when 'fail' then 7 when 'unstable' then 6 when 'known' then 5 "
+    "when 'reading' then 4 when 'pass' then 3 when 'inconclusive' then 2 "
+    "when 'unsupported' then 1 else 0 end"
+)
+CONCLUDED = f"case when verdict in {TESTED} then 1152921504606846976 else 0 end"
+"""2^60, beyond any moment times 8: the greatest state of a case is one with a conclusion."""
 ORDER = "join (select distinct version, version_key from runs) using (version)"
 
 QUERIES = {
     "matrix": f"""
         with counted as (
-            select {T}, clause, level, verdict, reading, count(*) n, max(started) last
-            from results group by all)
+            select {T}, clause, case, level, verdict, reading, count(*) n, max(started) last
+            from results group by all),
+        states as (
+            select {T}, clause, max({CONCLUDED} + unix_micros(last) * 8 + {SEVERITY}) state
+            from counted group by {T}, clause, case)
         select * from (
             select {T}, clause, min(level), {COUNTS},
                    sort_array(collect_set(if(reading <> '', reading, null))) readings, max(last)
-            from counted group by {T}, clause) {ORDER}
+            from counted group by {T}, clause)
+        join (select {T}, clause, max(state % 8) from states group by {T}, clause)
+        using ({T}, clause) {ORDER}
         order by protocol, vendor, version_key, clause""",
     "evidence": f"""
+        with states as (
+            select {T}, clause, case,
+                   max({CONCLUDED} + unix_micros(started) * 8 + {SEVERITY}) state
+            from results group by all),
+        last as (
+            select {T}, clause, case, (state & 1152921504606846975) state
+            from states where state % 8 not in (3, 4))
         select * from (
             select {T}, clause, max(struct({WORST} worst, started, bundle, case, verdict, accepted,
                    observation, reason, difference_field, difference_expected, difference_found,
-                   same, runs)) from results where verdict not in ('pass','reading')
-            group by all) {ORDER}
+                   same, runs)) from (
+                select *, unix_micros(started) * 8 + {SEVERITY} state from results
+                where verdict not in ('pass','reading'))
+            left semi join last using ({T}, clause, case, state) group by all) {ORDER}
         order by protocol, vendor, version_key, clause""",
     "levels": f"""
         select * from (select {T}, day, `group`, {LEVELS} from results group by all) {ORDER}

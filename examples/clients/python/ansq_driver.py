@@ -18,7 +18,7 @@ from driver import (
 
 
 class Ansq:
-    """A driver of the library ansq, which is opened once."""
+    """A driver of the library ansq; each process serves one `open` request."""
 
     settings = None
     writer = None

@@ -77,7 +77,7 @@ class Sentinel:
 
 @dataclass(slots=True)
 class Volume:
-    """Counts the bytes sent to be stored, because one answer may contain everything stored."""
+    """Counts the bytes sent to be stored: one answer may hold them all, and its limit follows."""
 
     sent: int = 0
 

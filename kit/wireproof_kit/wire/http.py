@@ -169,7 +169,7 @@ class _Response:
         self._body = bytearray()
 
     def feed(self, piece: bytes) -> TransferResult | None:
-        """Add received bytes (empty: end of stream); return the response once complete."""
+        """Add received bytes, empty at the end of the stream; return the response if complete."""
         try:
             self._peer.receive_data(piece)
             return self._answer()

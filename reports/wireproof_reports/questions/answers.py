@@ -55,7 +55,7 @@ def question(name: str) -> Question:
 
 
 def answer(name: str, tables: Tables) -> Answer:
-    """Answer the question of this name from the tables."""
+    """Ask the named question of a history, such as ``matrix``; return its columns and rows."""
     asked = question(name)
     table = asked.ask(tables).toArrow()
     columns = [_plain(table.column(column.name), column) for column in asked.columns]

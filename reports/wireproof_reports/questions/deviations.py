@@ -19,7 +19,7 @@ KEYS = (*TARGET, "deviation", "clause")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Return the known deviations that have expired or soon expire, as their last run had them."""
+    """Return known deviations that have expired or soon expire; of each, its last run counts."""
     by_run = (
         tables.odd.where(F.col("deviation") != "")
         .groupBy(*KEYS, "bundle", "started")

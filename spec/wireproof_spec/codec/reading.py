@@ -233,7 +233,7 @@ class DecoderBuilder:
         self.reached, self.fitting, self.floor = known
 
     def known_to_fit(self, length: str) -> str | None:
-        """Return the end variable of a length that was already checked from here, or None."""
+        """Return the variable with the end of `length` bytes from here, if it was checked."""
         asked = self.fitting[length]
         return asked.stop if asked.start == self.place and asked.end in self.reached else None
 

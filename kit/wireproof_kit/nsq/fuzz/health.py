@@ -144,7 +144,7 @@ class Bystanders(Health):
         return publish_at_once(clients, self.places.neighbour, until, self._answer_s)
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
-        """Wait until all expected messages arrived unchanged; return the first that did not.
+        """Wait until all stored messages arrive unchanged; return what went wrong, or None.
 
         A message is lost if it does not arrive soon after a message published later.
         """

@@ -116,7 +116,7 @@ def _kinds(claims: Collection[str]) -> Iterator[Kind]:
 
 
 def documents(op: str) -> Mapping[str, st.SearchStrategy[bytes]]:
-    """Return requests whose messages are drawn as a whole, by what these are."""
+    """Return strategies of requests that each carry a random document, by the kind of document."""
     made = {"a valid document": strategies.valid, "a broken document": strategies.invalid}
     return {
         name: draw("oms/message")

@@ -50,7 +50,7 @@ def bad_json(why: str) -> Unfit:
 
 
 def bad_shape(why: str) -> Unfit:
-    """Return the refusal, status 422, of JSON with a value of a wrong type."""
+    """Make the refusal, status 422, that JSON with a value of a wrong type is answered with."""
     return Unfit(422, f"Failed to deserialize the JSON body into the target type: {why}")
 
 

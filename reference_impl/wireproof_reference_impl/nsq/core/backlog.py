@@ -34,7 +34,7 @@ class Backlog:
 
     @property
     def number(self) -> int:
-        """Return how many messages of the queue precede the first waiting one."""
+        """Return how many messages of the log precede the first waiting one; all if none waits."""
         return self._window[0].number if self._window else self._next_number
 
     def add(self, message: Message) -> None:

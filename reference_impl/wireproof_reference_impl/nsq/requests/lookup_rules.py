@@ -12,12 +12,12 @@ def as_it_is(request: Request, data: object) -> object:
 
 
 def same_refusal(request: Request, refusal: HttpRefusal) -> HttpRefusal:
-    """Return the refusal of a lookup request unchanged."""
+    """Return ``refusal`` itself: the rule of servers that change no refusal."""
     return refusal
 
 
 def same_answer(request: Request, answer: Answer) -> Answer:
-    """Return the answer to a lookup request unchanged."""
+    """Return ``answer`` itself: the rule of servers that change no answer."""
     return answer
 
 

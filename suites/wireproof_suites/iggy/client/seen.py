@@ -65,9 +65,10 @@ def is_given_later(story: Story) -> bool:
 def observe_given(
     story: Story, sent: Sequence[Message], members: Sequence[str] = tuple(MEMBERS)
 ) -> Observation:
-    """Compare the messages that a client gave its user with those sent, member by member.
+    """Compare the messages that a client gave its user with those sent; return the observation.
 
-    A member that the driver does not tell of any message is passed over.
+    Messages are compared member by member; a member that the driver tells of no message is not
+    compared.
     """
     messages = told(story)
     if messages is None:

@@ -83,7 +83,7 @@ WRONG_FORMS: Mapping[str, WrongForm] = {
 @case("iggy/http/error-object", clause="iggy.http.errors")
 @pytest.mark.parametrize("absent", ["stream", "topic", "partition"])
 def test_error_object(server: Server, topic: Topic, absent: str) -> Observation:
-    """An HTTP request for an unknown numeric id returns an error object with code and name."""
+    """An HTTP request with the number of no stream, topic or partition returns code and name."""
     paths = {
         "stream": (f"/streams/{ABSENT}/topics/1/messages", STREAM_ID_NOT_FOUND),
         "topic": (f"/streams/{topic.stream.number}/topics/{ABSENT}/messages", TOPIC_ID_NOT_FOUND),
@@ -114,7 +114,7 @@ def test_error_when_asked(server: Server, topic: Topic, absent: str) -> Observat
 @case("iggy/http/error-name", clause="iggy.http.errors")
 @pytest.mark.parametrize("absent", ["stream", "topic"])
 def test_error_by_name(server: Server, topic: Topic, absent: str) -> Observation:
-    """An HTTP request for an unknown name returns an error object with code and name."""
+    """An HTTP request with the name of no stream or topic returns an error code and name."""
     paths = {
         "stream": (f"/streams/{ABSENT_NAME}/topics/1/messages", STREAM_NAME_NOT_FOUND),
         "topic": (

@@ -70,7 +70,7 @@ def test_kind(server: Server, topic: Topic, kind: str, transport: str) -> Observ
 @case("iggy/json/unknown-kind", clause="iggy.json.other-kinds")
 @pytest.mark.parametrize("kind", UNKNOWN_KINDS.values(), ids=UNKNOWN_KINDS)
 def test_unknown_kind(server: Server, topic: Topic, kind: object) -> Observation:
-    """A JSON header with an unknown kind is refused."""
+    """A header whose JSON names an unknown kind of value is refused."""
     header = {"kind": kind, "value": base64_text(bytes(8))}
     sent = {"payload": base64_text(b"payload"), "headers": {"key": header}}
 

@@ -66,7 +66,7 @@ def test_frame(client: Client, frame: str) -> Observation:
 @client_case("robust/size", "smart.client-robust.size", "consumer")
 @pytest.mark.parametrize("lie", LIES)
 def test_size(client: Client, lie: str) -> Observation:
-    """A consumer disconnected after a frame with a wrong size connects and subscribes again."""
+    """After a frame of wrong size and a disconnect by the node a consumer subscribes again."""
     return _survival(client, Bytes(LIES[lie]), After(0.3, (Close(),)))
 
 

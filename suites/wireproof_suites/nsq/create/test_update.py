@@ -35,7 +35,7 @@ def test_no_way_back(lookup: LookupClient, fresh_ext_topic: Topic) -> Observatio
 
 @case("nsq/create/again-updated", clause="ext.create.again")
 def test_same_creation_after_an_update(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """After an update that changes nothing, repeating the creation request still succeeds."""
+    """After a topic update that changes nothing, the same creation request still succeeds."""
     wanted = {**ONE, "syncdisk": "5", "retention": "3"}
     first = observe_word(create(lookup, new_topic_name, **wanted))
     if first.value != "done":
@@ -186,7 +186,7 @@ def test_meta_of_deleted_topic(
 def test_delete_refused(
     lookup: LookupClient, fresh_plain_topic: Topic, query: dict[str, str]
 ) -> Observation:
-    """A deletion request that does not name a topic with all its partitions deletes nothing."""
+    """A deletion without a topic, of one partition, or without partitions deletes nothing."""
     topic = fresh_plain_topic
     tell(lookup, DELETE_PATH, **{key: value.format(topic.name) for key, value in query.items()})
 

@@ -152,7 +152,7 @@ def test_left_after_putting_back(broker: Broker, fresh_ext_topic: Topic) -> Obse
 
 @case("nsq/dispatch/left-never-ready", clause="ext.dispatch.leave", waiting=True)
 def test_left_without_ever_being_ready(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Messages waiting for a tagged client that left without RDY go to the untagged client."""
+    """When a tagged client disconnects without RDY, its messages go to the untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     matching = channel.join("matching", tag=TAG, ready=0)

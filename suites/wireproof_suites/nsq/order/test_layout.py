@@ -116,14 +116,14 @@ def test_place_behind_header(
 def test_place_without_header(
     broker: Broker, fresh_ordered_ext_topic: Topic, trace_id: int | None
 ) -> Observation:
-    """In an ordered ext message without a header, offset and size follow the version."""
+    """In ordered ext messages without a header, offset and size stand behind the version."""
     body = broker.unique_body()
     return _observe_delivery(broker, fresh_ordered_ext_topic, body, trace_id=trace_id)
 
 
 @case("nsq/order/ext-place-bare/mpub", clause="smart.order.ext-place", waiting=True)
 def test_place_in_a_batch(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
-    """In ordered ext messages from MPUB, offset and size follow the version."""
+    """In ordered ext messages from MPUB, offset and size stand behind the version."""
     return _batch(broker, fresh_ordered_ext_topic)
 
 

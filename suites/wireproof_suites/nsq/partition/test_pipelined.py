@@ -36,7 +36,7 @@ def test_each_of_a_row_once(broker: Broker, fresh_plain_topic: Topic) -> Observa
 
 @case("nsq/partition/pub-bad-size/in-a-row", clause="smart.partition.pub-empty")
 def test_bad_size_in_a_row(broker: Broker, plain_topic: Topic) -> Observation:
-    """An empty message behind valid ones in the same write is refused or accepted."""
+    """An empty PUB right behind two valid ones is refused or accepted; those two are accepted."""
     right = [pub(plain_topic, broker.unique_body()) for _ in range(2)]
     wrong = pub(plain_topic, b"x", size=0).cut(-1)
     with broker.connect(topic=plain_topic) as client:

@@ -72,7 +72,7 @@ def test_old_in_flight(broker: Broker, upgradable_topic: Topic) -> Observation:
 
 @case("nsq/upgrade/old-attempts", clause="ext.upgrade.old-messages", waiting=True)
 def test_old_attempts(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """A message published before an upgrade is delivered after the upgrade with attempts 1."""
+    """A message published before its topic is upgraded is delivered afterwards with attempts 1."""
     body = broker.unique_body()
     with broker.subscribe(upgradable_topic, ready=0) as old:
         broker.publish_accepted(upgradable_topic, body)

@@ -68,7 +68,7 @@ def test_upgrade_of_used_topic(broker: Broker, upgradable_topic: Topic) -> Obser
 def test_subscribe_with_support(
     broker: Broker, upgradable_topic: Topic, identify: Identify
 ) -> Observation:
-    """After an upgrade, a client with extend_support can subscribe and receives messages."""
+    """On an upgraded topic a client with extend_support can subscribe and receives messages."""
     topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED

@@ -15,7 +15,7 @@ WORK: Mapping[Role, str] = {"consumer": POLL, "producer": SEND}
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A client of a role on a transport; the case answers a request for the command ``place``."""
+    """What a case meets: a client's role, its transport, and the command that the case answers."""
 
     role: Role
     transport: Transport
