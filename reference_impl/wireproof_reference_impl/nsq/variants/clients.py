@@ -5,8 +5,6 @@ from typing import cast
 from msgspec.structs import replace
 
 from wireproof_reference_impl.client_faults import client_variant
-from wireproof_reference_impl.driver_loop import Request, Unsupported
-from wireproof_reference_impl.nsq.client import driver
 from wireproof_reference_impl.nsq.client.core import (
     commands,
     consumer,
@@ -105,12 +103,6 @@ def _trace_in_order(original: Original, self: Subscription) -> None:
     original(self)
 
 
-def _without_tags(original: Original, request: Request) -> object:
-    if request.get("tag"):
-        raise Unsupported("tag")
-    return original(request)
-
-
 def _by_sum(original: Original, key: bytes, partition_num: int) -> int:
     return sum(key) % partition_num
 
@@ -195,10 +187,5 @@ VARIANTS = (
         "traces-in-order",
         "A consumer that traces subscribes in order, to learn offset and size.",
         around(Subscription, "handle_ready", _trace_in_order),
-    ),
-    client_variant(
-        "desires-no-tag",
-        "A consumer has no word for a tag that its user desires.",
-        around(driver, "_subscribing", _without_tags),
     ),
 )
