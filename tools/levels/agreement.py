@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
+from wireproof.view.output import write_lines
 from wireproof_spec.clauses.catalogue import is_below
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import protocols
@@ -112,12 +113,16 @@ def main(arguments: Sequence[str]) -> int:
         print(f"agreement: {error}", file=sys.stderr)
         return 2
     ours = our_levels(all_origins=options.all_origins, below=options.below)
+    write_lines(sys.stdout, _list_agreements(ours, assigned))
+    return 0
+
+
+def _list_agreements(ours: Levels, assigned: Mapping[str, Levels]) -> Iterator[str]:
     for name, levels in assigned.items():
-        print("\n".join(compare(("ours", name), ours, levels)))
+        yield from compare(("ours", name), ours, levels)
     for one, other in combinations(assigned, 2):
         pair = [{n: level for n, level in assigned[a].items() if n in ours} for a in (one, other)]
-        print("\n".join(compare((one, other), pair[0], pair[1])))
-    return 0
+        yield from compare((one, other), pair[0], pair[1])
 
 
 if __name__ == "__main__":

@@ -7,8 +7,10 @@ what this prints.
 """
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 
+from wireproof.view.output import write_lines
 from wireproof_spec.clauses.catalogue import CLIENT, Clause, Law
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.nsq import error_codes
@@ -90,4 +92,4 @@ def _in_words(patterns: Iterable[str]) -> str:
 
 
 if __name__ == "__main__":
-    print("\n".join(page()))
+    write_lines(sys.stdout, "\n".join(page()).split("\n"))

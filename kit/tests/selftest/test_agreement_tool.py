@@ -2,12 +2,15 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tool_modules import load_tool
+from tool_modules import ROOT, load_tool
 
 from wireproof_spec.clauses.loading import load_catalogue
 
@@ -99,3 +102,25 @@ def test_what_is_no_assignment_is_refused(
     assert tool.main([str(tmp_path / "a.jsonl")]) == 2
 
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("arguments", [["agreement.py", "a.jsonl"], ["error_codes.py"]])
+def test_a_closed_pipe_is_no_error(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("")
+    tool = ROOT / "tools" / "levels" / arguments[0]
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    done = subprocess.run(
+        [sys.executable, tool, *arguments[1:]],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        timeout=60,
+        check=False,
+    )
+
+    os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode == 0

@@ -1,7 +1,8 @@
 from pathlib import Path
 from xml.etree import ElementTree as etree
 
-from bundle_fixture import header, write_bundle
+import pytest
+from bundle_fixture import crash, header, write_bundle
 
 from wireproof_reports.bundle_file import read_bundle
 from wireproof_reports.render import html, junit, markdown
@@ -73,6 +74,18 @@ def test_a_client_without_a_driver_is_said_to_have_none(tmp_path: Path) -> None:
     page = read_page(write_bundle(tmp_path / "b.jsonl", [], first=client()))
 
     assert Fact("Client's driver", "none: judged by its connections alone") in page.facts
+
+
+@pytest.mark.parametrize(("revision", "is_withdrawn"), [(1, True), (2, False)])
+def test_a_bundle_of_a_withdrawn_revision_is_said_to_be_one(
+    tmp_path: Path, *, revision: int, is_withdrawn: bool
+) -> None:
+    path = write_bundle(tmp_path / "b.jsonl", [crash(7)], first=header(spec={"ext": revision}))
+
+    (law,) = [fact.value for fact in read_page(path).facts if fact.name == "Law"]
+
+    assert law.startswith(f"ext revision {revision}")
+    assert ("wireproof judge judges the bundle by revision 2" in law) is is_withdrawn
 
 
 def properties(text: str | bytes) -> list[etree.Element]:

@@ -15,6 +15,7 @@ from wireproof_reports.render.findings import CauseView, Lack, cause_views, lack
 from wireproof_reports.render.fingerprint import client_facts
 from wireproof_reports.render.level_reached import LevelReached, levels_reached
 from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word, count_noun
+from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.clauses.origin import BINDING, ORIGIN_MEANINGS
 
 
@@ -164,7 +165,7 @@ def page_of(bundle: Bundle) -> Page:
         statement=bundle.footer.statement,
         headline=headline(bundle, causes),
         reached=levels_reached(bundle),
-        facts=tuple(_facts(bundle)),
+        facts=tuple(_facts(bundle, catalogue)),
         fingerprint=tuple(Fact(*item) for item in header.target.fingerprint.items()),
         tally=tuple((word, counts[name]) for name, word in VERDICT_WORDS.items() if counts[name]),
         groups=groups,
@@ -207,12 +208,11 @@ def _name(bundle: Bundle) -> str:
     return next((given[key] for key in NAMING if given.get(key)), "")
 
 
-def _facts(bundle: Bundle) -> list[Fact]:
+def _facts(bundle: Bundle, catalogue: Catalogue) -> list[Fact]:
     header = bundle.header
     patience = ", ".join(
         f"{kind} {seconds:g} s" for kind, seconds in header.patience.items() if seconds
     )
-    revisions = ", ".join(f"{name} revision {number}" for name, number in header.spec.items())
     of_client = client_facts(header)
     facts = [
         *(Fact(f"Client's {name}", value) for name, value in of_client.items()),
@@ -220,7 +220,7 @@ def _facts(bundle: Bundle) -> list[Fact]:
         Fact("Name", _name(bundle)),
         Fact("Version", header.target.fingerprint.get("version", "")),
         Fact("Kit", f"wireproof {header.kit}"),
-        Fact("Law", revisions),
+        Fact("Law", _describe_law(bundle, catalogue)),
         Fact("Selection", ", ".join(header.selection) or "everything"),
         Fact("Counts as failure", f"up to {header.scope()}"),
         Fact("Readings counted", header.reading),
@@ -229,6 +229,19 @@ def _facts(bundle: Bundle) -> list[Fact]:
         Fact("Started", header.started),
     ]
     return [fact for fact in facts if fact.value]
+
+
+def _describe_law(bundle: Bundle, catalogue: Catalogue) -> str:
+    """Name the revisions of the law, and say so if cases were judged by one since withdrawn."""
+    spec = bundle.header.spec
+    revisions = ", ".join(f"{name} revision {number}" for name, number in spec.items())
+    if not bundle.cases or min(spec.values(), default=0) > catalogue.withdrawn:
+        return revisions
+    return (
+        f"{revisions}. Revision {catalogue.withdrawn} was withdrawn; levels and verdicts here are "
+        f"those that it gave. wireproof judge judges the bundle by revision "
+        f"{max(catalogue.revisions.values())}"
+    )
 
 
 def _coverage(groups: tuple[GroupView, ...]) -> tuple[Coverage, ...]:

@@ -1,7 +1,12 @@
 """Legal variants of the example client: each takes another way that the texts permit."""
 
+from typing import cast
+
+from msgspec.structs import replace
+
 from wireproof_reference_impl.client_faults import client_variant
 from wireproof_reference_impl.nsq.client.core import (
+    commands,
     consumer,
     link,
     lookups,
@@ -9,10 +14,13 @@ from wireproof_reference_impl.nsq.client.core import (
     ready,
     retry,
 )
+from wireproof_reference_impl.nsq.client.core.commands import Identity
 from wireproof_reference_impl.nsq.client.core.host import Host
 from wireproof_reference_impl.nsq.client.core.settings import Settings
+from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.client.core.topology import Place, Topology
 from wireproof_reference_impl.overrides import Original, around
+from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT
 
 
 def _slow_repeat(original: Original, settings: Settings, attempts: int) -> float:
@@ -64,6 +72,35 @@ def _configured_first(
 
 def _half_second(original: Original, *_: object) -> float:
     return 0.5
+
+
+_WORDY: dict[str, object] = {
+    "heartbeat_interval": 90_000,
+    "output_buffer_size": 2**20,
+    "output_buffer_timeout": 5000,
+    "sample_rate": 0,
+    "deflate": False,
+    "deflate_level": 9,
+    "snappy": False,
+    "tls_v1": False,
+    "library": {"name": "wireproof", "numbers": [1, None]},
+}
+"""Fields of IDENTIFY in their ranges, some of them greater than real nodes allow, and one more."""
+
+
+def _wordy(original: Original, identity: Identity) -> object:
+    return {**cast(dict[str, object], original(identity)), **_WORDY}
+
+
+def _brief(original: Original, identity: Identity) -> object:
+    """Leave out all fields of the original, but keep what document 000 adds."""
+    fields = cast(dict[str, object], original(identity))
+    return {name: fields[name] for name in (EXTEND_SUPPORT, DESIRED_TAG) if name in fields}
+
+
+def _trace_in_order(original: Original, self: Subscription) -> None:
+    self.wants = replace(self.wants, ordered=self.wants.ordered or self.wants.trace)
+    original(self)
 
 
 def _by_sum(original: Original, key: bytes, partition_num: int) -> int:
@@ -135,5 +172,20 @@ VARIANTS = (
         "reconnects-evenly",
         "A lost connection is opened again after half a second, each time.",
         around(link, "reconnect_delay", _half_second),
+    ),
+    client_variant(
+        "identifies-briefly",
+        "IDENTIFY has no field that the original names.",
+        around(commands, "identify_fields", _brief),
+    ),
+    client_variant(
+        "identifies-at-length",
+        "IDENTIFY has all fields that the original names, and one that it does not name.",
+        around(commands, "identify_fields", _wordy),
+    ),
+    client_variant(
+        "traces-in-order",
+        "A consumer that traces subscribes in order, to learn offset and size.",
+        around(Subscription, "handle_ready", _trace_in_order),
     ),
 )

@@ -128,7 +128,7 @@ def test_identify_fields(client: Client) -> Observation:
         value = strict_json.read(sent.body).value
     except WireError as error:
         return observed("not-json", note=str(error))
-    for fault in json_schema.check("nsq/identify-request", value):
+    for fault in json_schema.check("nsq/identify-original", value):
         difference = Difference(fault.pointer, None, fault.expected, fault.found)
         return observed("other", difference=difference)
     return observed("as-the-original")

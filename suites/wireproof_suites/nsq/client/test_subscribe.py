@@ -113,7 +113,7 @@ def test_grammar(client: Client) -> Observation:
 
 @client_case("subscribe/command", "smart.client-trace.no-command", "consumer")
 def test_command(client: Client) -> Observation:
-    """A consumer of an unordered topic sends SUB, with and without tracing."""
+    """A consumer that traces subscribes with SUB or SUB_ORDER, not with a command of its own."""
     script = Script("consumer", settings={"trace": "1"}, consume={"trace": True})
     story = client.play(script, lambda story: bool(subscriptions(story)))
     sent = next(iter(subscriptions(story)), None)

@@ -21,11 +21,11 @@ PUBLISHES: Mapping[str, Callable[[Topic, bytes], Outgoing]] = {
     "pub-trace": lambda topic, body: frames.pub_trace(topic, TRACE_ID, body),
     "mpub": lambda topic, body: frames.mpub(topic, [body, body]),
 }
-BATCHES = {"mpub": ("batch",)}
+NEEDED = {"mpub": ("batch",), "pub-trace": ("trace",)}
 EVERY_PUBLISH = pytest.mark.parametrize("command", PUBLISHES)
 
 
-@case("nsq/cluster/not-leader", clause="smart.cluster.not-leader", needs_of=BATCHES)
+@case("nsq/cluster/not-leader", clause="smart.cluster.not-leader", needs_of=NEEDED)
 @EVERY_PUBLISH
 def test_publish_to_a_follower(
     broker: Broker, cluster: Cluster, shared_replicated_topic: Topic, command: str
@@ -79,7 +79,7 @@ def test_subscribe_at_a_follower(
     return ask_at(broker, topic, frames.subscribe(topic, topic.channel()))
 
 
-@case("nsq/cluster/elsewhere", clause="smart.cluster.elsewhere", needs_of=BATCHES)
+@case("nsq/cluster/elsewhere", clause="smart.cluster.elsewhere", needs_of=NEEDED)
 @EVERY_PUBLISH
 def test_publish_to_a_node_without_the_partition(
     broker: Broker, cluster: Cluster, shared_partitioned_topic: Topic, command: str
@@ -98,7 +98,7 @@ def test_subscribe_at_a_node_without_the_partition(
     return ask_at(broker, topic, frames.subscribe(topic, topic.channel()))
 
 
-@case("nsq/cluster/not-writable", clause="smart.cluster.not-writable", needs_of=BATCHES)
+@case("nsq/cluster/not-writable", clause="smart.cluster.not-writable", needs_of=NEEDED)
 @EVERY_PUBLISH
 def test_publish_to_an_unwritable_partition(
     broker: Broker, cluster: Cluster, fresh_plain_topic: Topic, command: str

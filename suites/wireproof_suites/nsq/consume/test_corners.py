@@ -10,6 +10,7 @@ from wireproof_suites.nsq.steps.attempts import attempts_of
 from wireproof_suites.nsq.steps.corners import (
     CORNERS,
     HTTP_NEEDED,
+    TRACE_NEEDED,
     Corner,
     as_published,
     receive,
@@ -115,7 +116,7 @@ def test_body_on_an_upgraded_topic(
     clause="ext.consume.plain-topic",
     waiting=True,
     needs=NEEDS,
-    needs_of=HTTP_NEEDED,
+    needs_of=TRACE_NEEDED,
 )
 @IN_CORNERS
 def test_plain_topic(broker: Broker, wide_topic: Topic, corner: Corner) -> Observation:

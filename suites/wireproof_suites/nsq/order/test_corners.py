@@ -9,6 +9,7 @@ from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.corners import (
     HTTP_NEEDED,
     ORDERED_CORNERS,
+    TRACE_NEEDED,
     Corner,
     as_published,
     receive,
@@ -23,7 +24,7 @@ IN_CORNERS = pytest.mark.parametrize("corner", ORDERED_CORNERS.values(), ids=ORD
     clause="smart.order.layout",
     waiting=True,
     needs=("partition",),
-    needs_of=HTTP_NEEDED,
+    needs_of=TRACE_NEEDED,
 )
 @IN_CORNERS
 def test_layout(broker: Broker, wide_ordered_topic: Topic, corner: Corner) -> Observation:

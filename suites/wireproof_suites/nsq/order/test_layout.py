@@ -111,7 +111,12 @@ def test_place_behind_header(
     return _observe_delivery(broker, fresh_ordered_ext_topic, broker.unique_body(), header=header)
 
 
-@case("nsq/order/ext-place-bare", clause="smart.order.ext-place", waiting=True)
+@case(
+    "nsq/order/ext-place-bare",
+    clause="smart.order.ext-place",
+    needs_of={"pub-trace": ("trace",)},
+    waiting=True,
+)
 @pytest.mark.parametrize("trace_id", [None, 7], ids=["pub", "pub-trace"])
 def test_place_without_header(
     broker: Broker, fresh_ordered_ext_topic: Topic, trace_id: int | None

@@ -52,7 +52,7 @@ def test_in_order_when_they_waited(broker: Broker, fresh_ordered_topic: Topic) -
     return read_in_order(client, bodies, wait=REDELIVERY)
 
 
-@case("nsq/order/in-order-kinds", clause="smart.order.in-order", waiting=True)
+@case("nsq/order/in-order-kinds", clause="smart.order.in-order", needs=("trace",), waiting=True)
 def test_in_order_of_every_kind(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """Messages of different commands, connections and sizes arrive in publish order."""
     client = open_consumer(broker, fresh_ordered_topic)
@@ -118,7 +118,7 @@ def test_in_order_on_two_channels(broker: Broker, fresh_ordered_topic: Topic) ->
     return both(read_in_order(first, bodies), read_in_order(second, bodies))
 
 
-@case("nsq/order/increasing", clause="smart.order.increasing", waiting=True)
+@case("nsq/order/increasing", clause="smart.order.increasing", needs=("trace",), waiting=True)
 def test_increasing(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """On an ordered channel, offset and internal id increase from message to message."""
     client = open_consumer(broker, fresh_ordered_topic)

@@ -177,7 +177,11 @@ def test_advanced_sub(broker: Broker, fresh_ordered_topic: Topic) -> Observation
         return observe(answer, then=client.goes_on(topic))
 
 
-@case("nsq/order/publish-partition", clause="smart.order.publish-partition")
+@case(
+    "nsq/order/publish-partition",
+    clause="smart.order.publish-partition",
+    needs_of={id: ("trace",) for id, (traced, _) in NO_PARTITION.items() if traced},
+)
 @pytest.mark.parametrize(("traced", "partition"), NO_PARTITION.values(), ids=list(NO_PARTITION))
 def test_publish_without_partition(
     broker: Broker, fresh_ordered_topic: Topic, traced: bool, partition: Partition

@@ -44,7 +44,7 @@ NO_NUMBERS: dict[str, Partition] = {
 }
 NO_PARTITIONS: dict[str, Partition] = {"minus-two": -2, "1023": 1023}
 WRONG_PARTITIONS: dict[str, Partition] = {**NO_NUMBERS, **NO_PARTITIONS, "2-to-the-31": 2**31}
-COMMANDS = ["pub-trace", "pub-ext", "mpub"]
+COMMANDS = {"pub-trace": ("trace",), "pub-ext": ("ext",), "mpub": ("batch",)}
 
 
 @case("nsq/partition/required", clause="smart.partition.required")
@@ -186,7 +186,11 @@ def test_publish_to_a_near_miss(broker: Broker, plain_topic: Topic, change: str)
     return then_state(broker, plain_topic, frame)
 
 
-@case("nsq/partition/topic-not-exist-commands", clause="smart.partition.topic-not-exist")
+@case(
+    "nsq/partition/topic-not-exist-commands",
+    clause="smart.partition.topic-not-exist",
+    needs_of=COMMANDS,
+)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_other_publishes_to_no_topic(
     broker: Broker, plain_topic: Topic, command: str

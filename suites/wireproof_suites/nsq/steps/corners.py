@@ -105,11 +105,10 @@ def read_rows(text: str) -> dict[str, Corner]:
 
 CORNERS = read_rows(ROWS)
 ORDERED_CORNERS = read_rows(ORDERED_ROWS)
-HTTP_NEEDED = {
-    corner.id: ("http",)
-    for corner in (*CORNERS.values(), *ORDERED_CORNERS.values())
-    if corner.path == "http"
-}
+_ALL = (*CORNERS.values(), *ORDERED_CORNERS.values())
+HTTP_NEEDED = {corner.id: ("http",) for corner in _ALL if corner.path == "http"}
+TRACE_NEEDED = {corner.id: ("trace",) for corner in _ALL if corner.traced} | HTTP_NEEDED
+"""Without a header a message is traced by PUB_TRACE over TCP, and not at all over HTTP."""
 
 
 def receive(broker: Broker, wide: Topic, corner: Corner, *, command: str = "SUB") -> Received:

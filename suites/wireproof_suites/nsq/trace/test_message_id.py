@@ -153,7 +153,12 @@ def test_finish_and_leave(broker: Broker, fresh_plain_topic: Topic) -> Observati
     return finish_some(broker, client, bodies, unfinished=LEFT, later=leave)
 
 
-@case("nsq/trace/finish-room", clause="smart.connection.ready-again", waiting=True)
+@case(
+    "nsq/trace/finish-room",
+    clause="smart.connection.ready-again",
+    needs_of={"traced": ("trace",)},
+    waiting=True,
+)
 @pytest.mark.parametrize("trace_id", [None, 2**64 - 1], ids=["untraced", "traced"])
 def test_room(broker: Broker, fresh_plain_topic: Topic, trace_id: int | None) -> Observation:
     """For a client with RDY 1, each FIN by message id releases the next message."""
