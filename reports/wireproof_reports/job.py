@@ -1,7 +1,9 @@
 """The job for spark-submit: bundles taken into a history, and its questions, on a cluster.
 
-spark-submit --master spark://HOST:7077 --py-files wireproof.zip job.py HISTORY --out SITE
+spark-submit --master spark://HOST:7077 --properties-file spark.conf job.py HISTORY --out SITE
 spark-submit … job.py HISTORY --ingest LANDING
+
+`shipping` writes the file with the settings, and what they name.
 """
 
 import argparse

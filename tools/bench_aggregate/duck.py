@@ -1,39 +1,33 @@
 """The five measured questions as SQL for DuckDB, on the same files."""
 
 import duckdb
-from tuned import CONCLUDED, SEVERITY, TESTED  # beside this file
 
+TESTED = "('pass','reading','fail','known','unstable')"
 GOOD = "verdict in ('pass','reading')"
 BAD = "verdict in ('fail','known')"
 T = "protocol, vendor, version"
 
+VERDICTS = ("pass", "reading", "fail", "known", "unsupported", "inconclusive", "unstable", "error")
 COUNTS = ", ".join(
-    f"count(*) filter (verdict = '{verdict}') as \"{verdict}\""
-    for verdict in (
-        "pass",
-        "reading",
-        "fail",
-        "known",
-        "unsupported",
-        "inconclusive",
-        "unstable",
-        "error",
-    )
+    f"count(*) filter (verdict = '{verdict}') as {verdict}_n" for verdict in VERDICTS
+)
+SUMS = ", ".join(f"sum({verdict}_n)" for verdict in VERDICTS)
+SEVERITY = (
+    "list_position(['error','unsupported','inconclusive','pass','reading','known','unstable',"
+    "'fail'], verdict)"
 )
 
 QUERIES = {
     "matrix": f"""
-        select * from (
-            select {T}, clause, min(level), {COUNTS},
-                   list_sort(list(distinct reading) filter (reading <> '')), max(started)
+        with by_case as (
+            select {T}, clause, "case", min(level) as level, max(origin) as origin,
+                   max(role) as role, {COUNTS}, max(started) as last,
+                   list(distinct reading) filter (reading <> '') as readings,
+                   max({{'t': verdict in {TESTED}, 's': started, 'v': {SEVERITY}}}) as state
             from results group by all)
-        join (
-            select {T}, clause, max(state % 8) from (
-                select {T}, clause, "case",
-                       max({CONCLUDED} + epoch_us(started) * 8 + {SEVERITY}) as state
-                from results group by all)
-            group by all)
-        using ({T}, clause)""",
+        select {T}, clause, min(level), max(origin), max(role), {SUMS},
+               list_sort(list_distinct(flatten(list(readings)))), max(state.v), max(last)
+        from by_case group by {T}, clause""",
     "durations": f"""
         select {T}, interface, count(*),
                quantile_disc(duration_us, [0.5, 0.95, 0.99])

@@ -30,11 +30,12 @@ class Bound:
 def seconds(figures: Figures, way: str, names: Sequence[str] = ()) -> float | None:
     """Return the total seconds of these questions in one way, or of all if none is named.
 
-    None if the time of a question is unknown.
+    What is counted for all questions when a long history is opened belongs to them. None if the
+    time of a question is unknown.
     """
     questions = figures["questions"]
     told = [questions.get(name, {}).get(way) for name in names or questions]
-    return None if None in told else sum(told)
+    return None if None in told else sum(told) + figures.get("opening", {}).get(way, 0)
 
 
 def bounds(
@@ -73,15 +74,19 @@ def show(figures: Figures) -> str:
     names = ("rows", "cold s", "again", "ours", "by hand", "DuckDB")
     head = f"{'question':<18}" + "".join(f"{name:>9}" for name in names)
     lines = [f"{figures['rows']:,} results, Spark up in {figures['start_s']} s", head]
+    lines.append(f"{'opening':<27}{_spent(figures['opening'])}".rstrip())
     for name, told in figures["questions"].items():
-        spent = "".join(f"{told[way]:>9.2f}" if way in told else " " * 9 for way in WAYS)
-        lines.append(f"{name:<18}{told['rows']:>9,}{spent}".rstrip())
+        lines.append(f"{name:<18}{told['rows']:>9,}{_spent(told)}".rstrip())
     lines.append(
         f"{figures['wall_s']:.0f} s in all; Java {figures['java_peak_mib']} MiB at most "
         f"(heap {figures['heap_mib']}), Python {figures['python_peak_mib']} MiB; "
         f"load {figures['load']:.1f}"
     )
     return "\n".join(lines) + "\n"
+
+
+def _spent(told: Mapping[str, float]) -> str:
+    return "".join(f"{told[way]:>9.2f}" if way in told else " " * 9 for way in WAYS)
 
 
 def verdicts(found: Sequence[Bound]) -> str:

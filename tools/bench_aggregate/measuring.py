@@ -33,15 +33,17 @@ def measure(
     with session(Wanted(f"local[{CORES}]"), log) as spark:
         started = time.monotonic() - began
         newest, *older = publications(spark, str(history))
-        questions = first_pass(fresh_tables(spark, history, newest), names, once=once)
+        opened, tables = time_opening(spark, history, newest)
+        opening = {"cold": opened}
+        questions = first_pass(tables, names, once=once)
         added = incremental(spark, history, older[0], newest, names) if older else {}
         if passes:
             connection = duck.connect(str(history), CORES)
             tuned.open_views(spark, str(history))
         for _ in range(passes):
-            another_pass(spark, history, connection, questions)
+            another_pass(spark, history, connection, questions, opening)
         java, heap, spent = java_process()
-    for figures in questions.values():
+    for figures in (*questions.values(), opening):
         for way in ("ours", "tuned", "duck"):
             if way in figures:
                 figures[way] = round(statistics.median(figures[way]), 3)
@@ -56,6 +58,7 @@ def measure(
         "heap_mib": heap,
         "python_peak_mib": peak_mib(os.getpid()),
         "load": round(os.getloadavg()[0], 1),
+        "opening": opening,
         "questions": questions,
     }
 
@@ -73,12 +76,15 @@ def first_pass(tables, names: Sequence[str], *, once: bool) -> dict[str, dict]:
     return questions
 
 
-def another_pass(spark, history: Path, connection, questions: dict[str, dict]) -> None:
+def another_pass(
+    spark, history: Path, connection, questions: dict[str, dict], opening: dict
+) -> None:
     """Time each question in wireproof, tuned Spark and DuckDB, one after the other.
 
     So what drifts on the machine meets all of them alike; nothing is kept before.
     """
-    tables = fresh_tables(spark, history, publications(spark, str(history))[0])
+    opened, tables = time_opening(spark, history, publications(spark, str(history))[0])
+    opening.setdefault("ours", []).append(opened)
     for name, figures in questions.items():
         ways = {
             "ours": lambda name=name: len(answer(name, tables).rows),
@@ -116,10 +122,18 @@ def incremental(
     return spent
 
 
-def fresh_tables(spark, history: Path, state: Published):
+def time_opening(spark, history: Path, state: Published):
+    """Open a history of which nothing is kept; return the seconds, and its tables.
+
+    Of a long history what all questions need is counted then, and kept.
+    """
     spark.catalog.clearCache()
     shutil.rmtree(history / PARTIALS, ignore_errors=True)
-    return open_tables(spark, str(history), state, today=TODAY)
+    began = time.monotonic()
+    tables = open_tables(spark, str(history), state, today=TODAY)
+    spent = round(time.monotonic() - began, 3)
+    say(f"  opening: {spent} s; Java {java_process()[2]:.0f} s of CPU")
+    return spent, tables
 
 
 def same_length(name: str, counts: dict) -> None:

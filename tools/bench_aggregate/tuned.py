@@ -12,6 +12,7 @@ ASSERTED = "verdict in ('pass','reading','fail','known')"
 T = "protocol, vendor, version"
 VERDICTS = ("pass", "reading", "fail", "known", "unsupported", "inconclusive", "unstable", "error")
 COUNTS = ", ".join(f"sum(if(verdict = '{verdict}', n, 0)) as {verdict}_n" for verdict in VERDICTS)
+SUMS = ", ".join(f"sum({verdict}_n)" for verdict in VERDICTS)
 LEVELS = ", ".join(
     f"count_if({condition} and level = '{level}') as {level}_{number}"
     for level in ("must", "should", "may", "observed")
@@ -35,40 +36,40 @@ SEVERITY = (
     "when 'reading' then 4 when 'pass' then 3 when 'inconclusive' then 2 "
     "when 'unsupported' then 1 else 0 end"
 )
-CONCLUDED = f"case when verdict in {TESTED} then 1152921504606846976 else 0 end"
-"""2^60, beyond any moment times 8: the greatest state of a case is one with a conclusion."""
+STATE = f"if(verdict in {TESTED}, {2**60}, 0) + coalesce(unix_micros({{0}}), -1) * 8 + {SEVERITY}"
+"""What a case stands at, of several results the greatest: with a conclusion, late, and bad."""
 ORDER = "join (select distinct version, version_key from runs) using (version)"
 
 QUERIES = {
     "matrix": f"""
         with counted as (
-            select {T}, clause, case, level, verdict, reading, count(*) n, max(started) last
+            select {T}, clause, level, origin, role, case, verdict, reading,
+                   count(*) n, max(started) last
             from results group by all),
-        states as (
-            select {T}, clause, max({CONCLUDED} + unix_micros(last) * 8 + {SEVERITY}) state
-            from counted group by {T}, clause, case)
+        by_case as (
+            select {T}, clause, level, origin, role, case, {COUNTS},
+                   collect_set(if(reading <> '', reading, null)) readings, max(last) last,
+                   max({STATE.format("last")}) state
+            from counted group by {T}, clause, level, origin, role, case)
         select * from (
-            select {T}, clause, min(level), {COUNTS},
-                   sort_array(collect_set(if(reading <> '', reading, null))) readings, max(last)
-            from counted group by {T}, clause)
-        join (select {T}, clause, max(state % 8) from states group by {T}, clause)
-        using ({T}, clause) {ORDER}
+            select {T}, clause, min(level), max(origin), max(role), {SUMS},
+                   sort_array(array_distinct(flatten(collect_list(readings)))),
+                   max(pmod(state, 8)) standing, max(last)
+            from by_case group by {T}, clause) {ORDER}
         order by protocol, vendor, version_key, clause""",
     "evidence": f"""
         with states as (
-            select {T}, clause, case,
-                   max({CONCLUDED} + unix_micros(started) * 8 + {SEVERITY}) state
+            select {T}, clause, case, max({STATE.format("started")}) state
             from results group by all),
-        last as (
-            select {T}, clause, case, (state & 1152921504606846975) state
-            from states where state % 8 not in (3, 4))
+        odd as (
+            select *, {STATE.format("started")} state from results
+            where verdict not in ('pass','reading'))
         select * from (
             select {T}, clause, max(struct({WORST} worst, started, bundle, case, verdict, accepted,
                    observation, reason, difference_field, difference_expected, difference_found,
-                   same, runs)) from (
-                select *, unix_micros(started) * 8 + {SEVERITY} state from results
-                where verdict not in ('pass','reading'))
-            left semi join last using ({T}, clause, case, state) group by all) {ORDER}
+                   same, runs)) told
+            from odd left semi join states using ({T}, clause, case, state) group by all) {ORDER}
+        left join (select bundle, path from runs) files on told.bundle = files.bundle
         order by protocol, vendor, version_key, clause""",
     "levels": f"""
         select * from (select {T}, day, `group`, {LEVELS} from results group by all) {ORDER}

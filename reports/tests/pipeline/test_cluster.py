@@ -1,8 +1,10 @@
 """The same answers from a standalone cluster as from one machine, by both ways to get there."""
 
 import os
+import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,13 +12,13 @@ import pyarrow as pa
 import pytest
 from fleet import Shape, fleet, write_fleet
 from history_fixture import bundle, rows, tree
-from spark_cluster import QUICK, SUBMIT_S, cluster, submitted
+from spark_cluster import HOME, QUICK, SUBMIT_S, cluster, environment
 from spark_servers import connect_server
 
-import wireproof_reports.job
 from wireproof_reports.pipeline.session import SparkFault, Wanted, session
 from wireproof_reports.pipeline.shipping import archive
 
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "history.md"
 SHAPE = Shape(
     seed=3,
     vendors=3,
@@ -80,19 +82,6 @@ def test_a_cluster_answers_as_one_machine_does(
     assert aggregated(history, tmp_path / "site", *at(master)) == local
 
 
-def test_a_submitted_job_answers_as_one_machine_does(
-    history: Path, master: str, local: dict[str, bytes], tmp_path: Path
-) -> None:
-    job = Path(wireproof_reports.job.__file__)
-    code = archive(tmp_path / "wireproof.zip")
-
-    done = submitted(master, job, str(history), "--out", str(tmp_path / "site"), code=code)
-
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.startswith(f"site  {tmp_path / 'site'}")
-    assert answers(tmp_path / "site") == local
-
-
 def test_a_connect_server_answers_as_one_machine_does(
     history: Path, local: dict[str, bytes], tmp_path: Path
 ) -> None:
@@ -123,6 +112,43 @@ def test_bundles_are_taken_by_workers_that_have_only_what_is_sent(
     assert done.returncode == 0, done.stderr
     assert len(rows(tmp_path / "h", "runs")) == 6
     assert len(rows(tmp_path / "h", "results")) == 18
+
+
+def test_the_lines_of_the_page_submit_both_halves(master: str, tmp_path: Path) -> None:
+    """As they stand there, but for the names, and for memory: these workers have little."""
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    for seed in range(6):
+        bundle(landing / f"{seed}.jsonl", seed=seed)
+    quick = " ".join(f"--conf '{name}={value}'" for name, value in QUICK.items())
+    lines = of_page("spark-submit").replace("spark://host:7077", f"{master} {quick}")
+    path = os.pathsep.join(
+        [str(Path(sys.executable).parent), str(HOME / "bin"), os.environ["PATH"]]
+    )
+
+    done = subprocess.run(
+        ["bash", "-ec", lines.replace("/shared/", f"{tmp_path}/")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=2 * SUBMIT_S,
+        env={**environment(), "PATH": path, "PYSPARK_PYTHON": str(bare_python(tmp_path))},
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "   6 bundles taken, 0 there already\n" in done.stdout
+    assert len(rows(tmp_path / "history", "results")) == 18
+    assert (tmp_path / "site" / "matrix.html").exists()
+    one_machine = aggregated(tmp_path / "history", tmp_path / "other", *at("local[2]"))
+    assert answers(tmp_path / "site") == one_machine
+
+
+def of_page(word: str) -> str:
+    """Return the block of commands in docs/history.md that has this word."""
+    blocks = re.findall(r"(?m)(?:^    .*\n)+", PAGE.read_text())
+    (found,) = [block for block in blocks if f"    {word} " in block]
+    return textwrap.dedent(found)
 
 
 def bare_python(folder: Path) -> Path:

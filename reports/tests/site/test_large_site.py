@@ -5,7 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from large_fleet import CLAUSES, VENDORS, VERSIONS, write_large_site
+from large_fleet import (
+    CLAUSES,
+    SECOND,
+    SECOND_VENDORS,
+    SECOND_VERSIONS,
+    VENDORS,
+    VERSIONS,
+    law_of,
+    write_large_site,
+)
 from playwright.sync_api import Page, sync_playwright
 from site_visit import SIZE, Visit
 
@@ -93,7 +102,9 @@ def test_all_columns_of_the_deviations_are_in_sight(visit: Visit, vendor: str) -
     assert number(page, hidden) <= 0
 
 
-def test_groups_fold_and_unfold_all_together(visit: Visit) -> None:
+@pytest.mark.parametrize("width", WIDTHS)
+def test_groups_fold_and_unfold_all_together(visit: Visit, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 900})
     page = visit.open("matrix", "#vendor=tidal")
     assert page.locator("button.cell").count() == CLAUSES * len(VERSIONS)
     page.get_by_role("button", name="Fold all groups").click()
@@ -101,8 +112,66 @@ def test_groups_fold_and_unfold_all_together(visit: Visit) -> None:
     page.get_by_role("button", name="Unfold all groups").click()
     assert page.locator("button.cell").count() == CLAUSES * len(VERSIONS)
 
+
+def offered(page: Page, label: str) -> list[str]:
+    texts: list[str] = page.get_by_label(label).locator("option").all_inner_texts()
+    return texts[1:]
+
+
+def shown(page: Page) -> tuple[list[str], set[str], int]:
+    """Return the matrix's vendors, the levels beside its clauses, and how many clauses it has."""
+    names = page.locator(".matrix tbody th[scope=row]").all_inner_texts()
+    vendors = page.locator("thead th.vendor").all_inner_texts()
+    return vendors, {name.split()[-1] for name in names}, len(names)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_protocol_vendor_and_level_leave_what_was_chosen(visit: Visit, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 900})
+    page = visit.open("matrix")
+    assert offered(page, "Vendor") == sorted(VENDORS)
+
+    page.get_by_label("Protocol").select_option(SECOND)
+    law = law_of(SECOND)
+    levels = {level for _, _, level, _, _ in law}
+    assert shown(page) == (list(SECOND_VENDORS), levels, len(law))
+    assert page.locator("button.cell").count() == len(law) * 2 * len(SECOND_VERSIONS)
+    assert offered(page, "Vendor") == list(SECOND_VENDORS)
+    assert set(offered(page, "Level")) == levels
+
+    page.get_by_label("Vendor").select_option("rocket")
     page.get_by_label("Level").select_option("should")
-    assert 0 < page.locator("button.cell").count() < CLAUSES * len(VERSIONS)
+    shoulds = [name for name, _, level, _, _ in law if level == "should"]
+    assert shown(page) == (["rocket"], {"should"}, len(shoulds))
+    told = f"{len(shoulds)} of {len(shoulds)} clauses, {len(SECOND_VERSIONS)} targets"
+    assert page.locator(".picture .count").inner_text() == told
+    assert number(page, "document.documentElement.scrollWidth - innerWidth") <= 0
+
+    page.get_by_label("Protocol").select_option("nsq")  # whose vendors are others
+    assert page.locator("thead th.vendor").all_inner_texts() == sorted(VENDORS)
+
+
+def test_in_a_narrow_window_names_of_clauses_break_after_their_dots(visit: Visit) -> None:
+    visit.page.set_viewport_size({"width": 390, "height": 900})
+    page = visit.open("matrix", "#vendor=tidal&find=ext.publish.accept")
+    lines = """() => {
+        const name = document.querySelector('.matrix tbody th[scope=row] code');
+        const part = [...name.childNodes].filter(node => node.data).at(-1);
+        const range = document.createRange();
+        range.selectNodeContents(part);
+        return [part.data, range.getClientRects().length];
+    }"""
+
+    assert page.evaluate(lines) == ["accept", 1]
+
+
+def test_what_is_chosen_above_a_picture_has_its_own_label(visit: Visit) -> None:
+    for name in ("versions", "durations"):
+        page = visit.open(name)
+        page.wait_for_selector(".plot .main-svg")
+        ids = page.evaluate("[...document.querySelectorAll('select')].map(each => each.id)")
+        assert len(ids) == len(set(ids)) > 3
+        assert page.get_by_label("Vendor").count() == 2
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ class SparkFault(Exception):
 class Wanted:
     """Which Spark to use, where and with which settings.
 
-    With an empty master the process that started this one decides, such as spark-submit.
+    With an empty master the process that started this one decides, such as spark-submit: then the
+    settings of this module are its affair, too, but for those without which answers are wrong.
     ``remote`` is the URL of a Spark Connect server. ``settings`` are settings of Spark. ``code``
     are archives of Python modules for the workers; ``unpacked`` are archives that must be unpacked
     there. A short job is spared what pays only in long ones.
@@ -87,6 +88,13 @@ level of hashing pays where groups are few; here they are many, and named by lon
 that only lists the files of a year costs more than listing them one by one. Each commit of Delta
 computes the table's state in so many tasks; its own 50 take 20 s on two cores."""
 
+NEEDED = (
+    "spark.sql.catalog.spark_catalog",
+    "spark.sql.extensions",
+    "spark.sql.session.timeZone",
+)
+"""Those of the settings without which tables cannot be read, or days are others."""
+
 SHORT: Mapping[str, str] = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
@@ -118,11 +126,12 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
         if wanted.master:
             builder.master(wanted.master)
         builder.config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
+        own_settings = SETTINGS if wanted.master else {name: SETTINGS[name] for name in NEEDED}
         settings = {
-            **SETTINGS,
+            **own_settings,
             **(SHORT if wanted.is_short else {}),
             **_network(wanted.master),
-            **_ship_settings(wanted),
+            **ship_settings(wanted),
             **wanted.settings,
         }
         for name, value in {**settings, **_delta(wanted)}.items():
@@ -267,7 +276,7 @@ def _network(master: str) -> dict[str, str]:
     return {}
 
 
-def _ship_settings(wanted: Wanted) -> dict[str, str]:
+def ship_settings(wanted: Wanted) -> dict[str, str]:
     """Return the settings with which workers get modules, packed and unpacked."""
     told: dict[str, str] = {}
     if wanted.code:

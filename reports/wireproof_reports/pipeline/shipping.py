@@ -3,23 +3,32 @@
 A worker must have Python of the driver's minor version, with pyarrow and numpy, without which
 Spark hands no batches over. What else its part of the job imports is sent to it: modules in a
 zip file, and the compiled package msgspec in an archive that Spark unpacks beside the executor.
+
+    python -m wireproof_reports.pipeline.shipping FOLDER
+
+writes these, the job, and the settings of spark-submit that name them.
 """
 
+import subprocess
+import sys
 import tempfile
 import zipfile
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from wireproof_reports.pipeline.session import Wanted
+from wireproof_reports.pipeline import jars
+from wireproof_reports.pipeline.session import SETTINGS, Wanted, ship_settings
 from wireproof_spec.protocol import Group, find_registered
 
 PACKAGES = ("wireproof_spec", "wireproof_reports")
 GROUPS = (Group.PROTOCOLS, Group.REPORTS)
 """What workers look up of a protocol: who made a target, what a clause says."""
+JOB = "job.py"
+"""The job for spark-submit, in this package."""
 _INFO = "wireproof_protocols-1.dist-info"
 _METADATA = "Metadata-Version: 2.1\nName: wireproof-protocols\nVersion: 1\n"
 _LEFT_OUT = ("__pycache__", "golden")
@@ -34,9 +43,34 @@ def ship(wanted: Wanted) -> Generator[Wanted]:
         yield wanted
         return
     with tempfile.TemporaryDirectory(prefix="wireproof-code-") as scratch:
-        code = archive(Path(scratch) / "wireproof.zip")
-        unpacked = archive_compiled(Path(scratch) / "wireproof-compiled.zip")
-        yield replace(wanted, code=[code], unpacked=[unpacked])
+        yield _with_code(wanted, Path(scratch))
+
+
+def _with_code(wanted: Wanted, folder: Path) -> Wanted:
+    code = archive(folder / "wireproof.zip")
+    unpacked = archive_compiled(folder / "wireproof-compiled.zip")
+    return replace(wanted, code=[code], unpacked=[unpacked])
+
+
+def write_submission(folder: Path) -> Path:
+    """Write job, code and settings for spark-submit into a folder; return the settings' file.
+
+    Raises:
+        JarFault: Delta's jars are not there, and cannot be fetched.
+    """
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    of_delta = jars.find_jars(jars.folder()) or jars.fetch(jars.folder())
+    settings = {
+        **SETTINGS,
+        **ship_settings(_with_code(Wanted(master=""), folder)),
+        "spark.jars": ",".join(map(str, of_delta)),
+        "spark.pyspark.driver.python": sys.executable,
+    }
+    (folder / JOB).write_bytes((resources.files("wireproof_reports") / JOB).read_bytes())
+    file = folder / "spark.conf"
+    file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    return file
 
 
 def archive(path: Path) -> Path:
@@ -79,3 +113,21 @@ def _files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
             yield from _files(entry, f"{name}/{entry.name}")
         else:
             yield f"{name}/{entry.name}", entry
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write what spark-submit needs into a folder; return 0, or 2 after a sentence."""
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print("python -m wireproof_reports.pipeline.shipping FOLDER", file=sys.stderr)
+        return 2
+    try:
+        file = write_submission(Path(arguments[0]))
+    except (jars.JarFault, OSError, subprocess.TimeoutExpired) as error:
+        print(f"wireproof: {error}", file=sys.stderr)
+        return 2
+    print(f"spark-submit --properties-file {file} {file.parent / JOB}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

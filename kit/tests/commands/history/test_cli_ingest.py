@@ -5,9 +5,13 @@ from pathlib import Path
 
 import cli_bundle as made
 import pytest
-from cli_process import wireproof_within
+from cli_process import Done, wireproof_within
+from deltalake import DeltaTable
+from pyarrow import parquet
 
 from wireproof.main import main
+from wireproof_reports.pipeline.migrate import OLD_VERSION
+from wireproof_spec.history import TABLES
 
 pytestmark = pytest.mark.process
 
@@ -134,3 +138,60 @@ def test_mistakes_of_the_other_commands_get_one_sentence(
     err = capsys.readouterr().err
     assert sentence in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(7 * SPARK_S)
+def test_vacuum_says_which_states_cannot_be_asked_any_more(tmp_path: Path) -> None:
+    made.write(Path("c.jsonl"), made.failing(2)[:2])
+    count = ("ask", "h", "--sql", "select count(*) as runs from runs")
+
+    def told(*arguments: str) -> Done:
+        return wireproof_within(SPARK_S, *arguments, cwd=tmp_path)
+
+    taken = [told("ingest", name, "--history", "h").code for name in ("b.jsonl", "c.jsonl")]
+    older, newest = told(*count, "--as-of", "0"), told(*count)
+    vacuumed = told("vacuum", "h", "--keep", "0")
+    lost = told(*count, "--as-of", "0")
+
+    assert taken == [0, 0]
+    assert [older.out, newest.out] == ["runs\n1\n", "runs\n2\n"]
+    first, second, *versions = vacuumed.out.splitlines()
+    assert first == "history  h   version 2; the oldest that can be asked is 2"
+    assert second == "unreachable  2 versions from now on:"
+    assert [line.split()[0] for line in versions] == ["1", "0"]
+    assert (lost.code, lost.out) == (2, "")
+    assert "vacuum removed files of version 0; the oldest that can be asked is 2" in lost.err
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(3 * SPARK_S)
+def test_one_command_makes_a_history_of_an_old_one(tmp_path: Path) -> None:
+    taken = wireproof_within(SPARK_S, "ingest", "b.jsonl", "--history", "h", cwd=tmp_path)
+    rows = write_old(Path("h"), Path("old"))
+
+    done = wireproof_within(SPARK_S, "migrate", "old", "--history", "new", cwd=tmp_path)
+
+    assert (taken.code, done.code) == (0, 0), done.err
+    assert done.out.startswith("history  new   1 bundle; rows: results 1, ")
+    assert DeltaTable("new/results").to_pyarrow_table().num_rows == rows["results"] == 1
+
+
+def write_old(history: Path, old: Path) -> dict[str, int]:
+    """Write a history as older versions did: Parquet files, and one that names them."""
+    counts: dict[str, int] = {}
+    parts: list[dict[str, object]] = []
+    for file in history.glob("*/protocol=*/day=*/*.parquet"):
+        table, protocol, day = file.relative_to(history).parts[:3]
+        later = [column.name for column in TABLES[table] if column.since > OLD_VERSION]
+        rows = parquet.ParquetFile(file).read()
+        place = old / file.relative_to(history)
+        place.parent.mkdir(parents=True)
+        parquet.write_table(rows.drop_columns(later), place)
+        counts[table] = counts.get(table, 0) + rows.num_rows
+        part: dict[str, object] = {"table": table, "protocol": protocol.partition("=")[2]}
+        part |= {"day": day.partition("=")[2], "name": file.name, "rows": rows.num_rows}
+        parts.append({**part, "size_bytes": 1})
+    manifest = {"history": "wireproof", "format": 1, "version": 2, "kit": "0.1.0", "parts": parts}
+    (old / "history.json").write_text(json.dumps(manifest))
+    return counts

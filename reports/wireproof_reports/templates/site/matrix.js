@@ -27,14 +27,20 @@ wireproof.pictures.matrix = function matrix(place) {
   const examples = new Map(wireproof.rows("evidence").map((row) => [key(row), row]));
   const protocols = [...new Set(rows.map((row) => row.protocol))];
   const vendors = [...new Set(rows.map((row) => row.vendor))].sort();
-  const levels = ["must", "should", "may", "observed"].filter((level) => rows.some((row) => row.level === level));
-  const choices = { protocol: protocols, vendor: ["", ...vendors], level: ["", ...levels], only: ["", ...Object.keys(STANDINGS)], order: ["law", "worst"] };
+  const levels = ["must", "should", "may", "observed"];
+  const has = (name) => (value) => rows.some((row) => row.protocol === selects.protocol.value && row[name] === value);
+  /* The protocol comes first: vendors and levels are those that it has. */
+  const choices = {
+    protocol: () => protocols,
+    vendor: () => ["", ...vendors.filter(has("vendor"))],
+    level: () => ["", ...levels.filter(has("level"))],
+    only: () => ["", ...Object.keys(STANDINGS)],
+    order: () => ["law", "worst"],
+  };
   const words = { protocol: "Protocol", vendor: "Vendor", level: "Level", only: "Only rows with", order: "Order" };
   const named = { "": "anything", law: "of the law", worst: "worst first" };
-  const selects = Object.fromEntries(Object.entries(choices).map(([key, values]) => {
-    const options = values.map((value) => made("option", { value }, STANDINGS[value] ? STANDINGS[value][1] : named[value] || value));
-    return [key, made("select", { id: `m-${key}`, onchange: () => { state.set({ [key]: selects[key].value, cell: "" }); draw(); } }, ...options)];
-  }));
+  const option = (value) => made("option", { value }, STANDINGS[value] ? STANDINGS[value][1] : named[value] || value);
+  const selects = Object.fromEntries(Object.keys(choices).map((key) => [key, made("select", { id: `m-${key}`, onchange: () => { state.set({ [key]: selects[key].value, cell: "" }); recall(); draw(); } })]));
   const find = made("input", { type: "search", id: "m-find", autocomplete: "off", spellcheck: "false" });
   const count = made("p", { class: "count", "aria-live": "polite" });
   const grid = made("div", { class: "scroll matrix", role: "region", tabindex: "-1", "aria-label": "Clauses by target" });
@@ -125,9 +131,12 @@ wireproof.pictures.matrix = function matrix(place) {
     return made("tr", { class: isFolded ? "group folded" : "group" }, name, ...(isFolded ? targets.map((each) => summary(members, each)) : []));
   }
 
+  /* In a narrow window a clause's name breaks after its dots. */
+  const dotted = (clause) => clause.split(/(?<=\.)/).flatMap((part) => [part, made("wbr")]);
+
   function clauseRow([clause, byTarget], targets) {
     const level = law[clause] ? law[clause].level : "";
-    const name = made("th", { scope: "row", title: law[clause] ? law[clause].law : null }, made("code", {}, clause), level ? made("span", { class: "level" }, ` ${level}`) : null);
+    const name = made("th", { scope: "row", title: law[clause] ? law[clause].law : null }, made("code", {}, ...dotted(clause)), level ? made("span", { class: "level" }, ` ${level}`) : null);
     return made("tr", {}, name, ...targets.map((each) => cell(clause, each, byTarget.get(target(each)))));
   }
 
@@ -275,7 +284,11 @@ wireproof.pictures.matrix = function matrix(place) {
   }
 
   function recall() {
-    for (const [name, select] of Object.entries(selects)) select.value = choices[name].includes(state.get(name)) ? state.get(name) : choices[name][0];
+    for (const [name, select] of Object.entries(selects)) {
+      const values = choices[name]();
+      select.replaceChildren(...values.map(option));
+      select.value = values.includes(state.get(name)) ? state.get(name) : values[0];
+    }
     find.value = state.get("find");
   }
 

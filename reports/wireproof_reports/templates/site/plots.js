@@ -7,6 +7,7 @@ const MOST_SERIES = 24; /* of all vendors at once; with more of them a picture b
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
 const EVERY = "*"; /* asked for, where nothing asked means the first one */
+const LABELS = { maker: "Vendor", grammar: "Protocol" }; /* chosen apart from the same of the picture above */
 const MARK_PX = 7; /* of a bar or whisker, below which neighbours cannot be told apart */
 const ROOMY = { letter: 7, bars: 220 }; /* pixels: of a letter, and of what lies beside the labels */
 const NARROW = { letter: 6.2, bars: 90, line: 13, below: 600 };
@@ -49,11 +50,12 @@ function picture(place, { title, words, choices, make }) {
   const note = made("p", { class: "help" }, words);
   const head = made("h3", {}, title);
   const tools = made("div", { class: "tools" });
+  const number = document.querySelectorAll(".plot").length;
   const selects = Object.entries(choices || {}).filter(([, values]) => values.length > 1).map(([name, values]) => {
-    const select = made("select", { id: `p-${name}` }, ...values.map((value) => made("option", { value }, value && value !== EVERY ? value : "all")));
+    const select = made("select", { id: `p-${number}-${name}` }, ...values.map((value) => made("option", { value }, value && value !== EVERY ? value : "all")));
     select.value = values.includes(state.get(name)) ? state.get(name) : values[0];
     select.addEventListener("change", () => { state.set({ [name]: select.value }); draw(); });
-    tools.append(made("span", { class: "pair" }, made("label", { for: select.id }, name[0].toUpperCase() + name.slice(1)), select));
+    tools.append(made("span", { class: "pair" }, made("label", { for: select.id }, LABELS[name] || name[0].toUpperCase() + name.slice(1)), select));
     return [name, select];
   });
   function draw() {
