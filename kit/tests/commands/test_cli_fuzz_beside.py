@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from finding_scripts import NOBODY, address, find, header, run_script, write_script
+from finding_scripts import NOBODY, address, find, finding_of, header, run_script, write_script
 from secured_broker import SECRET, VARIABLE, Papers, guarded, served
 
 from wireproof_kit.fuzz.campaign.target import start_alone
@@ -88,6 +88,21 @@ def test_a_script_plays_the_clients_that_are_disturbed(
     assert of_the_faulty.returncode == 0, of_the_faulty.stdout + of_the_faulty.stderr
     assert of_the_right.returncode == 1, of_the_right.stdout + of_the_right.stderr
     assert run_script(script, NOBODY).returncode == 2
+
+
+@pytest.mark.parametrize("fault", ["order-put-back-overtaken", "order-put-back-lost"])
+def test_the_clients_return_messages_that_must_come_again_in_order(
+    fault: str, tmp_path: Path
+) -> None:
+    finding = finding_of([bad_channel({"extended": "wp_f1"})], "neighbour")
+    with closing(start_alone("nsq", ("--fault", fault))) as faulty:
+        script = write_script(tmp_path, finding, header(faulty.url))
+        of_the_faulty = run_script(script)
+    with closing(start_alone("nsq")) as right:
+        of_the_right = run_script(script, address(right.url))
+
+    assert of_the_faulty.returncode == 0, of_the_faulty.stdout + of_the_faulty.stderr
+    assert of_the_right.returncode == 1, of_the_right.stdout + of_the_right.stderr
 
 
 def test_the_clients_log_in_where_the_target_demands_it(

@@ -4,23 +4,19 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from finding_scripts import NOBODY, address, header, run_script, write_script
+from finding_scripts import NOBODY, address, finding_of, header, run_script, write_script
 from secured_broker import SECRET, VARIABLE, Papers, guarded, served
 
-from wireproof_kit.fuzz.campaign.exchanges import planned_exchange
-from wireproof_kit.fuzz.campaign.records import case_record
 from wireproof_kit.fuzz.campaign.target import start_alone
 from wireproof_kit.fuzz.case import CROWD, RESTART, RETURNED, WHOLE, Case, Step
 from wireproof_kit.fuzz.generate.held_cases import nothing_in
-from wireproof_kit.runner.engine import transcript_record
 from wireproof_kit.targets.interpreter import module_command
-from wireproof_spec.nsq.names import MAGIC
 from wireproof_spec.record import FindingRecord
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -79,16 +75,6 @@ def test_several_clients_log_in_where_the_target_demands_it(tmp_path: Path) -> N
 def exercise_finding(exercise: str, violated: str) -> FindingRecord:
     nothing = Case(0, "fresh", "", "", "", (), delimited=True)
     return finding_of([nothing_in(nothing, "fresh", exercise, WHOLE)], violated)
-
-
-def finding_of(cases: Sequence[Case], violated: str) -> FindingRecord:
-    """Return a finding that has the rule as its answer, with the exchange that is planned."""
-    last, plan = cases[-1], planned_exchange(cases, lambda _: (Step(MAGIC),))
-    return FindingRecord(
-        *("0123456789ab", violated, "", last.state, last.frame_kind, last.field, violated),
-        *(1, 5, 5, 1, 0.1, tuple(map(case_record, cases))),
-        transcript=transcript_record(plan),
-    )
 
 
 def test_a_restart_is_a_script_that_asks_for_the_command(tmp_path: Path) -> None:

@@ -3,18 +3,20 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from wireproof.fuzzing.recorder import write_files
 from wireproof_kit.fuzz.campaign.campaign import Campaign
+from wireproof_kit.fuzz.campaign.exchanges import planned_exchange
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.progress import SilentListener
 from wireproof_kit.fuzz.campaign.records import case_record
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, fuzz_target_at
-from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.runner.engine import transcript_record
+from wireproof_spec.nsq.names import MAGIC
 from wireproof_spec.record import FORMAT, FindingRecord, HeaderRecord, TargetRecord
 
 NOBODY = "127.0.0.1:1"
@@ -54,17 +56,28 @@ def write_script(folder: Path, finding: FindingRecord, known: HeaderRecord) -> P
     return folder / "b-findings" / f"{finding.id}.py"
 
 
+def finding_of(cases: Sequence[Case], violated: str) -> FindingRecord:
+    """Return a finding that has the rule as its answer, with the exchange that is planned."""
+    last, plan = cases[-1], planned_exchange(cases, lambda _: (Step(MAGIC),))
+    return FindingRecord(
+        *("0123456789ab", violated, "", last.state, last.frame_kind, last.field, violated),
+        *(1, 5, 5, 1, 0.1, tuple(map(case_record, cases))),
+        transcript=transcript_record(plan),
+    )
+
+
 def find(
     url: str,
     violated: str,
     make: Callable[[Mapping[str, str]], Case],
     keys: tuple[tuple[str, str], ...] = (),
+    pid: int | None = None,
 ) -> FindingRecord:
     """Send the case made for a campaign's names to a target; return what it is recorded as.
 
     The target must violate the rule, as the campaign judges.
     """
-    with fuzz_target_at(TargetChoice(url, keys)) as target:
+    with fuzz_target_at(TargetChoice(url, keys, pid=pid)) as target:
         plan = WorkerPlan(Choice(1), time_s=60)
         campaign = Campaign(plan=plan, fuzz_target=target, listener=SilentListener())
         campaign.open()

@@ -64,6 +64,12 @@ EXAMPLES = (
     metavar="CMD",
     help="Command that restarts the target, for a finding that needs a restart.",
 )
+@click.option(
+    "--pid",
+    type=click.IntRange(1),
+    metavar="PID",
+    help="The target's process, for a finding of memory or open files.",
+)
 @click.option("--as-recorded", is_flag=True, help="Use the recorded names; create nothing.")
 @click.option("--hazardous", is_flag=True, help="Allow exchanges that may crash a remote target.")
 def replay(
@@ -73,6 +79,7 @@ def replay(
     times: int,
     to: str | None,
     restart: str | None,
+    pid: int | None,
     as_recorded: bool,
     hazardous: bool,
 ) -> int:
@@ -84,7 +91,7 @@ def replay(
     """
     fuzzed = find_finding(what, bundle)
     if fuzzed is not None:
-        repetition = Repetition(*fuzzed, to, given_keys(), times, hazardous, restart)
+        repetition = Repetition(*fuzzed, to, given_keys(), times, hazardous, restart, pid)
         return replay_finding(repetition)
     found, case = locate(what, bundle)
     opened = open_scene(

@@ -13,9 +13,11 @@ from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.fuzz.campaign.workers import TargetChoice
 from wireproof_kit.fuzz.case import RESTART
+from wireproof_kit.fuzz.oracle.rules import FILES, MEMORY
 from wireproof_kit.fuzz.triage.confirm import Repetitions, repeat_finding
 from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.engine import transcript_record
+from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.target import ROLE
 from wireproof_spec.record import FindingRecord
 
@@ -33,6 +35,7 @@ class Repetition:
     times: int
     hazardous: bool
     restart: str | None = None
+    pid: int | None = None
 
 
 def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord] | None:
@@ -81,7 +84,13 @@ def _place(repetition: Repetition) -> TargetChoice:
     finding = repetition.finding
     if repetition.restart is None and any(case.field == RESTART for case in finding.cases):
         raise UsageFault(f"finding {finding.id} restarts the target; give --restart CMD to do so")
-    return TargetChoice(url=url, keys=keys, token=token, restart=repetition.restart)
+    if repetition.pid is not None:
+        find_process(repetition.pid)
+    elif finding.violated in (FILES, MEMORY):
+        raise UsageFault(f"finding {finding.id} shows in the target's process; give --pid PID")
+    return TargetChoice(
+        url=url, keys=keys, token=token, restart=repetition.restart, pid=repetition.pid
+    )
 
 
 def _report(repetition: Repetition, done: Repetitions) -> int:

@@ -42,7 +42,7 @@ def test_both_streams_with_a_topic_each_and_the_group_are_created() -> None:
 
 
 def test_clients_beside_the_case_have_streams_of_their_own_and_the_watched_one() -> None:
-    plan = make_replayable(Plan((), arranged=NAMES, is_beside=True))
+    plan = make_replayable(Plan((), arranged=NAMES, violated="delivery"))
     asked = [decode(REQUEST, each) for each in plan.create]
     made = [decode(payload_schema(each.code), each.payload) for each in asked]
 

@@ -65,9 +65,9 @@ def test_a_command_may_follow_a_body() -> None:
 
 def test_clients_beside_the_case_use_its_topics_and_one_of_their_own() -> None:
     acts = (Act("A", "send", b"PUB_EXT wp_1_1 0\n"),)
-    made = make_replayable(Plan(acts, is_beside=True, secured=frozenset({"secure"})))
+    made = make_replayable(Plan(acts, violated="delivery", secured=frozenset({"secure"})))
 
-    assert made.watched == ((b"wp_1_1",), (b"wp_neighbour",))
+    assert made.watched == ((b"wp_1_1",), (b"wp_neighbour", b"SUB_ORDERED", b"SUB_ORDER"))
     assert made.names == (b"wp_1_1", b"wp_neighbour")
     assert made.bystanders
     assert made.login

@@ -30,11 +30,13 @@ class Plan:
     ``login`` is the template with the functions `secure`, `show_secret` and `log_in`, if the
     connections log in. ``exercises`` is the template with the function `exercise`, if clients of
     the fuzzer did something by themselves. ``arranged`` are the names and numbers that a campaign
-    gave to what it created for its cases, by purpose. If the finding shows on other connections
-    than those of its cases, ``is_beside`` is True, ``due`` are the bodies of the messages that
-    were acknowledged, and a planner gives the template with the functions `publishing`,
-    `publish`, `reading` and `take` as ``bystanders``, and the topics to use as ``watched``, in
-    the form that these functions take.
+    gave to what it created for its cases, by purpose. ``violated`` is the rule of a finding.
+
+    If the finding shows on other connections than those of its cases, ``due`` are the bodies of
+    the messages that were acknowledged, and a planner gives the template with the functions
+    `publishing`, `publish`, `reading` and `take` as ``bystanders``, and the topics to use as
+    ``watched``, in the form that these functions take. If the target goes on listing clients that
+    left, a planner gives ``listing``, the request whose answer lists all clients.
     """
 
     acts: tuple[Act, ...]
@@ -46,10 +48,26 @@ class Plan:
     login: str = ""
     exercises: str = ""
     arranged: Mapping[str, str] = field(default_factory=dict[str, str])
-    is_beside: bool = False
+    violated: str = ""
     due: tuple[bytes, ...] = ()
     bystanders: str = ""
     watched: tuple[tuple[bytes, ...], ...] = ()
+    listing: bytes = b""
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether the finding shows on other connections than those of its cases."""
+        return self.violated in ("neighbour", "delivery", "round-trip")
+
+    @property
+    def is_lingering(self) -> bool:
+        """Whether the finding shows in what the target says of connections that ended."""
+        return self.violated == "lingers"
+
+    @property
+    def grows(self) -> str:
+        """What of the target's process grows: memory, files, or nothing."""
+        return self.violated if self.violated in ("memory", "files") else ""
 
 
 Planner = Callable[[Plan], Plan]

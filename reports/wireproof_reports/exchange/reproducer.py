@@ -6,12 +6,13 @@ import shlex
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qs
 
 import jinja2
 
+from wireproof_reports.exchange.addresses import HTTP, Addresses, addresses_of, split_address
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
+from wireproof_spec.growth import ROUNDS, least_growth, repetitions
 from wireproof_spec.record import CaseRecord, FindingRecord, HeaderRecord, StepRecord, TargetRecord
 from wireproof_spec.step_notes import ACKNOWLEDGED, EXERCISE, IN_TLS, RESTARTED
 
@@ -58,8 +59,6 @@ REFERENCE = "reference"
 PATIENCE_S = 10
 SHORTEST_WAIT_US = 15_000
 """A pause between two sends that may be what matters: without it they arrive together."""
-_BESIDE = ("neighbour", "delivery", "round-trip")
-"""Rules of the fuzzer whose violation shows on other connections than those of the case."""
 _LOGINS = {"tls": "secure", "auth_env": "secret"}
 """What connections do first where these options of the target are given."""
 LONGEST_HEX = 4096
@@ -92,7 +91,7 @@ def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Repr
     return Reproducer(
         command=repeat_command(case, header, bundle_name),
         streams=tuple(_streams(case.transcript.steps)),
-        address=_split_address(_address(header, case)) or "HOST PORT",
+        address=split_address(addresses_of(header, case).target) or "HOST PORT",
         file=_harmless(file),
         script=script(case, header),
     )
@@ -118,7 +117,8 @@ def script(case: CaseRecord, header: HeaderRecord, finding: FindingRecord | None
     All text from the bundle is written as literals, so that none of it can become code. A case
     may be a ``finding`` of the fuzzer.
     """
-    plan = _make_plan(_acts(case, header), header.target, finding)
+    addresses = addresses_of(header, case, finding)
+    plan = _make_plan(_acts(case, addresses), header.target, finding)
     steps = [_source(act) for act in plan.acts]
     due = [literal(body) for body in plan.due]
     restarts = any(act.kind == "restart" for act in plan.acts)
@@ -126,15 +126,18 @@ def script(case: CaseRecord, header: HeaderRecord, finding: FindingRecord | None
     modules += ["base64", "zlib"] if any("zlib." in text for text in (*steps, *due)) else []
     modules += ["os", "ssl"] if plan.login else []
     modules += ["threading"] if plan.exercises else []
+    modules += ["contextlib", "glob", "os"] if plan.grows else []
     modules += ["shlex", "subprocess"] if restarts else []
     return _TEMPLATE.render(
         file=_harmless(f"reproduce-{case.case_hash}.py"),
-        imports=sorted(modules),
+        imports=sorted(set(modules)),
         case=repr(case.case),
         clause=repr(case.clause),
         observation=repr(case.observation),
         accepted=repr(" | ".join(case.accepted)),
-        target=repr(_address(header, case)),
+        target=repr(addresses.target),
+        http=repr(addresses.http) if any(act.data == HTTP for act in plan.acts) else "",
+        http_behind=repr(report_part(header.target.protocol).http_behind),
         names=repr(list(plan.names)),
         create=repr(list(plan.create)),
         patience=PATIENCE_S,
@@ -146,15 +149,24 @@ def script(case: CaseRecord, header: HeaderRecord, finding: FindingRecord | None
         bystanders=plan.bystanders,
         watched=repr(list(plan.watched)),
         due=due,
+        listing=literal(plan.listing) if plan.listing else "",
+        grows=plan.grows,
+        growth=_growth(finding) if finding and plan.grows else {},
         restarts=restarts,
         hazard=case.hazard,
         steps=steps,
     )
 
 
-def _acts(case: CaseRecord, header: HeaderRecord) -> Iterator[Act]:
+def _growth(finding: FindingRecord) -> dict[str, int]:
+    """Return how often cases are repeated in how many rounds, and what each must grow by."""
+    sizes = [[sent.length for sent in case.sent] for case in finding.cases]
+    least = least_growth(sizes) if finding.violated == "memory" else 1
+    return {"times": repetitions(len(sizes)), "rounds": ROUNDS, "least": least}
+
+
+def _acts(case: CaseRecord, addresses: Addresses) -> Iterator[Act]:
     opened: set[str] = set()
-    target = _address(header, case)
     before_us = 0
     for step in case.transcript.steps:
         waited_us, before_us = step.at_us - before_us, step.at_us
@@ -162,13 +174,12 @@ def _acts(case: CaseRecord, header: HeaderRecord) -> Iterator[Act]:
             yield Act(step.conn, "wait", f"{waited_us / 1_000_000:.2f}")
         if step.kind == "open":
             opened.add(step.conn)
-            yield Act(step.conn, "open", _other_address(step.note, target))
+            yield Act(step.conn, "open", addresses.of_connection(step.note))
             continue
         if step.conn not in opened and step.kind in ("send", "request"):
             opened.add(step.conn)
-            place = (
-                _http_address(header, target, read_bytes(step)) if step.kind == "request" else ""
-            )
+            is_request = step.kind == "request"
+            place = addresses.of_request(read_bytes(step)) if is_request else ""
             yield Act(step.conn, "open", place)
         act = _act(step)
         if act is not None:
@@ -207,7 +218,7 @@ def _make_plan(acts: Iterator[Act], target: TargetRecord, finding: FindingRecord
         tuple(act for act in every if act.kind != "due"),
         secured=frozenset(act for key, act in _LOGINS.items() if key in target.given),
         arranged=finding.names if finding else {},
-        is_beside=finding is not None and finding.violated in _BESIDE,
+        violated=finding.violated if finding else "",
         due=tuple(act.data for act in every if act.kind == "due" and isinstance(act.data, bytes)),
     )
     planner = report_part(target.protocol).plan
@@ -232,41 +243,6 @@ def _streams(steps: Sequence[StepRecord]) -> Iterator[Stream]:
     for connection, data in sent.items():
         shown = data.hex() if len(data) <= LONGEST_HEX else ""
         yield Stream(connection, len(data), shown)
-
-
-def _address(header: HeaderRecord, case: CaseRecord) -> str:
-    """Return HOST:PORT of the target: from its URL, else from the first opened connection."""
-    given = header.target.parts().netloc.rpartition("@")[2]
-    opened = [step.note for step in case.transcript.steps if step.kind == "open"]
-    return given or (opened[0] if opened and _is_address(opened[0]) else "")
-
-
-def _split_address(address: str) -> str:
-    """Return HOST PORT, as programs for sockets take them."""
-    host, _, port = address.rpartition(":")
-    return f"{host.strip('[]')} {port}" if host else ""
-
-
-def _http_address(header: HeaderRecord, target: str, request: bytes) -> str:
-    """Return HOST:PORT for a request: the `http` key, its Host header, or the usual port."""
-    given = parse_qs(header.target.parts().query).get("http", [""])[0]
-    named = re.search(rb"(?i)\r\nhost: *([^\r\n]+)", request)
-    for address in (given.rpartition("//")[2], named[1].decode("latin-1") if named else ""):
-        if _is_address(address):
-            return address
-    host, _, port = target.rpartition(":")
-    behind = report_part(header.target.protocol).http_behind
-    return f"{host}:{int(port) + behind}" if port.isdecimal() and behind is not None else ""
-
-
-def _other_address(note: str, target: str) -> str:
-    """Return the address of a connection to another port than the target's own, else nothing."""
-    own = target.rpartition(":")[2]
-    return note if _is_address(note) and note.rpartition(":")[2] != own else ""
-
-
-def _is_address(text: str) -> bool:
-    return re.fullmatch(r"[\w.\[\]:-]+:\d{1,5}", text) is not None
 
 
 def _quote(text: str) -> str:

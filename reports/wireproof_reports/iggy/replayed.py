@@ -33,7 +33,12 @@ def make_replayable(plan: Plan) -> Plan:
     Campaigns know only the published generation, which needs no login. The bytes have names behind
     their lengths and numbers in binary, so a user cannot replace them.
     """
-    plan = replace(plan, reader="iggy/reader.py.jinja", probe=request(commands.PING))
+    plan = replace(
+        plan,
+        reader="iggy/reader.py.jinja",
+        probe=request(commands.PING),
+        listing=request(commands.GET_CLIENTS) if plan.is_lingering else b"",
+    )
     there = plan.arranged
     if not there:
         return plan

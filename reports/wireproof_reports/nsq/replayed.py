@@ -52,8 +52,14 @@ def make_replayable(plan: Plan) -> Plan:
         login="nsq/login.py.jinja" if secured else "",
         exercises="nsq/exercises.py.jinja" if exercises else "",
         bystanders="nsq/bystanders.py.jinja" if beside else "",
-        watched=tuple((topic,) for topic in topics) if beside else (),
+        watched=_watched(topics) if beside else (),
     )
+
+
+def _watched(topics: Sequence[bytes]) -> tuple[tuple[bytes, ...], ...]:
+    """Return the topics to consume from; the last one, of no case, also in order."""
+    *others, last = topics
+    return (*((topic,) for topic in others), (last, names.SUB_ORDERED, names.SUB_ORDER))
 
 
 def _without_secret(act: Act) -> Act:

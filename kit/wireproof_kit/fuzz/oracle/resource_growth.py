@@ -10,6 +10,7 @@ from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.rules import FILES, MEMORY
 from wireproof_kit.targets.process import Usage, usage
+from wireproof_spec.growth import ROUNDS, least_growth, repetitions
 
 SETTLE_S = 1.5
 SELDOM_S = 6.0
@@ -20,13 +21,7 @@ MEMORY_STEP = 512 * 1024
 """The growth in bytes beyond that of other batches that is suspicious."""
 MUCH = 8 * 1024 * 1024
 """The growth in bytes over one batch that is suspicious, even if other batches grow as much."""
-ROUND_STEP = 800 * 1024
-"""The growth in bytes in every round of the same cases that confirms a leak."""
 REMEMBERED = 32
-ROUNDS = 3
-LEAST_CASES = 16
-KEPT_EACH = 4096
-"""Bytes that a broker may keep for each stored request in addition to its content."""
 
 Send = Callable[[Sequence[Case]], None]
 
@@ -93,11 +88,8 @@ class Watch:
         return Trouble(FILES, f"open files grow with every {len(cases)} cases")
 
     def _climbing_memory(self, cases: Sequence[Case], send: Send) -> Trouble | None:
-        many = list(cases) * max(1, -(-LEAST_CASES // len(cases)))
-        least = ROUND_STEP
-        if len(cases) <= LEAST_CASES:
-            # Among more than these, one that leaks must not be lost in what others may leave.
-            least += _size(many) + KEPT_EACH * sum(len(case.steps) for case in many)
+        many = list(cases) * repetitions(len(cases))
+        least = least_growth([[len(step.data) for step in case.steps] for case in cases])
         send(many)
         before = usage(self.pid)
         first = before
