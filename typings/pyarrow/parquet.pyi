@@ -4,6 +4,8 @@ from typing import BinaryIO
 
 from pyarrow import Schema, Table
 
+def write_table(table: Table, where: Path) -> None: ...
+
 class ParquetWriter:
     is_open: bool
     def __init__(self, where: BinaryIO, schema: Schema, *, compression: str = ...) -> None: ...

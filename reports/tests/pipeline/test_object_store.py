@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from history_fixture import bundle, rows
+from history_fixture import bundle, rows, tree
 from late_writer import late_writer
 from spark_cluster import QUICK, SUBMIT_S
 from spark_servers import KEYS, Store, has_s3, object_store
@@ -39,12 +39,21 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield started
 
 
-def started(store: Store, *arguments: str) -> "subprocess.Popen[str]":
+KEEPING = """
+import runpy
+from wireproof_reports.pipeline import tables
+tables.FEW = 0
+runpy.run_module("wireproof", run_name="__main__")
+"""
+"""Runs wireproof as one does whose history is long: what an aggregate counts is kept."""
+
+
+def started(store: Store, *arguments: str, keeping: bool = False) -> "subprocess.Popen[str]":
     conf = {**QUICK, **store.conf}
     settings = [word for item in conf.items() for word in ("--conf", "=".join(item))]
     words = [*arguments, "--master", "local[2]", *settings]
     return subprocess.Popen(
-        [sys.executable, "-m", "wireproof", *words],
+        [sys.executable, *(["-c", KEEPING] if keeping else ["-m", "wireproof"]), *words],
         env={**os.environ, **KEYS},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -53,17 +62,23 @@ def started(store: Store, *arguments: str) -> "subprocess.Popen[str]":
     )
 
 
-def ended(store: Store, *arguments: str) -> tuple[int, str, str]:
-    process = started(store, *arguments)
+def ended(store: Store, *arguments: str, keeping: bool = False) -> tuple[int, str, str]:
+    process = started(store, *arguments, keeping=keeping)
     out, err = process.communicate(timeout=SUBMIT_S)
     return process.returncode, out, err
 
 
-def wait_for_writing(process: "subprocess.Popen[str]", log: Path) -> None:
+def kill_while_writing(process: "subprocess.Popen[str]", log: Path, chance: random.Random) -> None:
+    """Kill a command and its Java at a random moment after a table has got its first commit."""
     deadline = time.monotonic() + SUBMIT_S
     while process.poll() is None and not log.exists():
         assert time.monotonic() < deadline, f"nothing was written within {SUBMIT_S} s"
         time.sleep(0.1)
+    until = time.monotonic() + chance.uniform(0, MOST_WRITING_S)
+    while time.monotonic() < until and process.poll() is None:
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
 
 
 def test_bundles_of_a_store_become_a_history_and_a_site(store: Store, tmp_path: Path) -> None:
@@ -71,13 +86,8 @@ def test_bundles_of_a_store_become_a_history_and_a_site(store: Store, tmp_path: 
     chance = random.Random(29)
     ingest = ("ingest", "s3a://runs/landing", "--history", "s3a://runs/history")
     for _ in range(KILLS):
-        process = started(store, *ingest)
-        wait_for_writing(process, store.bucket / "history" / "results" / "_delta_log")
-        until = time.monotonic() + chance.uniform(0, MOST_WRITING_S)
-        while time.monotonic() < until and process.poll() is None:
-            time.sleep(0.1)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        log = store.bucket / "history" / "results" / "_delta_log"
+        kill_while_writing(started(store, *ingest), log, chance)
 
     code, _, err = ended(store, *ingest)
     again, out, _ = ended(store, *ingest)
@@ -92,6 +102,30 @@ def test_bundles_of_a_store_become_a_history_and_a_site(store: Store, tmp_path: 
     assert len(rows(history, "results")) == 3 * BUNDLES
     assert asked[0] == 0, asked[2]
     assert (tmp_path / "site" / "matrix.html").exists()
+
+
+def test_an_aggregate_that_is_killed_leaves_nothing_half(store: Store, tmp_path: Path) -> None:
+    """It is killed while it keeps its counts in the store; the next one goes on with them."""
+    chance = random.Random(31)
+    history, lies, site = "s3a://runs/asked", store.bucket / "asked", tmp_path / "site"
+    taken = ended(store, "ingest", "s3a://runs/landing", "--history", history)
+    ask = ("aggregate", history, "--out", str(site))
+    for _ in range(KILLS):
+        log = lies / "_partials" / "counts" / "_delta_log"
+        kill_while_writing(started(store, *ask, keeping=True), log, chance)
+        assert (site / "data" / "index.json").exists() == (site / "data").exists()
+
+    code, _, err = ended(store, *ask, keeping=True)
+    other = ended(store, "aggregate", str(lies), "--out", str(tmp_path / "other"))
+
+    assert (taken[0], code, other[0]) == (2, 0, 0), (taken[2], err, other[2])
+    assert "cannot use the counts" not in err
+    assert len(answers(site)) > 10
+    assert answers(site) == answers(tmp_path / "other")
+
+
+def answers(site: Path) -> dict[str, bytes]:
+    return {name: data for name, data in tree(site / "data").items() if name != "index.json"}
 
 
 IMPATIENT = """
