@@ -86,6 +86,7 @@ def test_a_reset_that_a_found_file_names_is_asked_for_once(
     assert Path("owned").exists() is answer
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("url", ["nsq+client:touch owned", "oms+exec:touch owned"])
 @pytest.mark.parametrize("command", [("run",), ("probe",), ("doctor",), ("fuzz", "--cases", "1")])
 def test_a_command_in_the_url_of_a_found_file_is_not_run_unasked(
