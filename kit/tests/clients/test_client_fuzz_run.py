@@ -64,8 +64,11 @@ def test_a_finding_is_small_named_and_shown_by_its_script_and_by_replay(
     assert script(reproducer, faulty) == 0
     assert script(reproducer, right) == 1
     assert script(reproducer, "/no/such/client") == 2
-    again = wireproof("replay", finding.id, "--bundle", "b.jsonl", cwd=tmp_path)
+    url = read_bundle(tmp_path / "b.jsonl").header.target.url
+    there = ("replay", finding.id, "--bundle", "b.jsonl")
+    again = wireproof(*there, "--to", url, cwd=tmp_path)
     assert again.code == 0, again.out + again.err
+    assert "which nobody has asked for; give --to" in wireproof(*there, cwd=tmp_path).refused()
 
 
 @pytest.mark.timeout(600)

@@ -49,7 +49,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             ("data", str(tmp_path / "queue")),
         ),
         reset="make reset-broker",
-        reset_found=tmp_path / "wireproof.toml",
+        found=dict.fromkeys(("url", "reset"), tmp_path / "wireproof.toml"),
         claims={"ext": "true", "order": "false", "trace": "probe"},
         profile="should",
         reading="published",

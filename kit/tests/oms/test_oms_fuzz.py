@@ -205,8 +205,11 @@ def test_a_campaign_finds_the_fault_and_its_finding_shows_again(name: str, tmp_p
     assert script(reproducer) == 0
     assert script(reproducer, str(right)) == 1
     assert script(reproducer, "/no/such/adapter") == 2
-    again = wireproof("replay", finding.id, "--bundle", "b.jsonl", cwd=tmp_path)
+    url = read_bundle(tmp_path / "b.jsonl").header.target.url
+    there = ("replay", finding.id, "--bundle", "b.jsonl")
+    again = wireproof(*there, "--to", url, cwd=tmp_path)
     assert again.code == 0, again.out + again.err
+    assert "which nobody has asked for; give --to" in wireproof(*there, cwd=tmp_path).refused()
 
 
 @pytest.mark.process

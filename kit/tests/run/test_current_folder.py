@@ -4,9 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
+from finding_scripts import finding_of, header
 
 from wireproof.main import main
+from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.selftest.plan import list_trials
 from wireproof_kit.targets.embedded import start_reference
@@ -81,3 +84,53 @@ def test_a_reset_that_a_found_file_names_is_asked_for_once(
     assert len(asked) == 1
     assert "'touch owned'" in capsys.readouterr().out
     assert Path("owned").exists() is answer
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("url", ["nsq+client:touch owned", "oms+exec:touch owned"])
+@pytest.mark.parametrize("command", [("run",), ("probe",), ("doctor",), ("fuzz", "--cases", "1")])
+def test_a_command_in_the_url_of_a_found_file_is_not_run_unasked(
+    url: str,
+    command: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wireproof.toml").write_text(f'[target]\nurl = "{url}"\n')
+
+    assert main(command) == 2
+
+    assert "'touch owned', which nobody has asked for" in capsys.readouterr().err
+    assert not Path("owned").exists()
+
+
+@pytest.mark.parametrize("url", ["nsq+client:touch owned", "oms+exec:touch owned"])
+def test_a_command_in_a_bundle_is_not_run_unasked(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write_finding(url)
+
+    assert main(["replay", "0123456789ab", "--bundle", "b.jsonl"]) == 2
+
+    told = capsys.readouterr().err
+    assert "'touch owned', which nobody has asked for" in told
+    assert f"give --to '{url}'" in told
+    assert not Path("owned").exists()
+
+
+def test_a_secret_that_a_bundle_names_is_not_sent_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write_finding("nsq://127.0.0.1:1?auth_env=HOME")
+
+    assert main(["replay", "0123456789ab", "--bundle", "b.jsonl"]) == 2
+    assert "give --auth-env HOME" in capsys.readouterr().err
+
+
+def _write_finding(url: str) -> None:
+    nothing = Case(0, "fresh", "", "", "", (Step(b"x"),), delimited=True)
+    lines = map(msgspec.json.encode, (header(url), finding_of([nothing], "answer")))
+    Path("b.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))

@@ -13,6 +13,7 @@ import msgspec
 from wireproof.commands.bundles.report import refuse_unwritable, write_report
 from wireproof.commands.list_cases import select
 from wireproof.options.config import Settings
+from wireproof.options.confirmation import confirm_found
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.run_options import run_options
@@ -32,7 +33,7 @@ from wireproof.running.request import (
     make_request,
     narrowing_options,
 )
-from wireproof.running.reset import confirm_reset, run_reset
+from wireproof.running.reset import run_reset
 from wireproof.view import captures
 from wireproof.view.choose_display import choose_display
 from wireproof.view.display import Display
@@ -112,8 +113,8 @@ def judge_target(
         files = {kind: path for kind, path in files.items() if kind not in captures.FORMATS}
     bundle = bundle_place(options["bundle"], settings, name=name)
     if named.reset is not None:
-        if settings.reset_found is not None:
-            confirm_reset(named.reset, settings.reset_found)
+        if found := settings.found.get("reset"):
+            confirm_found(named.reset, found, "reset")
         run_reset(named.reset)
     display = choose_display(manner(), bundle=bundle, failures_only=options["failures_only"])
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 from wireproof.options.global_options import manner
 from wireproof.options.target_choice import REFERENCE
 from wireproof.replaying.find_case import SHORTEST_SIGNATURE, newest_bundle
+from wireproof.replaying.replay_target import choose_url
 from wireproof.view.exchange import whole_exchange
 from wireproof.view.output import echo
 from wireproof_kit.bundle.file import Bundle, read_bundle
@@ -68,9 +69,9 @@ def replay_finding(repetition: Repetition) -> int:
 
 def _place(repetition: Repetition) -> TargetChoice:
     header = repetition.bundle.header
-    url = repetition.to or header.target.url
+    url = choose_url(repetition.bundle, repetition.to, repetition.keys)
     role = header.target.fingerprint.get(ROLE)
-    keys = (*repetition.keys, *([(ROLE, role)] if role and not repetition.to else []))
+    keys = (*repetition.keys, *([(ROLE, role)] if role and url == header.target.url else []))
     token = f"f{header.seed}"
     if url == REFERENCE:
         return TargetChoice(protocol=header.target.protocol, token=token)

@@ -45,12 +45,13 @@ class Settings:
 
     ``keys`` are target keys with their values, those of several values several times;
     ``claims`` are NAME → true, false or probe; ``reset`` is a command run before the cases.
+    ``found`` has the file in the current folder, be it somebody else's, for those of the keys
+    ``url`` and ``reset`` that it sets: both may run a command.
     """
 
     url: str | None = None
     keys: tuple[tuple[str, str], ...] = ()
     reset: str | None = None
-    reset_found: Path | None = None
     profile: Level | None = None
     origin: str | None = None
     reading: str | None = None
@@ -61,6 +62,7 @@ class Settings:
     allure: str | None = None
     pcap: str | None = None
     claims: Mapping[str, str] = field(default_factory=dict[str, str])
+    found: Mapping[str, Path] = field(default_factory=dict[str, Path])
 
 
 def read_settings(
@@ -74,25 +76,25 @@ def read_settings(
         UsageFault: a file, table, key, value or environment variable is not right.
     """
     named = config or (Path(environment[FILE_KEY]) if environment.get(FILE_KEY) else None)
-    values = _find_file(folder) if named is None else _from_file(named, required=True)
+    file, values = _find_file(folder) if named is None else (None, _from_file(named))
     from_environment = dict(_from_environment(environment))
     if from_environment.get("url", values.get("url")) != values.get("url"):
         # What the file says of its target must not be believed of another.
         values = {key: value for key, value in values.items() if key not in TABLES["target"]}
-    if "reset" in from_environment or "reset" not in values:
-        values.pop("reset_found", None)
+    of_file = [key for key in ("url", "reset") if key in values and key not in from_environment]
+    found = {key: file for key in of_file if file is not None}
     values.update(from_environment)
     keys = tuple(_target_keys(values))
     others = {name: value for name, value in values.items() if name not in _KEYS}
-    return Settings(keys=keys, **others)  # type: ignore[arg-type]  # checked key by key
+    return Settings(keys=keys, found=found, **others)  # type: ignore[arg-type]  # checked key by key
 
 
-def _find_file(folder: Path) -> Values:
-    """Return what a file says that lies in the folder, be it somebody else's."""
+def _find_file(folder: Path) -> tuple[Path | None, Values]:
+    """Return the configuration file that lies in the folder, and what it says."""
     for name in ("wireproof.toml", "pyproject.toml"):
         if values := _from_file(folder / name, required=False):
-            return {**values, "reset_found": folder / name}
-    return {}
+            return folder / name, values
+    return None, {}
 
 
 def _target_keys(values: Values) -> Iterator[tuple[str, str]]:
@@ -102,7 +104,7 @@ def _target_keys(values: Values) -> Iterator[tuple[str, str]]:
         yield from ((key, text) for text in each if text)
 
 
-def _from_file(path: Path, *, required: bool) -> Values:
+def _from_file(path: Path, *, required: bool = True) -> Values:
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError as error:

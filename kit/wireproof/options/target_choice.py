@@ -9,6 +9,7 @@ from typing import TypeAlias, cast
 import click
 
 from wireproof.options.config import Settings, read_settings
+from wireproof.options.confirmation import confirm_url
 from wireproof.options.global_options import OutputStyle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import example_url, known_protocols, target_keys, url_of
@@ -100,7 +101,8 @@ def named_target(
     ``given`` are target keys that take precedence over the configuration.
 
     Raises:
-        UsageFault: no target or more than one is given, or the URL is empty.
+        UsageFault: no target or more than one is given, the URL is empty, or it runs a command of
+            a found file that the user does not allow.
     """
     urls = [argument for argument in arguments if is_url(argument) or not argument.strip()]
     prefixes = tuple(argument.rstrip("/") for argument in arguments if argument not in urls)
@@ -111,6 +113,8 @@ def named_target(
         raise UsageFault(EMPTY_URL)
     # What the configuration says of another target must not be believed of this one.
     configured = settings if url == settings.url or settings.url is None else Settings()
+    if not urls and "url" in settings.found:
+        confirm_url(url, settings.found["url"])
     if url == REFERENCE:
         configured = Settings()
         if given:

@@ -2,9 +2,12 @@
 
 import contextlib
 import secrets
+import shlex
 from collections.abc import Generator
 from dataclasses import dataclass
+from urllib.parse import parse_qs
 
+from wireproof.options.confirmation import confirm_command
 from wireproof.options.target_choice import REFERENCE, Pairs
 from wireproof.replaying.protocol_replay import Occasion, Replayer, Round, Steps, replayer_of
 from wireproof_kit.bundle.file import Bundle
@@ -13,7 +16,7 @@ from wireproof_kit.protocols import kit_part, protocol_of, read_target
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.targets.embedded import start_reference
 from wireproof_kit.targets.session import SessionOptions
-from wireproof_kit.targets.target import Target
+from wireproof_kit.targets.target import Target, command_in
 from wireproof_spec.record import CaseRecord
 from wireproof_spec.step_notes import IN_TLS
 
@@ -33,6 +36,29 @@ class ReplaySetup:
     replayer: Replayer
 
 
+def choose_url(bundle: Bundle, to: str | None, keys: Pairs) -> str:
+    """Return the URL that was given, or else the recorded one.
+
+    A bundle may be somebody else's: the user must allow the command of a recorded URL, and name
+    the secret that it would send.
+
+    Raises:
+        UsageFault: the user has not done so.
+    """
+    recorded = bundle.header.target.url
+    if to is not None:
+        return to
+    if command := command_in(recorded):
+        confirm_command(command, bundle.path.name, f"give --to {shlex.quote(recorded)}")
+    secret = parse_qs(bundle.header.target.parts().query).get("auth_env", [""])[-1]
+    if secret and "auth_env" not in dict(keys):
+        raise UsageFault(
+            f"{bundle.path.name}: {recorded} is sent the secret in {secret}; give --auth-env "
+            f"{shlex.quote(secret)} to send it"
+        )
+    return recorded
+
+
 @contextlib.contextmanager
 def open_scene(
     bundle: Bundle,
@@ -47,7 +73,7 @@ def open_scene(
     """Open the target, prepare every repetition of a case, and close everything at the end."""
     protocol = bundle.header.target.protocol
     replayer = replayer_of(protocol)
-    url = to or bundle.header.target.url
+    url = choose_url(bundle, to, keys)
     with contextlib.ExitStack() as stack:
         if url == REFERENCE:
             reference = start_reference(protocol)

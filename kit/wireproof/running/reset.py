@@ -2,31 +2,10 @@
 
 import shlex
 import subprocess
-import sys
-from pathlib import Path
 
-import click
-
-from wireproof.options.global_options import manner
-from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 
 WITHIN_S = 120.0
-
-
-def confirm_reset(command: str, found: Path) -> None:
-    """Ask the user whether to run the reset command of a configuration in the current folder.
-
-    Raises:
-        UsageFault: nobody may be asked, or the answer is no.
-    """
-    named = f"give --config {found.name} to run it"
-    if manner().no_input or not sys.stdin.isatty():
-        would = f"{found.name}: [target] reset would run {command!r}"
-        raise UsageFault(f"{would}, which nobody has asked for; {named}")
-    echo(f"{found.name} lies in the current folder and would run before the cases: {command!r}")
-    if not click.confirm("Run this command?", err=True):
-        raise UsageFault(f"{found.name}: [target] reset {command!r} was not run; {named}")
 
 
 def run_reset(command: str) -> None:

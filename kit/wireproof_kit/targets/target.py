@@ -122,6 +122,12 @@ def is_url(text: str) -> bool:
     return text.partition(":")[0].endswith(_NO_ADDRESS) or "://" in text
 
 
+def command_in(url: str) -> str:
+    """Return the command line that a URL starts: a client or an adapter; nothing for others."""
+    scheme, _, rest = url.partition(":")
+    return rest if scheme.endswith((ON_CLIENTS, ON_ADAPTERS)) else ""
+
+
 def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
     """Return the target of a URL ``PROTOCOL://HOST:PORT[?http=…&data=…&control=…]``.
 
