@@ -130,7 +130,7 @@ FAULTS = (
         "The first RDY is 2.",
         "client-connection.first-ready",
         around(ready, "first_or_share", lambda original, *args: max(original(*args), 2)),
-        may="client.order-rdy",
+        may="client.order-rdy client.configuration",
     ),
     boundary(
         "rdy-2501",

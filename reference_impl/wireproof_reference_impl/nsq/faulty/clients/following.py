@@ -280,7 +280,8 @@ FAULTS = (
         "A consumer subscribes to the partitions of one node only.",
         f"client.consume-all {_MERGE} {_SUBSCRIBES}",
         _places(_of_first_node),
-        may="client.order-each client-connection.undisturbed client.lookup-follow",
+        may="client.order-each client-connection.undisturbed client.lookup-follow "
+        "client.configuration",
     ),
     missing(
         "last-partition-only",

@@ -237,7 +237,7 @@ FAULTS = (
         _settle_when_sent(0.0),
         _ONCE,
         may=f"{_OUTCOMES} ext.client-header.refused client-trace.receipt client-trace.bare-ok "
-        "client.shard-unavailable client.retry-refreshed client.shard-retry",
+        "client.shard-unavailable client.retry-refreshed client.shard-retry client-publish.retry",
     ),
     boundary(
         "success-after-a-while",

@@ -27,7 +27,7 @@ from wireproof_reference_impl.nsq.faulty.clients.rows import (
 )
 from wireproof_reference_impl.overrides import Original, Override
 
-_SHARDS = "client.shard-unavailable client.complete client.shard-refresh"
+_SHARDS = "client.shard-unavailable client.complete client.shard-refresh client.lookup-all"
 
 
 def _place_at(at: Callable[[int], int]) -> Override:
@@ -102,14 +102,14 @@ FAULTS = (
         "All messages in order go to the first partition.",
         "client-publish.shards",
         constant(partitioning, "shard", 0),
-        may=f"{_SHARDS} client.lookup-all",
+        may=_SHARDS,
     ),
     wrong_value(
         "key-by-length",
         "The partition of a sharding id is its length.",
         "client-publish.shards",
         around(partitioning, "shard", lambda _, key, partition_num: len(key) % partition_num),
-        may=f"{_SHARDS} client.lookup-all",
+        may=_SHARDS,
     ),
     wrong_value(
         "key-in-turn",
@@ -185,5 +185,6 @@ FAULTS = (
         "An ordered publish with an empty sharding id goes to any partition.",
         "client-publish.no-key",
         around(Producer, "publish", _no_key_is_none),
+        may="client.lookup-all",
     ),
 )
