@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from wireproof_kit.drivers.processor import measure_session
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.processes.client_forks import ClientForkServer
 
@@ -28,7 +29,11 @@ def launch(server: ClientForkServer, *options: str) -> subprocess.Popen[bytes]:
     with server.reference(options) as url:
         words = shlex.split(url.partition(":")[2])
     return subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
 
 
@@ -71,6 +76,17 @@ def test_a_client_ends_with_its_launcher(server: ClientForkServer) -> None:
         client.kill()
         assert client.stdout.read() == b"", "the client holds the stream until it ends"
         assert time.monotonic() - before < WITHIN_S
+
+
+def test_a_client_is_measured_with_its_launchers_session(server: ClientForkServer) -> None:
+    with launch(server) as client:
+        assert client.stdout is not None
+        client.stdout.readline()
+        both = measure_session(client.pid).used
+        launcher = int(Path(f"/proc/{client.pid}/schedstat").read_text().split()[0]) / 1e9
+        client.communicate(timeout=WITHIN_S)
+
+    assert both > launcher
 
 
 def test_a_protocol_without_a_client_is_no_server(tmp_path: Path) -> None:

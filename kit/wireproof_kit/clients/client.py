@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from wireproof_kit.clients.limits import OF_CASE, Bounds, Limits
 from wireproof_kit.clients.part import ClientPart, Role, Until, Values
-from wireproof_kit.clients.stage import Limits, Stage
+from wireproof_kit.clients.stage import Stage
 from wireproof_kit.clients.story import Story, read_story
 from wireproof_kit.runner.patience import machine_load
 from wireproof_kit.wire.transcript import Transcript
@@ -43,6 +44,7 @@ class StartedClient(Generic[S]):
     role: Role
     start_s: float
     transcript: Transcript
+    kept: Bounds = OF_CASE
 
     def play(self, script: S, until: Until, *, within: float = COURSE_S) -> Story:
         """Start the client and play the servers for it by a script; return the events.
@@ -61,7 +63,7 @@ class StartedClient(Generic[S]):
                 self.command,
                 self.part.fill(script, addresses, self.names),
                 until=until,
-                limits=Limits(self.start_s, within * machine_load()),
+                limits=Limits(self.start_s, within * machine_load(), self.kept),
             )
         finally:
             stage.close()

@@ -3,12 +3,22 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from wireproof_kit.clients.client import StartedClient
 from wireproof_kit.clients.control import loopback_round_trip
-from wireproof_kit.clients.events import BadLine, Connected, Ended, Expired, Greeted, Wrote
+from wireproof_kit.clients.events import (
+    BadLine,
+    Connected,
+    Ended,
+    Expired,
+    Flooded,
+    Greeted,
+    Wrote,
+)
 from wireproof_kit.clients.launch import PREFIX, check_command
+from wireproof_kit.clients.limits import OF_SHORT_RUN
 from wireproof_kit.clients.part import ClientPart, Experiment, Role, Stories
 from wireproof_kit.clients.story import STDERR, Story
 from wireproof_kit.drivers.child import end_all
@@ -157,7 +167,7 @@ class ClientSession(Generic[S]):
 
     def _run_once(self, experiment: Experiment[S]) -> tuple[Story, Transcript]:
         transcript = Transcript()
-        client = self._client(transcript)
+        client = replace(self._client(transcript), kept=OF_SHORT_RUN)
         return client.play(experiment.script, experiment.is_over, within=PROBE_S), transcript
 
     def _stories(self) -> Stories:
@@ -220,13 +230,15 @@ def explain(part: ClientPart[S], command: str, role: Role, story: Story) -> str:
             f"`{command}` did not connect to the addresses it was given "
             f"({filled}, or {set_to}){told}"
         )
-    after = f"ended with exit code {ended.code}" if ended else f"still ran {_describe_wait(story)}"
+    after = f"ended with exit code {ended.code}" if ended else _describe_wait(story)
     return f"`{command}` connected but {part.undone[role]} as a {role}, and {after}{told}"
 
 
 def _describe_wait(story: Story) -> str:
+    if story.first(Flooded) is not None:
+        return "sent or wrote more than the kit keeps"
     expired = story.first(Expired)
-    return f"after {expired.at:.0f} s" if expired else "at the end"
+    return f"still ran after {expired.at:.0f} s" if expired else "still ran at the end"
 
 
 def _last_words(story: Story) -> str:

@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Peers, Send
-from wireproof_kit.clients.events import Connected, Flooded, Greeted
+from wireproof_kit.clients.events import Connected, Greeted
 from wireproof_kit.clients.launch import environment, fill_in
+from wireproof_kit.clients.limits import CHUNK, OF_CASE, Limits
 from wireproof_kit.clients.story import (
     ASKED,
     BY_CLIENT,
@@ -46,10 +47,6 @@ from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.driver.lines import NAME, request_line
 
 LOOPBACK = "127.0.0.1"
-CHUNK = 1 << 16
-MOST_BYTES = 2 << 20
-"""The most bytes kept of a case, over all connections; a client that sends more is ended."""
-MOST_EVENTS = 20_000
 MOST_OUTPUT = 64 << 10
 MOST_CONNECTIONS = 512
 LAST_OUTPUT_S = 0.5
@@ -63,14 +60,6 @@ class _Connection:
     outgoing: bytearray = field(default_factory=bytearray)
     closing: bool = False
     half: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Time limits in seconds: until the client first connects, and from then to the case's end."""
-
-    start: float
-    course: float
 
 
 class Stage:
@@ -88,13 +77,16 @@ class Stage:
         self._timers: list[tuple[float, int, object]] = []
         self._ties = itertools.count()
         self._output: deque[tuple[Stream, bytes]] = deque()
+        self._read: dict[Stream, int] = {"stdout": 0, "stderr": 0}
         self._written: dict[Stream, int] = {"stdout": 0, "stderr": 0}
         self._wake_read, self._wake_write = os.pipe()
         self._lock = threading.Lock()
         self._first_line = bytearray()
         self._is_driver: bool | None = None
         self._streams_open = 2
-        self._bytes = 0
+        self._kept = OF_CASE
+        self._bytes = self._text = 0
+        self._is_flooded = False
         self._waited_before = measure_thread().waited
         self.child: Child | None = None
         os.set_blocking(self._wake_read, False)
@@ -122,6 +114,7 @@ class Stage:
         Raises:
             UsageFault: the client cannot be started.
         """
+        self._kept = limits.kept
         self._note(KIT, f"{GIVEN}{json.dumps(values)}")
         self._carry_out(self._peers.begin(addresses, values))
         words = fill_in(command, values)
@@ -160,7 +153,7 @@ class Stage:
 
     def _is_over(self) -> bool:
         """Return True if nothing more can come: the client has ended, or sends too much."""
-        if isinstance(next(reversed(self._story.events), None), Flooded):
+        if self._is_flooded:
             return True
         ended = self.child is not None and self.child.exit_code() is not None
         return ended and not self._connections and not self._streams_open
@@ -253,7 +246,7 @@ class Stage:
         self._selector.register(accepted, selectors.EVENT_READ, connection)
         self._add("open", name)
         if len(self._connections) > MOST_CONNECTIONS:
-            self._note(KIT, f"{FLOODED}: {len(self._connections)} connections at once")
+            self._end_flood(f"{len(self._connections)} connections at once")
 
     def _serve(self, connection: _Connection, mask: int) -> None:
         if connection.name not in self._connections:
@@ -274,8 +267,16 @@ class Stage:
             self._forget(connection, BY_CLIENT)
             return
         self._add(self._kind(connection.name, "send", "request"), connection.name, data=data)
-        if self._bytes > MOST_BYTES or len(self._story.events) > MOST_EVENTS:
-            self._note(KIT, f"{FLOODED}: {self._bytes} bytes, {len(self._story.events)} events")
+        self._check_size()
+
+    def _check_size(self) -> None:
+        kept, events = self._kept, len(self._story.events)
+        if self._bytes > kept.bytes or events > kept.events or self._text > kept.text:
+            self._end_flood(f"{self._bytes} bytes, {events} events")
+
+    def _end_flood(self, size: str) -> None:
+        self._is_flooded = True
+        self._note(KIT, f"{FLOODED}: {size}")
 
     def _send(self, effect: Send) -> None:
         connection = self._connections.get(effect.conn)
@@ -341,9 +342,17 @@ class Stage:
             self._note(DRIVER, str(error))
 
     def _sink(self, stream: Stream, data: bytes) -> None:
-        """Keep what the client writes until the loop takes it; called by another thread."""
+        """Keep what the client writes until the loop takes it; called by another thread.
+
+        A client may write faster than the loop takes it. Nothing is kept of what exceeds the
+        bounds of the case.
+        """
         with self._lock:
-            self._output.append((stream, data))
+            room = self._kept.text + 1 - self._read[stream]
+            self._read[stream] += len(data)
+            if data and room <= 0:
+                return
+            self._output.append((stream, data[:room]))
             if self._wake_write >= 0:
                 with contextlib.suppress(BlockingIOError):  # it is woken already
                     os.write(self._wake_write, b".")
@@ -351,7 +360,7 @@ class Stage:
     def _take_output(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake_read, CHUNK)
-        while self._output:
+        while self._output and not self._is_flooded:
             stream, data = self._output.popleft()
             if not data:
                 self._end_stream()
@@ -376,7 +385,9 @@ class Stage:
             self._is_driver = NAME.encode() in line
             data = bytes(self._first_line)
         if self._is_driver:
+            self._text += len(data)
             self._add("text", DRIVER, data=data)
+            self._check_size()
         else:
             self._keep("stdout", data)
 

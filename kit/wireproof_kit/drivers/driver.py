@@ -159,7 +159,7 @@ class Driver:
 
     def _take(self, stream: Stream, data: bytes) -> None:
         """Take what the process writes; called by the thread that reads it."""
-        if stream == "stderr":
+        if stream == "stderr" or self._fault:
             return
         with self._changed:
             try:

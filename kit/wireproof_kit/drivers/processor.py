@@ -10,6 +10,7 @@ from pathlib import Path
 
 _PROCESSES = Path("/proc")
 _NANOSECONDS = 1_000_000_000
+_NAME = "session {}"
 _SESSION = 3
 """The index of the session id in /proc/N/stat after the name: after state, parent and group."""
 
@@ -34,16 +35,26 @@ def measure_session(leader: int) -> ProcessorTime:
     return total
 
 
+def join_session(leader: int) -> None:
+    """Have the calling process counted with a session that it does not belong to.
+
+    A process cannot move into another session. It takes a name by which it is found.
+    """
+    with contextlib.suppress(OSError):
+        (_PROCESSES / "self" / "comm").write_text(_NAME.format(leader))
+
+
 def measure_thread() -> ProcessorTime:
     """Return the processor time of the calling thread."""
     return _read(_PROCESSES / "thread-self" / "schedstat")
 
 
 def _list_processes(leader: int) -> Iterator[Path]:
+    joined = _NAME.format(leader)
     for process in _PROCESSES.glob("[0-9]*"):
         with contextlib.suppress(OSError, IndexError):  # it has ended since
-            words = (process / "stat").read_text().rpartition(")")[2].split()
-            if words[_SESSION] == str(leader):
+            head, _, rest = (process / "stat").read_text().rpartition(")")
+            if rest.split()[_SESSION] == str(leader) or head.partition("(")[2] == joined:
                 yield process
 
 

@@ -20,6 +20,7 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import NoReturn, Self, cast
 
+from wireproof_kit.drivers.processor import join_session
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.processes import client_launcher
 from wireproof_kit.targets.interpreter import module_command
@@ -163,7 +164,13 @@ def main(protocol: str, path: str) -> None:
     run = cast(Main, entry_point(Group.CLIENTS, protocol).load())
     with redirect_stdout(io.StringIO()):
         run(["--list-faults"])  # imports all, so that the forks share it
-    serve_forks(run, path)
+
+    def run_measured(words: list[str]) -> int:
+        launchers_session, *options = words
+        join_session(int(launchers_session))
+        return run(options)
+
+    serve_forks(run_measured, path)
 
 
 def serve_forks(run: Main, path: str) -> None:

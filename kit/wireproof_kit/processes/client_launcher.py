@@ -21,7 +21,8 @@ def launch(path: str, options: list[str]) -> int:
     server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     server.connect(path)
     streams = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array("i", [0, 1, 2]))
-    server.sendmsg(["\0".join(options).encode() or b"\0"], [streams])
+    # The kit measures the processes of our session.
+    server.sendmsg(["\0".join((str(os.getsid(0)), *options)).encode()], [streams])
     # The client has copies: when it ends, its streams must end.
     for number in range(3):
         os.close(number)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final, Generic
 
 from wireproof_kit.clients.events import Ended, Flooded
-from wireproof_kit.clients.stage import Limits, Stage
+from wireproof_kit.clients.limits import OF_FUZZ_RUN, Limits
+from wireproof_kit.clients.stage import Stage
 from wireproof_kit.clients.story import Story
 from wireproof_kit.drivers.child import describe_end
 from wireproof_kit.drivers.processor import measure_session
@@ -77,7 +78,7 @@ class ClientRun(Generic[S, T]):
                 self.command,
                 self.part.fill(self.situation, addresses),
                 until=lambda story: self._is_over(stage, peers, story),
-                limits=Limits(self.patience_s, most_s),
+                limits=Limits(self.patience_s, most_s, OF_FUZZ_RUN),
             )
         finally:
             stage.close()

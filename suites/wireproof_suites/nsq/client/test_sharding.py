@@ -168,7 +168,8 @@ def test_merge(client: Client) -> Observation:
         ordered=True,
         publishes=MANY,
         every=0.05,
-        keys=KEYS,
+        # Of eight keys one client put seven in one partition: a slow one hardly ever changed it.
+        keys=tuple(f"key-{number}" for number in range(MANY)),
         known=known,
         configured=(LOOKUP_1, LOOKUP_2),
     )
