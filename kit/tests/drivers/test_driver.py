@@ -113,6 +113,35 @@ def test_a_driver_that_floods_is_given_up(tmp_path: Path) -> None:
         Driver.start(write(tmp_path, text), within=20)
 
 
+def test_an_answer_behind_a_broken_line_does_not_count(tmp_path: Path) -> None:
+    """Otherwise it depends on the processor whether the fault or the answer is seen first."""
+    text = f"""
+    import array, fcntl, json, sys, termios
+
+    def say_and_be_read(line):
+        print(line, flush=True)
+        left = array.array("i", [1])
+        while left[0]:
+            fcntl.ioctl(1, termios.FIONREAD, left)
+
+    print('{GREETING}', flush=True)
+    print(json.dumps({{"id": json.loads(sys.stdin.readline())["id"], "ok": {{}}}}), flush=True)
+    number = json.loads(sys.stdin.readline())["id"]
+    say_and_be_read("no JSON")
+    say_and_be_read(json.dumps({{"id": number, "ok": {{}}}}))
+    print("written", file=sys.stderr, flush=True)
+    sys.stdin.read()
+    """
+    with closing(Driver.start(write(tmp_path, text), within=20)) as driver:
+        number = driver.send("add")
+        deadline = time.monotonic() + 20
+        while b"written" not in driver.child.kept["stderr"].data():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        with pytest.raises(TargetUnreachable, match="expected JSON"):
+            driver.answer(number, "add")
+
+
 def test_a_silent_program_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     with pytest.raises(TargetSilent, match=r"no greeting within 0\.5 s; it still runs"):
         Driver.start(write(tmp_path, "input()"), within=0.5)
