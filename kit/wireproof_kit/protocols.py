@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Names: TypeAlias = Callable[[Target], Sequence[str]]
 TellCourse: TypeAlias = "Callable[[TranscriptRecord], Iterable[str]]"
-WriteClientScript: TypeAlias = "Callable[[FindingRecord, str], str]"
+WriteProgramScript: TypeAlias = "Callable[[FindingRecord, str], str]"
 RecordedArguments: TypeAlias = "Callable[[TranscriptRecord], Mapping[str, object]]"
 
 
@@ -50,7 +50,7 @@ class KitPart:
     ``open_fuzz_session`` opens a broker for the fuzzer, ``open_client_fuzz_session`` a client,
     with the patience in seconds that the user gave, or None, ``open_adapter_fuzz_session`` a
     system behind an adapter. ``adapter_reference`` are the options with which the example server
-    is an adapter on its standard input and output. ``write_client_script`` makes a script of a
+    is an adapter on its standard input and output. ``write_program_script`` makes a script of a
     finding against what a command starts. ``check_client_driver`` checks
     the command of a client's driver, ``check_adapter`` that of a system's adapter.
     ``recorded_arguments`` makes the argument of a case for clients from a recorded exchange, so
@@ -72,7 +72,7 @@ class KitPart:
     open_client_fuzz_session: "OpenClientFuzzSession | None" = None
     open_adapter_fuzz_session: "OpenAdapterFuzzSession | None" = None
     adapter_reference: tuple[str, ...] = ()
-    write_client_script: "WriteClientScript | None" = None
+    write_program_script: "WriteProgramScript | None" = None
     check_client_driver: "CheckDriver | None" = None
     check_adapter: "CheckDriver | None" = None
     recorded_arguments: "RecordedArguments | None" = None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from wireproof_kit.clients.client import RecordedClient
-from wireproof_kit.clients.events import Answered, Event, Marked, Measured
+from wireproof_kit.clients.events import Answered, Connected, Event, Marked, Measured
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 from wireproof_kit.nsq.clients.events import Commanded, Requested, Sent
@@ -45,6 +45,14 @@ def test_a_publish_given_up_decides_nothing_of_a_client_that_starved() -> None:
 
     assert (idle.value, idle.overdue, idle.starved) == ("gave-up", False, False)
     assert (starved.value, starved.overdue, starved.starved) == ("gave-up", True, True)
+
+
+def test_time_before_the_first_connection_does_not_count() -> None:
+    connected, early = Connected(1.0, CONN), Measured(1.4, "kit", 0.1, 0.2, 0.0)
+    slow, late = Connected(0.1, CONN), Measured(1.4, "kit", 0.1, 0.2, 0.0)
+
+    assert recorded(connected, early).story.is_starved()
+    assert not recorded(slow, late).story.is_starved()
 
 
 @pytest.mark.parametrize(

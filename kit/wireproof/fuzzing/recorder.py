@@ -64,7 +64,7 @@ def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> t
 def _write_script(finding: FindingRecord, header: HeaderRecord) -> str:
     protocol = header.target.protocol
     known = kit_part(protocol)
-    write = known.write_client_script
+    write = known.write_program_script
     if write is not None and (header.target.is_client() or known.open_adapter_fuzz_session):
         return write(finding, header.target.url)
     return script(finding_case(finding, protocol), header, finding)

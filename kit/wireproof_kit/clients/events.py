@@ -90,7 +90,10 @@ class Ended(Event):
 
 @dataclass(frozen=True, slots=True)
 class Measured(Event):
-    """Seconds of processor time that the client used, and that it and the kit waited for."""
+    """Seconds of processor time that the client used, and that it and the kit waited for.
+
+    They count from the client's first connection, or its driver's first line, if there is one.
+    """
 
     used: float
     waited: float

@@ -41,7 +41,7 @@ from wireproof_kit.clients.story import (
     Story,
 )
 from wireproof_kit.drivers.child import Child, Stream, start
-from wireproof_kit.drivers.processor import measure_session, measure_thread
+from wireproof_kit.drivers.processor import ProcessorClock
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.driver.lines import NAME, request_line
@@ -87,7 +87,7 @@ class Stage:
         self._kept = OF_CASE
         self._bytes = self._text = 0
         self._is_flooded = False
-        self._waited_before = measure_thread().waited
+        self._clock = ProcessorClock()
         self.child: Child | None = None
         os.set_blocking(self._wake_read, False)
         os.set_blocking(self._wake_write, False)
@@ -130,6 +130,9 @@ class Stage:
             self._run_once(min([deadline, *(at for at, _, _ in self._timers[:1])]) - now)
             if not has_begun and self._has_begun():
                 has_begun, deadline = True, time.monotonic() + limits.course
+                # A client that gives up within half a second waits longer for a processor while it
+                # starts, beside others that start, than in all its conversation.
+                self._clock.restart(self.child.pid)
         self._measure()
         self._note_end()
 
@@ -161,9 +164,8 @@ class Stage:
     def _measure(self) -> None:
         """Note how long the client has used a processor, and it and this thread waited for one."""
         if self.child is not None:
-            client = measure_session(self.child.pid)
-            own = measure_thread().waited - self._waited_before
-            self._note(KIT, f"{PROCESSOR}{client.used:.3f} {client.waited:.3f} {own:.3f}")
+            client, own = self._clock.measure(self.child.pid)
+            self._note(KIT, f"{PROCESSOR}{client.used:.3f} {client.waited:.3f} {own.waited:.3f}")
 
     def _note_end(self) -> None:
         if self.child and (code := self.child.exit_code()) is not None:

@@ -109,8 +109,10 @@ class Story:
 
     def is_starved(self) -> bool:
         """Return True if other programs kept the client, or the kit, from running for long."""
+        begins = (each.at for each in self.events if isinstance(each, Connected | Greeted))
+        begun = next(begins, 0.0)
         return any(
-            max(each.waited, each.kit_waited) > STARVED_SHARE * each.at
+            max(each.waited, each.kit_waited) > STARVED_SHARE * (each.at - begun)
             for each in self.of(Measured)[-1:]
         )
 

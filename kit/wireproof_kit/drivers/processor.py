@@ -25,6 +25,27 @@ class ProcessorTime:
     def __add__(self, other: "ProcessorTime") -> "ProcessorTime":
         return ProcessorTime(self.used + other.used, self.waited + other.waited)
 
+    def since(self, before: "ProcessorTime") -> "ProcessorTime":
+        """Return what was added since; nothing if the processes measured before have ended."""
+        return ProcessorTime(
+            max(self.used - before.used, 0.0), max(self.waited - before.waited, 0.0)
+        )
+
+
+class ProcessorClock:
+    """Measures the processor time of a session and of the calling thread, since `restart`."""
+
+    def __init__(self) -> None:
+        self._session, self._thread = ProcessorTime(), measure_thread()
+
+    def restart(self, leader: int) -> None:
+        """Count from now on; ``leader`` is the session's id."""
+        self._session, self._thread = measure_session(leader), measure_thread()
+
+    def measure(self, leader: int) -> tuple[ProcessorTime, ProcessorTime]:
+        """Return the processor time of the session, and of the calling thread."""
+        return measure_session(leader).since(self._session), measure_thread().since(self._thread)
+
 
 def measure_session(leader: int) -> ProcessorTime:
     """Return the processor time of a session's processes; ``leader`` is the session's id."""

@@ -40,7 +40,7 @@ def _open_client_fuzz_session(target: Target, timeout_s: float | None) -> "Clien
     return open_fuzzed_client(make_part(), target, timeout_s)
 
 
-def _write_client_script(finding: "FindingRecord", url: str) -> str:
+def _write_program_script(finding: "FindingRecord", url: str) -> str:
     from wireproof_kit.nsq.clients.fuzz.reproduce import write_script
 
     return write_script(finding, url)
@@ -137,7 +137,7 @@ KIT = KitPart(
     keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
     open_fuzz_session=_open_fuzz_session,
     open_client_fuzz_session=_open_client_fuzz_session,
-    write_client_script=_write_client_script,
+    write_program_script=_write_program_script,
     check_client_driver=_check_client_driver,
     recorded_arguments=_recorded_arguments,
     tell_course=_tell_course,

@@ -62,6 +62,6 @@ KIT = KitPart(
     several={"document_name": _document_names},
     open_adapter_fuzz_session=_open_fuzz_session,
     adapter_reference=("--stdio",),
-    write_client_script=_write_script,
+    write_program_script=_write_script,
     check_adapter=_check_adapter,
 )

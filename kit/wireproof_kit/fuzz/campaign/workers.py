@@ -10,10 +10,10 @@ from typing import TypeAlias
 
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.fuzz.campaign.campaign import Campaign
-from wireproof_kit.fuzz.campaign.client_campaign import ClientCampaign
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.last_words import read_last_words
 from wireproof_kit.fuzz.campaign.plan import FuzzTarget, WorkerPlan
+from wireproof_kit.fuzz.campaign.program_campaign import ProgramCampaign
 from wireproof_kit.fuzz.campaign.progress import CampaignListener, CampaignProgress
 from wireproof_kit.fuzz.campaign.records import finding_record
 from wireproof_kit.fuzz.campaign.target import AddressTarget, ReferenceTarget
@@ -178,11 +178,11 @@ def campaign_at(
     listener: CampaignListener,
     is_interrupted: Callable[[], bool] = lambda: False,
     server: BrokerForkServer | None = None,
-) -> Generator[Campaign | ClientCampaign]:
+) -> Generator[Campaign | ProgramCampaign]:
     """Yield the campaign of a plan; a reference started for it ends with the block."""
     open_session = _find_opener(place)
     if open_session is not None:
-        yield ClientCampaign(
+        yield ProgramCampaign(
             plan=plan,
             open_session=open_session,
             listener=listener,

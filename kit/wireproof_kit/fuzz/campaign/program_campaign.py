@@ -23,7 +23,7 @@ AT_ONCE: Final = 128
 
 
 @dataclass(slots=True, kw_only=True)
-class ClientCampaign(WorkerCampaign):
+class ProgramCampaign(WorkerCampaign):
     """The running campaign of one worker against a client, or a system behind an adapter."""
 
     open_session: Callable[[], ClientFuzzSession]
