@@ -90,6 +90,6 @@ def test_replay_watches_the_process_that_is_named(tmp_path: Path) -> None:
         shown = wireproof(*to, faulty.url, "--pid", str(faulty.process.pid), cwd=tmp_path)
         not_shown = wireproof(*to, right.url, "--pid", str(right.process.pid), cwd=tmp_path)
 
-    assert "give --pid PID" in unnamed.refused()
+    assert "with --pid PID" in unnamed.refused()
     assert shown.code == 0, shown.out + shown.err
     assert not_shown.code == 1, not_shown.out + not_shown.err

@@ -88,7 +88,11 @@ def _place(repetition: Repetition) -> TargetChoice:
     if repetition.pid is not None:
         find_process(repetition.pid)
     elif finding.violated in (FILES, MEMORY):
-        raise UsageFault(f"finding {finding.id} shows in the target's process; give --pid PID")
+        kept = "open files" if finding.violated == FILES else "memory"
+        raise UsageFault(
+            f"finding {finding.id} is about the {kept} of the target's process: "
+            "give that process's number on this machine with --pid PID"
+        )
     return TargetChoice(
         url=url, keys=keys, token=token, restart=repetition.restart, pid=repetition.pid
     )

@@ -14,6 +14,7 @@ from wireproof_spec.record import (
     CaseRecord,
     ClaimRecord,
     ClaimState,
+    ControlState,
     ReadingChoice,
     SeenRecord,
     Verdict,
@@ -144,8 +145,15 @@ def _own_fault(seen: SeenRecord) -> Judgement | None:
     if kind == UNDECIDED:
         return Judgement("inconclusive", seen.note or seen.value)
     if seen.overdue and seen.control != "prompt" and kind != DIED:
-        return Judgement("inconclusive", "late, but a control round trip was not prompt either")
+        return Judgement("inconclusive", _LATE[seen.control or "slow"])
     return None
+
+
+_LATE: Mapping[ControlState, str] = {
+    "slow": "not in time, but the machine or the network was slow, as a control round trip shows, "
+    "or the client's wait for a processor",
+    "dead": "not in time, and the target did not answer a control round trip right after, either",
+}
 
 
 def _under_readings(

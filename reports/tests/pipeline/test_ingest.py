@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -10,7 +9,6 @@ import pytest
 from deltalake import DeltaTable
 from history_fixture import bundle, rows, versions, with_lines, write_table
 from pyspark.sql import SparkSession
-from quick_spark import quick_session
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.history import read_published, read_published_as_of, read_table
@@ -27,12 +25,6 @@ pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with quick_session(tmp_path_factory.mktemp("spark") / "spark.log") as started:
-        yield started
 
 
 @pytest.fixture

@@ -6,14 +6,13 @@ goes on before one of the other's commits. Each pair of commits is an order of i
 
 import os
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from history_fixture import bundle, rows
 from pyspark.sql import SparkSession
-from quick_spark import quick_session
 
 from wireproof_reports.pipeline import attempt as a
 from wireproof_reports.pipeline.ingest import ingest
@@ -31,12 +30,6 @@ pytestmark = [
     pytest.mark.timeout(4 * LONGEST_S),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with quick_session(tmp_path_factory.mktemp("spark") / "spark.log") as started:
-        yield started
 
 
 class Killed(Exception):

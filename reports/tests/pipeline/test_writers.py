@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
@@ -15,7 +15,6 @@ import pytest
 from history_fixture import bundle, rows, versions
 from late_writer import late_writer
 from pyspark.sql import SparkSession
-from quick_spark import quick_session
 from spark_cluster import QUICK
 
 from wireproof_reports.pipeline import attempt as a
@@ -38,12 +37,6 @@ pytestmark = [
     pytest.mark.timeout(KILL_S + 200 * KILLS),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with quick_session(tmp_path_factory.mktemp("spark") / "spark.log") as started:
-        yield started
 
 
 def dead() -> str:

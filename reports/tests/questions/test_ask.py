@@ -1,14 +1,12 @@
 """Questions of one's own: those of the page are answered, from the state that is asked."""
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 from fleet import Shape, fleet, write_fleet
 from pyspark.sql import SparkSession
-from quick_spark import quick_session
 
 from wireproof_reports.pipeline.history import read_published, read_published_as_of
 from wireproof_reports.questions.ask import Found, ask_sql, name_tables
@@ -22,12 +20,6 @@ FOUND = {1, 2, 4, 5}
 """What every drawn fleet has; others ask for a case by its name, or for the last week."""
 
 pytestmark = [pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(2000)]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with quick_session(tmp_path_factory.mktemp("spark") / "spark.log") as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

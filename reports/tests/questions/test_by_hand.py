@@ -1,13 +1,11 @@
 """What `make bench-aggregate` compares with gives the same answers: SQL for Spark and DuckDB."""
 
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 import pytest
 from fleet import Fleet, Shape, fleet, write_fleet
 from pyspark.sql import SparkSession
-from quick_spark import quick_session
 from tool_modules import load_tool
 
 from wireproof_reports.pipeline.history import read_published
@@ -27,12 +25,6 @@ ASKED = [name for name in tuned.QUERIES if name != "coverage_clauses"]
 """By hand there are no clauses that nobody ever met."""
 
 pytestmark = [pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(1200)]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with quick_session(tmp_path_factory.mktemp("spark") / "spark.log") as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -11,7 +11,6 @@ import pytest
 from fleet import Fleet, Shape, fleet, write_fleet
 from history_fixture import tree
 from pyspark.sql import DataFrame, SparkSession
-from quick_spark import quick_session
 
 from wireproof_reports.pipeline import partials, tables
 from wireproof_reports.pipeline.history import read_published, read_published_as_of
@@ -55,12 +54,6 @@ def test_a_chain_is_without_gaps_and_without_overlaps(
     parts: list[tuple[int, int]], upto: int, found: list[tuple[int, int]]
 ) -> None:
     assert chain([part(*each) for each in parts], upto) == [part(*each) for each in found]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with quick_session(tmp_path_factory.mktemp("spark") / "spark.log") as started:
-        yield started
 
 
 def halves(whole: Fleet) -> tuple[Fleet, Fleet]:

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from oracle import ORACLES, plain
 from pyarrow import parquet
 from pyspark.sql import SparkSession
-from quick_spark import quick_session
 
 from wireproof_reports.pipeline.history import read_published
 from wireproof_reports.pipeline.ingest import ingest
@@ -45,13 +44,6 @@ pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    log = tmp_path_factory.mktemp("spark") / "spark.log"
-    with quick_session(log) as started:
-        yield started
 
 
 def hold(spark: SparkSession, folder: Path, rows: Fleet, *, kept: bool) -> dict[str, int]:
