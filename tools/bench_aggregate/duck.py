@@ -49,7 +49,7 @@ QUERIES = {
         with states as (
             select {T}, version_key, "case",
                    max({{'s': started,
-                         'p': list_position(['pass','reading','unstable','known','fail'], verdict),
+                         'p': list_position(['pass','reading','known','unstable','fail'], verdict),
                          'h': case_hash, 'c': clause, 'l': level}}) as state
             from results where verdict in {TESTED} group by all),
         pairs as (
@@ -59,8 +59,8 @@ QUERIES = {
                earlier.p, state.p
         from pairs where before is not null and (
             earlier.h <> state.h or (earlier.p <= 2) <> (state.p <= 2)
-            and earlier.p <> 3 and state.p <> 3
-            or (earlier.p = 3) <> (state.p = 3))""",
+            and earlier.p <> 4 and state.p <> 4
+            or (earlier.p = 4) <> (state.p = 4))""",
 }
 
 

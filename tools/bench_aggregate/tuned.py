@@ -24,8 +24,8 @@ WIDTHS = " ".join(
     for below, width in ((200, 2), (500, 5), (1000, 10))
 )
 PLACE = (
-    "case verdict when 'pass' then 0 when 'reading' then 1 when 'unstable' then 2 "
-    "when 'known' then 3 else 4 end"
+    "case verdict when 'pass' then 0 when 'reading' then 1 when 'known' then 2 "
+    "when 'unstable' then 3 else 4 end"
 )
 WORST = (
     "case verdict when 'fail' then 5 when 'unstable' then 4 when 'known' then 3 "
@@ -87,7 +87,7 @@ QUERIES = {
         select * from pairs where before is not null and (
             earlier.case_hash <> state.case_hash
             or (earlier.p % 8 <= 1) <> (state.p % 8 <= 1)
-            or (earlier.p % 8 = 2) <> (state.p % 8 = 2))
+            or (earlier.p % 8 = 3) <> (state.p % 8 = 3))
         order by protocol, vendor, version_key, case""",
     "flaky": f"""
         select * from (

@@ -12,6 +12,7 @@ from large_fleet import (
     SECOND_VERSIONS,
     VENDORS,
     VERSIONS,
+    VIOLATED,
     law_of,
     write_large_site,
 )
@@ -21,6 +22,12 @@ from site_visit import SIZE, Visit
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 WIDTHS = (390, 1280, 1920)
 DRAWN = ("flakes", "versions", "durations", "coverage", "causes", "campaigns")
+SHARED_LOOKS = """plot => document.querySelectorAll('.plot')[plot].data
+    .filter(trace => trace.showlegend !== false)
+    .map(({ marker, line, type }) => JSON.stringify([marker.color,
+        ...(type === 'bar' ? [marker.pattern.shape, marker.line.width] : [marker.symbol]),
+        line ? line.dash : '']))"""
+"""JavaScript: what tells the series of a picture from each other, one text for each."""
 GROUP = "ext.publish"
 
 pytestmark = [
@@ -84,7 +91,9 @@ def test_the_matrix_begins_with_groups_whose_heads_stay_in_sight(visit: Visit, w
     assert "fold=" in page.url
 
 
-def test_names_of_vendors_and_versions_are_not_cut(visit: Visit) -> None:
+@pytest.mark.parametrize("width", WIDTHS)
+def test_names_of_vendors_and_versions_are_not_cut(visit: Visit, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 900})
     page = visit.open("matrix")
     cut = """() => [...document.querySelectorAll('.matrix thead th')]
         .filter(head => head.scrollWidth > head.clientWidth + 1)
@@ -196,7 +205,7 @@ def test_a_cell_says_what_the_last_run_came_to_and_how_to_see_it_again(
     assert link == f"file://{path}"
 
 
-@pytest.mark.parametrize("width", WIDTHS[:2])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", DRAWN)
 def test_labels_of_pictures_are_whole(visit: Visit, name: str, width: int) -> None:
     visit.page.set_viewport_size({"width": width, "height": 900})
@@ -240,13 +249,38 @@ def test_in_a_narrow_window_bars_stay_in_sight_beside_their_labels(
     assert page.evaluate(marks) == [True] * 40
 
 
-def test_more_series_than_colours_are_told_apart(visit: Visit) -> None:
-    page = visit.open("versions", "#vendor=*")
+@pytest.mark.parametrize(
+    ("name", "plot"), [("versions", 0), ("durations", 0), ("durations", 1), ("campaigns", 1)]
+)
+def test_more_series_than_colours_are_told_apart(visit: Visit, name: str, plot: int) -> None:
+    page = visit.open(name, "#vendor=*")
     page.wait_for_selector(".plot .main-svg")
-    looks = page.evaluate(
-        "document.querySelector('.plot').data"
-        ".map(trace => [trace.marker.color, trace.marker.symbol, trace.line.dash].join(' '))"
-    )
+    looks = page.evaluate(SHARED_LOOKS, plot)
 
-    assert len(looks) == len(VENDORS) * len(VERSIONS)
-    assert len(set(looks)) >= 48
+    assert len(looks) == (len(VIOLATED) if name == "campaigns" else len(VENDORS) * len(VERSIONS))
+    assert len(set(looks)) == len(looks)
+
+
+@pytest.mark.parametrize("name", ["versions", "durations"])
+def test_a_picture_offers_the_vendors_of_its_protocol(visit: Visit, name: str) -> None:
+    page = visit.open(name, f"#protocol={SECOND}")
+    page.wait_for_selector(".plot .main-svg")
+    vendor = page.locator(".plot").first.locator("xpath=../preceding-sibling::div[1]")
+    told = vendor.get_by_label("Vendor").locator("option").all_inner_texts()
+
+    assert told == ["all", *SECOND_VENDORS]
+    page.get_by_label("Protocol").first.select_option("nsq")
+    told = vendor.get_by_label("Vendor").locator("option").all_inner_texts()
+    assert told == [*sorted(VENDORS), "all"]
+
+
+def test_clauses_by_role_and_origin_have_a_page(visit: Visit) -> None:
+    page = visit.open("roles")
+
+    assert page.locator("table tbody tr").count() > len(VENDORS)
+    assert {"role", "origin"} <= {text.strip() for text in heads(page)}
+
+
+def heads(page: Page) -> list[str]:
+    texts: list[str] = page.locator("table thead th").all_inner_texts()
+    return texts

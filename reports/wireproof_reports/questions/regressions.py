@@ -7,7 +7,7 @@ worst. Time and verdict are packed into one integer, so that the maximum is the 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.tables import Tables
+from wireproof_reports.pipeline.tables import TESTED, Tables
 from wireproof_reports.questions.question import (
     CASE,
     CLAUSE,
@@ -17,9 +17,9 @@ from wireproof_reports.questions.question import (
     AnswerColumn,
     Question,
 )
-from wireproof_reports.questions.verdicts import TARGET, is_tested, version_order
+from wireproof_reports.questions.verdicts import SEVERITY, TARGET, is_tested, version_order
 
-ORDER = ("pass", "reading", "unstable", "known", "fail")
+ORDER = tuple(verdict for verdict in SEVERITY[::-1] if verdict in TESTED)
 """Verdicts from good to bad; their places are the lowest bits of a packed state."""
 BITS = 8
 

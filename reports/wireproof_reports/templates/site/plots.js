@@ -3,15 +3,21 @@
 
 const MOST = 40;
 const MOST_SERIES = 24; /* of all vendors at once; with more of them a picture begins with one */
-/* The ninth series has the first one's colour again, with another mark and line. */
-const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
+/* The ninth series has the first one's colour again, with another mark, line or pattern. */
+const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star", "cross", "triangle-down", "pentagon", "hexagram", "bowtie", "hourglass"];
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
+const PATTERNS = ["", "/", ".", "x", "-", "|", "+", "\\"];
 const EVERY = "*"; /* asked for, where nothing asked means the first one */
 const LABELS = { maker: "Vendor", grammar: "Protocol" }; /* chosen apart from the same of the picture above */
 const MARK_PX = 7; /* of a bar or whisker, below which neighbours cannot be told apart */
 const ROOMY = { letter: 7, bars: 220 }; /* pixels: of a letter, and of what lies beside the labels */
 const NARROW = { letter: 6.2, bars: 90, line: 13, below: 600 };
 const look = (at, series) => ({ color: series[at % series.length], turn: Math.floor(at / series.length) });
+function barLook(at, ink) {
+  const { color, turn } = look(at, ink.series);
+  const isFramed = turn >= PATTERNS.length;
+  return { color, pattern: { shape: PATTERNS[turn % PATTERNS.length], fgcolor: ink.ink }, line: { color: ink.ink, width: isFramed ? 2 : 0 } };
+}
 
 function colours() {
   const style = getComputedStyle(document.documentElement);
@@ -51,18 +57,29 @@ function picture(place, { title, words, choices, make }) {
   const head = made("h3", {}, title);
   const tools = made("div", { class: "tools" });
   const number = document.querySelectorAll(".plot").length;
-  const selects = Object.entries(choices || {}).filter(([, values]) => values.length > 1).map(([name, values]) => {
-    const select = made("select", { id: `p-${number}-${name}` }, ...values.map((value) => made("option", { value }, value && value !== EVERY ? value : "all")));
-    select.value = values.includes(state.get(name)) ? state.get(name) : values[0];
-    select.addEventListener("change", () => { state.set({ [name]: select.value }); draw(); });
-    tools.append(made("span", { class: "pair" }, made("label", { for: select.id }, LABELS[name] || name[0].toUpperCase() + name.slice(1)), select));
-    return [name, select];
+  const selects = Object.keys(choices || {}).map((name) => {
+    const select = made("select", { id: `p-${number}-${name}` });
+    const pair = made("span", { class: "pair" }, made("label", { for: select.id }, LABELS[name] || name[0].toUpperCase() + name.slice(1)), select);
+    const entry = { name, select, pair, wanted: state.get(name) };
+    select.addEventListener("change", () => { entry.wanted = select.value; state.set({ [name]: select.value }); draw(); });
+    tools.append(pair);
+    return entry;
   });
+  /* What can be chosen may depend on what is chosen before it: vendors are those of a protocol. */
+  function choose() {
+    const chosen = {};
+    for (const { name, select, pair, wanted } of selects) {
+      const values = typeof choices[name] === "function" ? choices[name](chosen) : choices[name];
+      select.replaceChildren(...values.map((value) => made("option", { value }, value && value !== EVERY ? value : "all")));
+      select.value = values.includes(wanted) ? wanted : values[0];
+      pair.hidden = values.length < 2;
+      chosen[name] = values.length ? select.value.replace(EVERY, "") : undefined;
+    }
+    return chosen;
+  }
   function draw() {
-    const chosen = Object.fromEntries(Object.entries(choices || {}).map(([name, values]) => [name, values[0]]));
-    for (const [name, select] of selects) chosen[name] = select.value === EVERY ? "" : select.value;
     const ink = colours();
-    const { traces, layout } = make(chosen, ink);
+    const { traces, layout } = make(choose(), ink);
     if (isNamedAtSide(layout) && innerWidth < NARROW.below) fold(traces, layout);
     figure.hidden = note.hidden = head.hidden = !traces.length;
     figure.style.setProperty("--height", layout.height ? `${layout.height}px` : "26rem");
@@ -81,10 +98,13 @@ function picture(place, { title, words, choices, make }) {
   draw();
   document.addEventListener("wireproof-theme", draw);
   addEventListener("hashchange", () => {
-    for (const [name, select] of selects) if (choices[name].includes(state.get(name))) select.value = state.get(name);
+    for (const entry of selects) entry.wanted = state.get(entry.name) || entry.wanted;
     draw();
   });
 }
+
+/* The vendors in the rows of what was chosen before. */
+const vendorsIn = (rows, key) => (chosen) => vendorsOf(rows.filter((row) => row[key] === chosen[key]));
 
 /* All vendors first where they fit into one picture, else one of them. */
 function vendorsOf(rows) {
@@ -124,7 +144,7 @@ wireproof.pictures.levels = function levels(place) {
   picture(place, {
     title: "Share of cases that conform, day by day",
     words: "One line a version; all clause groups together. A point is a day with runs.",
-    choices: { protocol: unique(rows.map((row) => row.protocol)), level: names, vendor: vendorsOf(rows) },
+    choices: { protocol: unique(rows.map((row) => row.protocol)), level: names, vendor: vendorsIn(rows, "protocol") },
     make(chosen, ink) {
       const own = rows.filter((row) => row.protocol === chosen.protocol && (!chosen.vendor || row.vendor === chosen.vendor) && row.day);
       const called = namesOf(own);
@@ -193,11 +213,10 @@ wireproof.pictures.causes = function causes(place) {
 
 wireproof.pictures.durations = function durations(place) {
   const rows = wireproof.rows("durations");
-  const choices = { protocol: unique(rows.map((row) => row.protocol)), interface: [] };
   picture(place, {
     title: "Durations of cases by interface",
     words: "Milliseconds, p50 with whiskers up to p99; p95 as a dot. The scale is logarithmic.",
-    choices: { protocol: choices.protocol, vendor: vendorsOf(rows) },
+    choices: { protocol: unique(rows.map((row) => row.protocol)), vendor: vendorsIn(rows, "protocol") },
     make(chosen, ink) {
       const own = rows.filter((row) => row.protocol === chosen.protocol && (!chosen.vendor || row.vendor === chosen.vendor));
       const ms = (value) => value / 1000;
@@ -220,12 +239,12 @@ wireproof.pictures.durations = function durations(place) {
   picture(place, {
     title: "Distribution of durations",
     words: "Cases by the leading digit of their duration.",
-    choices: { interface: unique(rows.map((row) => row.interface)), vendor: vendorsOf(rows) },
-    make(chosen) {
+    choices: { interface: unique(rows.map((row) => row.interface)), vendor: vendorsIn(rows, "interface") },
+    make(chosen, ink) {
       const own = rows.filter((row) => row.interface === chosen.interface && (!chosen.vendor || row.vendor === chosen.vendor) && row.histogram && row.histogram.length);
       const bins = binned(own.flatMap((row) => row.histogram.map(([from]) => from)));
       const count = (row, bin) => (row.histogram.find(([from]) => from === bin) || [bin, 0])[1];
-      const traces = own.map((row) => ({ type: "bar", offsetgroup: who(row), name: namesOf(own)(row), x: bins.map(spoken), y: bins.map((bin) => count(row, bin)), hovertemplate: "from %{x}: %{y} cases<extra></extra>" }));
+      const traces = own.map((row, at) => ({ type: "bar", marker: barLook(at, ink), offsetgroup: who(row), name: namesOf(own)(row), x: bins.map(spoken), y: bins.map((bin) => count(row, bin)), hovertemplate: "from %{x}: %{y} cases<extra></extra>" }));
       return { traces, layout: { barmode: "group", bargap: 0.1, xaxis: { type: "category" }, yaxis: { rangemode: "tozero" } } };
     },
   });
@@ -277,7 +296,7 @@ wireproof.pictures.findings = function findings(place) {
   if (fuzzed.length) picture(place, {
     title: "Cases sent to each version, and what they found",
     words: "Bars count cases over all campaigns; the number on each is that of different findings.",
-    choices: { protocol: protocols, vendor: vendorsOf(fuzzed) },
+    choices: { protocol: protocols, vendor: vendorsIn(fuzzed, "protocol") },
     make(chosen, ink) {
       const own = fuzzed.filter((row) => row.protocol === chosen.protocol && (!chosen.vendor || row.vendor === chosen.vendor));
       const bars = { type: "bar", x: own.map(namesOf(own)), y: own.map((row) => row.executed), text: own.map((row) => String(row.findings)), marker: { color: ink.series[0] }, hovertemplate: "%{x}: %{y} cases, %{text} findings<extra></extra>" };
@@ -288,11 +307,11 @@ wireproof.pictures.findings = function findings(place) {
     title: "Findings by frame and by what they violate",
     words: "How many different findings there are.",
     choices: { protocol: protocols },
-    make(chosen) {
+    make(chosen, ink) {
       const own = rows.filter((row) => row.protocol === chosen.protocol);
       const frames = unique(own.map((row) => row.frame));
       const count = (violated, frame) => own.filter((row) => row.violated === violated && row.frame === frame).length;
-      const traces = unique(own.map((row) => row.violated)).map((violated) => ({ type: "bar", name: plain(violated), x: frames.map(plain), y: frames.map((frame) => count(violated, frame)) }));
+      const traces = unique(own.map((row) => row.violated)).map((violated, at) => ({ type: "bar", marker: barLook(at, ink), name: plain(violated), x: frames.map(plain), y: frames.map((frame) => count(violated, frame)) }));
       return { traces, layout: { barmode: "stack", xaxis: { type: "category" }, yaxis: { dtick: 1 } } };
     },
   });
