@@ -49,10 +49,12 @@ def test_a_publish_given_up_decides_nothing_of_a_client_that_starved() -> None:
 
 def test_time_before_the_first_connection_does_not_count() -> None:
     connected, early = Connected(1.0, CONN), Measured(1.4, "kit", 0.1, 0.2, 0.0)
+    brief = Measured(1.04, "kit", 0.02, 0.03, 0.0)
     slow, late = Connected(0.1, CONN), Measured(1.4, "kit", 0.1, 0.2, 0.0)
 
     assert recorded(connected, early).story.is_starved()
     assert not recorded(slow, late).story.is_starved()
+    assert not recorded(connected, brief).story.is_starved()
 
 
 @pytest.mark.parametrize(
