@@ -173,18 +173,20 @@ class Toy:
             os._exit(7)
         message_id, body = data[10:26], data[26:]
         internal, trace = struct.unpack(">QQ", message_id)
-        say(
-            event="message",
-            of=of,
-            id=message_id.hex(),
-            body=base64.b64encode(body).decode(),
-            attempts=struct.unpack(">H", data[8:10])[0],
-            internal_id=str(internal),
-            trace_id=str(trace),
-        )
+        if WRONG != "tells-nothing":
+            say(
+                event="message",
+                of=of,
+                id=message_id.hex(),
+                body=base64.b64encode(body).decode(),
+                attempts=struct.unpack(">H", data[8:10])[0],
+                internal_id=internal if WRONG == "tells-numbers" else str(internal),
+                trace_id=str(trace),
+            )
         if WRONG == "cuts-ids":
             message_id = message_id.replace(b"\n", b" ")
-        node.send(b"FIN " + message_id + b"\n")
+        if WRONG != "keeps-messages":
+            node.send(b"FIN " + message_id + b"\n")
 
 
 def lacking(asked: dict[str, object]) -> str:
@@ -192,7 +194,7 @@ def lacking(asked: dict[str, object]) -> str:
     unknown = {"key", "ext", "tag", "trace_id", "trace", "ordered"} & set(asked)
     if asked.get("handler", "finish") != "finish":
         unknown.add("handler")
-    if asked["op"] not in ("open", "produce", "consume", "close"):
+    if asked["op"] not in ("open", "produce", "consume", "close") and WRONG != "knows-all":
         unknown.add(str(asked["op"]))
     return min(unknown, default="")
 
@@ -200,7 +202,7 @@ def lacking(asked: dict[str, object]) -> str:
 def do(toy: Toy, asked: dict[str, Any]) -> None:
     if asked["op"] == "open":
         toy.open(asked["settings"])
-    elif asked["op"] == "produce":
+    elif asked["op"] == "produce" and WRONG != "publishes-nothing":
         toy.produce(asked["topic"], base64.b64decode(asked["body"]))
     elif asked["op"] == "consume":
         given = (asked["id"], asked["topic"], asked["channel"])
@@ -209,6 +211,8 @@ def do(toy: Toy, asked: dict[str, Any]) -> None:
 
 def main() -> None:
     toy = Toy()
+    if WRONG == "greets-late":
+        say(event="log", message="started")
     say(hello="wireproof-driver", versions=[1], name="toy", operations=["produce", "consume"])
     for line in sys.stdin:
         asked = json.loads(line)
@@ -220,7 +224,9 @@ def main() -> None:
         except Exception as error:
             say(id=asked["id"], error={"message": f"{type(error).__name__}: {error}"})
         else:
-            say(id=asked["id"], ok={})
+            say(id=asked["id"], ok={"partition": "0"} if WRONG == "tells-words" else {})
+    if WRONG == "ends-badly":
+        sys.exit(3)
 
 
 main()

@@ -10,18 +10,28 @@ from wireproof_kit.clients.check import (
     list_answers,
 )
 from wireproof_kit.clients.events import Told
+from wireproof_kit.clients.observe import any_of
 from wireproof_kit.clients.part import Role, Until
 from wireproof_kit.clients.story import Story
 from wireproof_kit.drivers.check import Finding
-from wireproof_kit.nsq.clients.client import SETTINGS, start_client
-from wireproof_kit.nsq.clients.driver_requests import CONSUME, PRODUCE
+from wireproof_kit.nsq.clients.client import NSQ_CLIENTS, SETTINGS, start_client
+from wireproof_kit.nsq.clients.driver_requests import CONSUME, PRODUCE, driver_settings
 from wireproof_kit.nsq.clients.probes import commands
-from wireproof_kit.nsq.clients.script import Delivery, Script
+from wireproof_kit.nsq.clients.script import (
+    LOOKUP_1,
+    NODE_1,
+    After,
+    Beat,
+    Delivery,
+    Script,
+    once,
+)
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.driver.lines import Result
 from wireproof_spec.strict_json import JsonValue
 
-NOWHERE: list[JsonValue] = ["127.0.0.1:1"]
+_NAMES = {"topic": "wp_check", "channel": "wp_check_c"}
+_NOWHERE = {LOOKUP_1: "127.0.0.1:1", NODE_1: "127.0.0.1:1"}
 
 
 def check_client_driver(command: str) -> Iterator[Finding]:
@@ -32,7 +42,8 @@ def check_client_driver(command: str) -> Iterator[Finding]:
     Raises:
         UsageFault: the driver cannot be started.
     """
-    return check_client(command, SETTINGS, {"lookupd": NOWHERE}, (_produces, _consumes))
+    settings = driver_settings(NSQ_CLIENTS.fill(Script("consumer"), _NOWHERE, _NAMES))
+    return check_client(command, SETTINGS, settings, (_produces, _consumes))
 
 
 def _produces(command: str) -> Finding:
@@ -49,10 +60,10 @@ def _produces(command: str) -> Finding:
 
 
 def _consumes(command: str) -> Finding:
-    script = Script("consumer", deliveries=(Delivery(),))
-    story = _play(
-        command, script, "consumer", lambda story: bool(story.of(Told) and _has_finished(story))
-    )
+    # A heartbeat answered two seconds later shows that nothing more comes.
+    late = once("RDY", After(2.0, (Beat(),)))
+    script = Script("consumer", deliveries=(Delivery(),), rules=(late,))
+    story = _play(command, script, "consumer", any_of(_has_told_and_finished, _answers_beat))
     rule = "consume subscribes, writes an event for each message, and finishes it"
     wrong = explain_failure(story, CONSUME)
     messages = story.of(Told, lambda event: event.event.name == "message")
@@ -70,9 +81,16 @@ _PUBLISHES = frozenset({"PUB", "PUB_TRACE", "PUB_EXT", "MPUB"})
 
 
 def _play(command: str, script: Script, role: Role, until: Until) -> Story:
-    names = {"topic": "wp_check", "channel": "wp_check_c"}
-    client = start_client(command, names, role, start_s=START_S, transcript=Transcript())
+    client = start_client(command, _NAMES, role, start_s=START_S, transcript=Transcript())
     return client.play(script, until)
+
+
+def _has_told_and_finished(story: Story) -> bool:
+    return bool(story.of(Told)) and _has_finished(story)
+
+
+def _answers_beat(story: Story) -> bool:
+    return bool(commands(story, frozenset({"NOP"})))
 
 
 def _has_finished(story: Story) -> bool:

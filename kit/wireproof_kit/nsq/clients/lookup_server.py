@@ -4,12 +4,15 @@ import json
 from collections.abc import Mapping
 
 from wireproof_kit.nsq.clients.events import Requested
-from wireproof_kit.nsq.clients.script import Respond, Script
+from wireproof_kit.nsq.clients.script import NODE_1, NODE_2, Respond, Script
 from wireproof_spec.nsq import names
 from wireproof_spec.strict_json import JsonValue
 
 LISTLOOKUP, LOOKUP = "/listlookup", "/lookup"
 VERSION = "0.3.7-HA.1.9"
+_REGISTERED_FROM = {NODE_1: "127.0.0.1:1", NODE_2: "127.0.0.1:2"}
+"""The address that each node registered from: nobody listens there."""
+_UNKNOWN: Mapping[str, JsonValue] = {"wireproof_unknown": {"numbers": [1, None], "text": "x"}}
 _REASONS = {200: "OK", 404: "Not Found", 500: "Internal Server Error"}
 
 
@@ -78,30 +81,34 @@ def _lookup_node(address: str) -> JsonValue:
 
 
 def _lookup(script: Script, leaders: Mapping[int, str], addresses: Mapping[str, str]) -> JsonValue:
-    nodes = {partition: _node(addresses[name]) for partition, name in leaders.items()}
-    distinct = {name: _node(addresses[name]) for name in leaders.values()}
-    answer: dict[str, JsonValue] = {"channels": ["c"], "producers": list(distinct.values())}
+    nodes = {name: _node(name, addresses[name], script) for name in leaders.values()}
+    answer: dict[str, JsonValue] = {"channels": ["c"], "producers": list(nodes.values())}
     if script.shape == "redesigned":
-        partition_num = script.partition_num or len(script.leaders)
-        answer["partitions"] = {str(partition): node for partition, node in nodes.items()}
+        answer["partitions"] = {str(number): nodes[name] for number, name in leaders.items()}
         answer["meta"] = {
-            "partition_num": partition_num,
+            "partition_num": script.partition_num or len(script.leaders),
             "replica": 1,
             "extend_support": script.extend,
             "ordered": script.ordered,
+            **(_UNKNOWN if script.unknown else {}),
         }
     return answer
 
 
-def _node(address: str) -> JsonValue:
+def _node(name: str, address: str, script: Script) -> JsonValue:
     host, _, port = address.partition(":")
-    return {
+    node: dict[str, JsonValue] = {
         # Not where the node listens: what a client must connect to is the broadcast address.
-        "remote_address": "127.0.0.1:1",
+        "remote_address": _REGISTERED_FROM[name],
         "hostname": "wireproof",
         "broadcast_address": host,
         "tcp_port": int(port),
         "http_port": 1,
         "version": VERSION,
-        "distributed_id": f"{address}:wireproof",
+        **(_UNKNOWN if script.unknown else {}),
     }
+    if script.shape == "redesigned":
+        # As in the text and at real servers, the id is where the node registered from.
+        node["id"] = _REGISTERED_FROM[name]
+        node["distributed_id"] = f"{host}:3:{port}:{list(_REGISTERED_FROM).index(name) + 1}"
+    return node

@@ -205,10 +205,11 @@ class Script:
 
     ``known`` are the leaders that each lookup server knows, where one does not know all;
     ``configured`` are the lookup servers in the client's configuration, ``listed`` those in
-    /listlookup. ``publishes`` is how many messages a driver is asked to publish one after the
-    other, with ``every`` seconds between; ``message`` are the fields of all of them, ``messages``
-    those of each in turn, ``keys`` their sharding keys. ``settings`` are further settings of the
-    client.
+    /listlookup. With ``unknown``, each node and the meta of a lookup answer have one member more
+    than the texts name. ``publishes`` is how many messages a driver is asked to publish one after
+    the other, with ``every`` seconds between; ``message`` are the fields of all of them,
+    ``messages`` those of each in turn, ``keys`` their sharding keys. ``settings`` are further
+    settings of the client.
     """
 
     role: Role
@@ -220,6 +221,7 @@ class Script:
     ordered: bool = False
     shape: Shape = "redesigned"
     v1: bool | None = None
+    unknown: bool = False
     configured: tuple[str, ...] = (LOOKUP_1,)
     listed: tuple[str, ...] = (LOOKUP_1, LOOKUP_2)
     rules: tuple[Rule, ...] = ()

@@ -1,5 +1,8 @@
 """Legal variants of the example client: each takes another way that the texts permit."""
 
+# An override reaches into the core from outside, and is called with whatever the core has there.
+# pyright: reportPrivateUsage=false
+
 from typing import cast
 
 from msgspec.structs import replace
@@ -15,11 +18,16 @@ from wireproof_reference_impl.nsq.client.core import (
     retry,
 )
 from wireproof_reference_impl.nsq.client.core.commands import Identity
+from wireproof_reference_impl.nsq.client.core.connection import Refused
 from wireproof_reference_impl.nsq.client.core.host import Host
+from wireproof_reference_impl.nsq.client.core.lookups import READ
+from wireproof_reference_impl.nsq.client.core.producer import Job, Lane
 from wireproof_reference_impl.nsq.client.core.settings import Settings
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.client.core.topology import Place, Topology
+from wireproof_reference_impl.nsq.variants.client_pool import POOL
 from wireproof_reference_impl.overrides import Original, around
+from wireproof_spec.nsq import names
 from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT
 
 
@@ -101,6 +109,26 @@ def _brief(original: Original, identity: Identity) -> object:
 def _trace_in_order(original: Original, self: Subscription) -> None:
     self.wants = replace(self.wants, ordered=self.wants.ordered or self.wants.trace)
     original(self)
+
+
+def _published_name(original: Original, *args: object, ordered: bool) -> bytes:
+    line = cast(bytes, original(*args, ordered=ordered))
+    return line.replace(names.SUB_ORDERED, names.SUB_ORDER, 1) if ordered else line
+
+
+def _close_refused(original: Original, self: Lane, job: Job, event: object) -> None:
+    original(self, job, event)
+    if isinstance(event, Refused):
+        self._reopen()
+
+
+def _without_metainfo(original: Original, topic: str, access: str) -> str:
+    target = cast(str, original(topic, access))
+    return target.replace("&metainfo=true", "") if access == READ else target
+
+
+def _any_form(original: Original, self: Host, *args: object, **named: object) -> None:
+    original(self, *args, **{**named, "accept": "*/*"})
 
 
 def _by_sum(original: Original, key: bytes, partition_num: int) -> int:
@@ -187,5 +215,30 @@ VARIANTS = (
         "traces-in-order",
         "A consumer that traces subscribes in order, to learn offset and size.",
         around(Subscription, "handle_ready", _trace_in_order),
+    ),
+    client_variant(
+        "sub-order-published",
+        "A consumer in order sends SUB_ORDER, as published.",
+        around(commands, "subscribe", _published_name),
+    ),
+    client_variant(
+        "pool-of-two",
+        "A producer has two connections to each node, which its partitions share.",
+        *POOL,
+    ),
+    client_variant(
+        "refused-closed",
+        "A producer closes the connection on which a publish was refused.",
+        around(Lane, "_judge", _close_refused),
+    ),
+    client_variant(
+        "no-metainfo-consumer",
+        "A consumer looks up without metainfo.",
+        around(lookups, "lookup_target", _without_metainfo),
+    ),
+    client_variant(
+        "any-form",
+        "Lookups do not ask for the v1 form.",
+        around(Host, "fetch", _any_form),
     ),
 )

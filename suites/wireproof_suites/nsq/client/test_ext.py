@@ -1,6 +1,7 @@
 """Ext topics: identification, headers sent and read, tags, and headers that are broken."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.identity import list_identities
 from wireproof_kit.nsq.clients.node import header_of
-from wireproof_kit.nsq.clients.script import Delivery, Refuse, Script, always
+from wireproof_kit.nsq.clients.script import NODE_1, NODE_2, Delivery, Refuse, Script, always
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import json_schema, strict_json
 from wireproof_spec.driver.lines import Fields, from_base64
@@ -126,6 +127,24 @@ def test_grammar(client: Client) -> Observation:
         difference = Difference(fault.pointer, None, fault.expected, fault.found)
         return observed("other-header", difference=difference)
     return observed("json-object" if not header.faults else f"json:{header.faults[0].kind}")
+
+
+@client_case(
+    "ext/publish/line", "ext.client-header.publish", "producer", "ext-producer", "partition"
+)
+def test_line(client: Client) -> Observation:
+    """A producer sends PUB_EXT with topic and partition to the node that leads the partition."""
+    leaders = {0: NODE_1, 1: NODE_2}
+    script = replace(_publish_script({"ext": HEADER}), leaders=leaders)
+    story = client.play(script, _has_published)
+    sent = next(iter(commands(story, "PUB_EXT")), None)
+    right = (
+        sent is not None
+        and sent.words[:1] == (story.find_given("topic"),)
+        and leaders.get(-1 if sent.partition is None else sent.partition) == sent.peer
+    )
+    line = sent.line.decode("latin-1") if sent else ""
+    return unless(story, "as-published" if right else "other", seen=sent is not None, note=line)
 
 
 @client_case(

@@ -145,6 +145,14 @@ def test_form(client: Client, shape: Shape, *, v1: bool) -> Observation:
     return play(client, script, {"found": works}, "not-found")
 
 
+@client_case("lookup/unknown", "smart.client-lookup.unknown", "lookup")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_unknown(client: Client, shape: Shape) -> Observation:
+    """A client uses a lookup answer whose nodes and meta have a member that it does not know."""
+    script = Script(client.role, shape=shape, unknown=True, publishes=1)
+    return play(client, script, {"found": works}, "not-found")
+
+
 @client_case("lookup/accept", "smart.client-lookup.accept", "lookup")
 def test_accept(client: Client) -> Observation:
     """A client that wants version 1.0 lookup answers sends the exact documented Accept header."""

@@ -53,6 +53,17 @@ def test_each(client: Client) -> Observation:
     return shown(story, value, seen=seen)
 
 
+@client_case("order/grammar", "smart.client.order-each", "consumer", "order")
+def test_grammar(client: Client) -> Observation:
+    """An ordered consumer sends SUB_ORDER with topic, channel and partition."""
+    story = client.play(Script("consumer", ordered=True), lambda s: bool(commands(s, *ORDERED)))
+    sent = next(iter(commands(story, *ORDERED)), None)
+    due = (story.find_given("topic"), story.find_given("channel"), "0")
+    value = "as-published" if sent and sent.words[:3] == due else "other"
+    line = sent.line.decode("latin-1") if sent else ""
+    return unless(story, value, seen=sent is not None, note=line)
+
+
 @client_case("order/handshake", "smart.client.order-handshake", "consumer", "order")
 def test_handshake(client: Client) -> Observation:
     """An ordered consumer sends SUB_ORDER after IDENTIFY."""

@@ -195,6 +195,7 @@ class Server(Servers):
         """Return the usual response to a lookup, readable with and without an envelope."""
         node = {"broadcast_address": "127.0.0.1", "tcp_port": self.ports["nsqd1"]}
         node |= {"hostname": "h", "remote_address": "127.0.0.1:1", "http_port": 1, "version": "1"}
+        node |= {"id": "127.0.0.1:1", "distributed_id": "127.0.0.1:3:1:1"}
         meta = {"partition_num": 1, "replica": 1, "extend_support": CASE["extend"]}
         told: dict[str, Any] = {"channels": ["c"], "producers": [node], "partitions": {"0": node}}
         told["meta"] = {**meta, "ordered": CASE["ordered"]}

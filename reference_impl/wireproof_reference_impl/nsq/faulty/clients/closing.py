@@ -15,6 +15,8 @@ from wireproof_reference_impl.nsq.client.core.connection import (
     Strange,
 )
 from wireproof_reference_impl.nsq.client.core.link import Link
+from wireproof_reference_impl.nsq.client.core.lookups import Lookups
+from wireproof_reference_impl.nsq.client.core.producer import Producer
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.client.shell import Shell
 from wireproof_reference_impl.nsq.faulty.clients.rows import (
@@ -256,6 +258,18 @@ FAULTS = (
         "client.end",
         around(Shell, "close", lambda _, self: _keep_all(self)),
         may="client-connection.graceful-end",
+    ),
+    missing(
+        "lookups-never-end",
+        "A client that is asked to end goes on with its lookups.",
+        "client.end",
+        around(Lookups, "stop", lambda _, self: None),
+    ),
+    condition(
+        "producer-stays-connected",
+        "A producer that is asked to end stops its lookups, and keeps its connections.",
+        "client.end",
+        around(Producer, "stop", lambda _, self: self.lookups.stop()),
     ),
     boundary(
         "ends-late",

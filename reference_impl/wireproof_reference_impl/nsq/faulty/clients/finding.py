@@ -144,6 +144,22 @@ def _read(change: Callable[[Topology, bytes], Topology]) -> Override:
     return around(lookups, "read_lookup", call)
 
 
+_NODE = {
+    *("id", "remote_address", "hostname", "broadcast_address", "tcp_port", "http_port"),
+    *("version", "distributed_id"),
+}
+
+
+def _strict_nodes(original: Original, node: object) -> object:
+    return original(node) if isinstance(node, dict) and node.keys() <= _NODE else None
+
+
+def _strict_meta(read: Topology, body: bytes) -> Topology:
+    meta = topology._members(topology.read_object(body).get("meta"))
+    known = {"partition_num", "replica", "extend_support", "ordered"}
+    return read if meta.keys() <= known else Topology()
+
+
 def _no_originals(read: Topology, body: bytes) -> Topology:
     return replace(read, originals=())
 
@@ -322,6 +338,18 @@ FAULTS = (
         "Commands to an original nsqd name partition 0.",
         "client.original",
         _read(_numbered),
+    ),
+    condition(
+        "node-with-more-unread",
+        "A node with a member that the client does not know is not used.",
+        "client-lookup.unknown",
+        around(topology, "_address", _strict_nodes),
+    ),
+    condition(
+        "meta-with-more-unread",
+        "A lookup answer with a member in meta that the client does not know is not used.",
+        "client-lookup.unknown",
+        _read(_strict_meta),
     ),
     extra(
         "dies-without-nodes",

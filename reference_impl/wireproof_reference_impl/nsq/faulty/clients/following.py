@@ -109,7 +109,7 @@ def _skip_third(places: tuple[Place, ...]) -> tuple[Place, ...]:
 
 
 def _second_elsewhere(places: tuple[Place, ...]) -> tuple[Place, ...]:
-    nobody = ("127.0.0.1", 1)
+    nobody = ("127.0.0.1", 2)
     return tuple(
         Place(each.partition, nobody if each.partition else each.address) for each in places
     )

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from wireproof_reference_impl.nsq.client.core import answers, commands, lookups, message
 from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
 from wireproof_reference_impl.nsq.client.core.commands import Identity, Publish
-from wireproof_reference_impl.nsq.client.core.connection import State
+from wireproof_reference_impl.nsq.client.core.connection import NodeConnection, State
 from wireproof_reference_impl.nsq.client.core.effects import Failure
 from wireproof_reference_impl.nsq.client.core.message import Message
 from wireproof_reference_impl.nsq.client.core.producer import Producer
@@ -104,6 +104,23 @@ def _renamed(old: str, new: str) -> Callable[[Header], object]:
 
 def _revalued(name: str, change: Callable[[object], object]) -> Callable[[Header], object]:
     return lambda header: {n: change(v) if n == name else v for n, v in header.items()}
+
+
+def _line(change: Callable[[str, int | None], tuple[str, int | None]]) -> Override:
+    """Change topic and partition of PUB_EXT."""
+
+    def call(
+        original: Original,
+        self: NodeConnection,
+        topic: str,
+        partition: int | None,
+        publish: Publish,
+    ) -> object:
+        if publish.has_header:
+            topic, partition = change(topic, partition)
+        return original(self, topic, partition, publish)
+
+    return around(NodeConnection, "publish", call)
 
 
 def _counts_itself(original: Original, publish: Publish) -> object:
@@ -201,6 +218,18 @@ FAULTS = (
         "IDENTIFY names the desired tag in small letters.",
         "ext.client-header.desired-tag",
         _identity(lambda identity: replace(identity, desired_tag=identity.desired_tag.lower())),
+    ),
+    missing(
+        "header-partition-unnamed",
+        "PUB_EXT names no partition.",
+        _EXT,
+        _line(lambda topic, partition: (topic, None)),
+    ),
+    wrong_value(
+        "header-topic-capital",
+        "PUB_EXT names the topic in capital letters.",
+        _EXT,
+        _line(lambda topic, partition: (topic.upper(), partition)),
     ),
     boundary(
         "header-length-counts-itself",

@@ -4,6 +4,8 @@
 # pyright: reportPrivateUsage=false, reportUnknownLambdaType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.client.core import commands, consumer, ready
@@ -28,6 +30,19 @@ def _sub_from_second(
     original: Original, topic: str, channel: str, partition: int | None, *, ordered: bool
 ) -> object:
     return original(topic, channel, partition, ordered=ordered and not partition)
+
+
+def _ordered_line(change: Callable[[str, str], tuple[str, str]]) -> Override:
+    """Change topic and channel of a subscription in order."""
+
+    def call(
+        original: Original, topic: str, channel: str, partition: int | None, *, ordered: bool
+    ) -> object:
+        if ordered:
+            topic, channel = change(topic, channel)
+        return original(topic, channel, partition, ordered=ordered)
+
+    return around(commands, "subscribe", call)
 
 
 def _first_if_ordered(original: Original, topology: Topology) -> object:
@@ -118,6 +133,18 @@ FAULTS = (
         "A consumer in order subscribes to the first partition only.",
         "client.order-each",
         around(consumer, "places_of", _first_if_ordered),
+    ),
+    wrong_value(
+        "ordered-topic-capital",
+        "A subscription in order names the topic in capital letters.",
+        "client.order-each",
+        _ordered_line(lambda topic, channel: (topic.upper(), channel)),
+    ),
+    wrong_value(
+        "ordered-channel-first",
+        "A subscription in order names the channel before the topic.",
+        "client.order-each",
+        _ordered_line(lambda topic, channel: (channel, topic)),
     ),
     wrong_value(
         "ordered-rdy-20",
