@@ -1,5 +1,6 @@
 """Legal variants of the example client: each takes another way that the texts permit."""
 
+from datetime import UTC, datetime
 from typing import cast
 
 from msgspec.structs import replace
@@ -14,12 +15,16 @@ from wireproof_reference_impl.nsq.client.core import (
     ready,
     retry,
 )
+from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
 from wireproof_reference_impl.nsq.client.core.commands import Identity
+from wireproof_reference_impl.nsq.client.core.effects import Address
 from wireproof_reference_impl.nsq.client.core.host import Host
+from wireproof_reference_impl.nsq.client.core.message import Message
 from wireproof_reference_impl.nsq.client.core.settings import Settings
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.client.core.topology import Place, Topology
 from wireproof_reference_impl.overrides import Original, around
+from wireproof_reference_impl.preset import alternative
 from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT
 
 
@@ -107,6 +112,22 @@ def _by_sum(original: Original, key: bytes, partition_num: int) -> int:
     return sum(key) % partition_num
 
 
+def _as_listed(original: Original, *args: object, **named: object) -> str:
+    """Leave out the trace id, which the text does not list for consumers."""
+    words = str(original(*args, **named)).split(" ")
+    return " ".join(word for word in words if not word.startswith("trace_id="))
+
+
+def _other_forms(
+    original: Original, topic: str, message: Message, *, local: str, node: Address
+) -> str:
+    """Log numbers in hex digits, and the timestamp as a date."""
+    day = datetime.fromtimestamp(message.timestamp_ns // 10**9, UTC).isoformat()
+    numbers = (message.disk_queue_offset, message.disk_queue_data_size)
+    place = " ".join(f"{number:#x}" for number in numbers if number is not None)
+    return f"{topic} {message.id.hex()} {day} {local} {node[0]}:{node[1]} {place}"
+
+
 VARIANTS = (
     client_variant(
         "repeats-slowly",
@@ -187,5 +208,15 @@ VARIANTS = (
         "traces-in-order",
         "A consumer that traces subscribes in order, to learn offset and size.",
         around(Subscription, "handle_ready", _trace_in_order),
+    ),
+    client_variant(
+        "logs-other-forms",
+        "A consumer that traces logs ids, offset and size in hex digits, and a date.",
+        around(subscriptions, "tell_consumed", _other_forms),
+    ),
+    alternative(
+        "client-logs-as-listed",
+        "A consumer that traces logs what the text lists, and no trace id.",
+        overrides=(around(subscriptions, "tell_consumed", _as_listed),),
     ),
 )
