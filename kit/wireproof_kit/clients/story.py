@@ -28,7 +28,7 @@ from wireproof_kit.clients.events import (
 from wireproof_kit.drivers.conversation import Conversation
 from wireproof_kit.wire.transcript import SENT_KINDS, Step
 from wireproof_spec.driver.lines import Event as DriverEvent
-from wireproof_spec.driver.lines import Hello, Line, LineFault
+from wireproof_spec.driver.lines import Fields, Hello, Line, LineFault
 from wireproof_spec.record import TranscriptRecord
 
 DRIVER, ASKED, STDOUT, STDERR = "driver", "asked", "stdout", "stderr"
@@ -69,8 +69,9 @@ class Story:
         self.events: list[Event] = []
         self.conversation = Conversation()
         """The requests to the client's driver, and the driver's answers."""
+        self.requests: dict[int, Fields] = {}
+        """The requests to the client's driver as JSON objects, by id."""
         self._decoder = decoder
-        self._asked: dict[int, str] = {}
 
     def add(self, step: Step) -> Sequence[Event]:
         """Add a step of the transcript; return the events that it completes."""
@@ -143,7 +144,7 @@ class Story:
     def _driver_line(self, at: float, step: Step) -> Iterator[Event]:
         if step.connection == ASKED:
             asked = json.loads(step.data)
-            self._asked[asked["id"]] = asked["op"]
+            self.requests[asked["id"]] = asked
             self.conversation.request(asked["op"])
             return
         try:
@@ -157,7 +158,7 @@ class Story:
             return Greeted(at, DRIVER, line)
         if isinstance(line, DriverEvent):
             return Told(at, DRIVER, line)
-        return Answered(at, DRIVER, self._asked[line.id], line)
+        return Answered(at, DRIVER, str(self.requests[line.id]["op"]), line)
 
 
 def read_story(transcript: TranscriptRecord, decoder: Decoder) -> Story:

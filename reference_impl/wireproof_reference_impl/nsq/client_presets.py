@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from itertools import chain
 
 from wireproof_reference_impl.nsq.faulty.clients import (
+    acknowledging,
     closing,
     connecting,
     consuming,
@@ -29,6 +30,7 @@ _FAMILIES = (
     sharding,
     consuming,
     handling,
+    acknowledging,
     ordering,
     headers,
     tracing,

@@ -25,7 +25,7 @@ from wireproof_kit.nsq.clients.script import (
     Delay,
     Delivery,
     Down,
-    Forget,
+    Expire,
     Lead,
     Note,
     Push,
@@ -63,7 +63,6 @@ class NsqPeers:
         self._asking = asking
         self._addresses: Mapping[str, str] = {}
         self._leaders = dict(script.leaders)
-        self._forgotten: set[int] = set()
         self._counts: Counter[int] = Counter()
         self._partitions = {number: node.Partition(number) for number in script.leaders}
         self._connections: dict[str, node.Connection] = {}
@@ -154,13 +153,11 @@ class NsqPeers:
         return ()
 
     def _look_up(self, event: Requested, respond: Respond) -> Iterator[Effect]:
-        known = self._script.known.get(event.peer, self._leaders)
-        leaders = {each: name for each, name in known.items() if each not in self._forgotten}
         data = lookup_server.answer(
             event,
             respond,
             script=self._script,
-            leaders=leaders,
+            leaders=self._script.known.get(event.peer, self._leaders),
             addresses=self._addresses,
         )
         yield Send(event.conn, data)
@@ -231,11 +228,16 @@ class NsqPeers:
         connection = self._connections.pop(event.conn, None)
         if connection is None:
             return
-        for delivery in reversed(connection.in_flight.values()):
-            self._queue(node.again(delivery), first=True)
+        self._take_back(connection)
         for other in self._connections.values():
             if other.partition == connection.partition:
                 yield from self._deliver(other)
+
+    def _take_back(self, connection: node.Connection) -> None:
+        """Queue again what a connection has in flight."""
+        for delivery in reversed(connection.in_flight.values()):
+            self._queue(node.again(delivery), first=True)
+        connection.in_flight.clear()
 
     def _act(self, acts: Iterable[Act], event: Event) -> Iterator[Effect]:
         for act in acts:
@@ -245,8 +247,11 @@ class NsqPeers:
         if isinstance(act, Respond):
             if isinstance(event, Requested):
                 yield from self._look_up(event, act)
-        elif isinstance(act, Lead | Forget | Push):
-            yield from self._change(act)
+        elif isinstance(act, Lead):
+            leaders = {**self._leaders, **act.leaders}
+            self._leaders = {each: name for each, name in leaders.items() if name is not None}
+        elif isinstance(act, Push | Expire):
+            yield from self.push(act)
         elif isinstance(act, After):
             yield Later(act.seconds, _Due(event, act.acts))
         elif isinstance(act, Delay):
@@ -254,19 +259,16 @@ class NsqPeers:
         elif not isinstance(act, Silence):
             yield _effect(act, event.conn)
 
-    def _change(self, act: Lead | Forget | Push) -> Iterator[Effect]:
-        if isinstance(act, Lead):
-            self._leaders.update(act.leaders)
-        elif isinstance(act, Forget):
-            self._forgotten.update(act.partitions)
-        else:
-            yield from self.push(act)
-
-    def push(self, act: Push) -> Iterator[Effect]:
+    def push(self, act: Push | Expire) -> Iterator[Effect]:
         """Queue the messages of a script step; yield the frames that can be delivered now."""
-        for delivery in act.deliveries:
-            self._queue(delivery)
-        for connection in tuple(self._connections.values()):
+        if isinstance(act, Push):
+            for delivery in act.deliveries:
+                self._queue(delivery)
+        connections = tuple(self._connections.values())
+        if isinstance(act, Expire):
+            for connection in connections:
+                self._take_back(connection)
+        for connection in connections:
             yield from self._deliver(connection)
 
 

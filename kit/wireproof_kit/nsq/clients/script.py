@@ -65,16 +65,12 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """Script step: from now on, these nodes lead these partitions, also in lookups."""
+    """Script step: from now on, these nodes lead these partitions, also in lookups.
 
-    leaders: Mapping[int, str]
+    A partition that None leads is unavailable: no lookup names it, and every node refuses it.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Forget:
-    """Script step: from now on, no lookup names these partitions; their nodes work as before."""
-
-    partitions: tuple[int, ...]
+    leaders: Mapping[int, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +85,11 @@ class Push:
     """Script step: deliver these messages on the connection subscribed to their partition."""
 
     deliveries: "tuple[Delivery, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Expire:
+    """Script step: every message in flight times out: the nodes deliver it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +142,9 @@ Act: TypeAlias = (
     | Close
     | Delay
     | Lead
-    | Forget
     | Note
     | Push
+    | Expire
     | Beat
     | Bytes
     | Down

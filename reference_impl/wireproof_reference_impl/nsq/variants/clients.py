@@ -3,6 +3,7 @@
 # An override reaches into the core from outside, and is called with whatever the core has there.
 # pyright: reportPrivateUsage=false
 
+from datetime import UTC, datetime
 from typing import cast
 
 from msgspec.structs import replace
@@ -17,16 +18,20 @@ from wireproof_reference_impl.nsq.client.core import (
     ready,
     retry,
 )
+from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
 from wireproof_reference_impl.nsq.client.core.commands import Identity
 from wireproof_reference_impl.nsq.client.core.connection import Refused
+from wireproof_reference_impl.nsq.client.core.effects import Address
 from wireproof_reference_impl.nsq.client.core.host import Host
 from wireproof_reference_impl.nsq.client.core.lookups import READ
+from wireproof_reference_impl.nsq.client.core.message import Message
 from wireproof_reference_impl.nsq.client.core.producer import Job, Lane
 from wireproof_reference_impl.nsq.client.core.settings import Settings
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.client.core.topology import Place, Topology
 from wireproof_reference_impl.nsq.variants.client_pool import POOL
 from wireproof_reference_impl.overrides import Original, around
+from wireproof_reference_impl.preset import alternative
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT
 
@@ -135,6 +140,22 @@ def _by_sum(original: Original, key: bytes, partition_num: int) -> int:
     return sum(key) % partition_num
 
 
+def _as_listed(original: Original, *args: object, **named: object) -> str:
+    """Leave out the trace id, which the text does not list for consumers."""
+    words = str(original(*args, **named)).split(" ")
+    return " ".join(word for word in words if not word.startswith("trace_id="))
+
+
+def _other_forms(
+    original: Original, topic: str, message: Message, *, local: str, node: Address
+) -> str:
+    """Log numbers in hex digits, and the timestamp as a date."""
+    day = datetime.fromtimestamp(message.timestamp_ns // 10**9, UTC).isoformat()
+    numbers = (message.disk_queue_offset, message.disk_queue_data_size)
+    place = " ".join(f"{number:#x}" for number in numbers if number is not None)
+    return f"{topic} {message.id.hex()} {day} {local} {node[0]}:{node[1]} {place}"
+
+
 VARIANTS = (
     client_variant(
         "repeats-slowly",
@@ -240,5 +261,15 @@ VARIANTS = (
         "any-form",
         "Lookups do not ask for the v1 form.",
         around(Host, "fetch", _any_form),
+    ),
+    client_variant(
+        "logs-other-forms",
+        "A consumer that traces logs ids, offset and size in hex digits, and a date.",
+        around(subscriptions, "tell_consumed", _other_forms),
+    ),
+    alternative(
+        "client-logs-as-listed",
+        "A consumer that traces logs what the text lists, and no trace id.",
+        overrides=(around(subscriptions, "tell_consumed", _as_listed),),
     ),
 )

@@ -6,19 +6,29 @@ from wireproof_kit.clients.events import Malformed, Told
 from wireproof_kit.clients.observe import any_of, list_told, malformed_observation, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
-from wireproof_kit.nsq.clients.events import Commanded
+from wireproof_kit.nsq.clients.events import Commanded, Sent
 from wireproof_kit.nsq.clients.script import (
     After,
     Beat,
     Delivery,
+    Expire,
     Push,
     Script,
     once,
 )
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.driver.lines import from_base64
+from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE
 from wireproof_suites.nsq.client.client_case import client_case
-from wireproof_suites.nsq.client.seen import Question, at_least, commands, finishes, play
+from wireproof_suites.nsq.client.seen import (
+    Question,
+    at_least,
+    closed_by_client,
+    commands,
+    end_of,
+    finishes,
+    play,
+)
 
 LONG = 15.0
 IDS = {
@@ -28,6 +38,7 @@ IDS = {
     "ones": (2**64 - 1, 2**64 - 1),
     "words": (int.from_bytes(b"FIN REQ\n", "big"), int.from_bytes(b" TOUCH\r\n", "big")),
 }
+HANDLED = {"plain": (1, 0), **IDS}
 INTERNAL, TRACE = 0x00040000000186A7, 9007199254740993
 HIGH_BITS = 0xA001
 
@@ -47,15 +58,10 @@ def test_finish(client: Client) -> Observation:
 @pytest.mark.parametrize("bits", IDS)
 def test_id(client: Client, bits: str) -> Observation:
     """A consumer's FIN has the 16 bytes of the message id as received, whatever their values."""
-    internal_id, trace_id = IDS[bits]
-    delivery = Delivery(internal_id=internal_id, trace_id=trace_id)
+    delivery = _with_id(bits)
     story = client.play(_one(delivery), any_of(at_least(1, finishes), _is_malformed))
-    due = internal_id.to_bytes(8, "big") + trace_id.to_bytes(8, "big")
-    sent = next(iter(finishes(story)), None)
-    if sent is None or sent.message_id == due:
-        return shown(story, "as-received", seen=sent is not None)
-    difference = Difference("message_id", 4, due.hex(), sent.message_id.hex())
-    return observed("other", difference=difference)
+    sent = finishes(story)
+    return _find_altered(sent[:1], delivery) or shown(story, "as-received", seen=bool(sent))
 
 
 def _is_malformed(story: Story) -> bool:
@@ -111,22 +117,44 @@ def _is_handed(story: Story) -> bool:
 
 
 @client_case("consume/handler/fails", "smart.client.handler-outcomes", "consumer", "driver")
-def test_handler_fails(client: Client) -> Observation:
-    """A consumer whose handler fails gives the message back with REQ."""
-    ends: dict[str, Question] = {
-        "req": lambda s: bool(commands(s, "REQ")),
-        "fin": at_least(1, finishes),
-    }
-    return play(client, _one(Delivery(), "fail"), ends, "silent")
+@pytest.mark.parametrize("bits", HANDLED)
+def test_handler_fails(client: Client, bits: str) -> Observation:
+    """A consumer whose handler fails gives the message back with REQ and the id as received."""
+    delivery = _with_id(bits)
+    ends: dict[str, Question] = {"req": at_least(1, _requeues), "fin": at_least(1, finishes)}
+    story = client.play(_one(delivery, "fail"), any_of(*ends.values(), _is_malformed))
+    return _find_altered(_requeues(story), delivery) or end_of(story, ends, "silent")
 
 
 @client_case("consume/handler/touches", "smart.client.handler-outcomes", "consumer", "driver")
-def test_handler_touches(client: Client) -> Observation:
-    """A consumer whose handler asks for more time sends TOUCH, and FIN later."""
-    story = client.play(_one(Delivery(), "touch"), at_least(1, finishes))
-    touched = next(iter(commands(story, "TOUCH")), None)
-    value = "touch" if touched else "no-touch"
-    return unless(story, value, seen=bool(finishes(story)))
+@pytest.mark.parametrize("bits", HANDLED)
+def test_handler_touches(client: Client, bits: str) -> Observation:
+    """A consumer whose handler asks for more time sends TOUCH with the id, and FIN later."""
+    delivery = _with_id(bits)
+    done = at_least(1, finishes)
+    story = client.play(_one(delivery, "touch"), any_of(done, _is_malformed))
+    touches = commands(story, "TOUCH")
+    value = "touch" if touches else "no-touch"
+    return _find_altered(touches, delivery) or unless(story, value, seen=done(story))
+
+
+def _with_id(bits: str) -> Delivery:
+    internal_id, trace_id = HANDLED[bits]
+    return Delivery(internal_id=internal_id, trace_id=trace_id)
+
+
+def _requeues(story: Story) -> list[Commanded]:
+    return commands(story, "REQ")
+
+
+def _find_altered(sent: list[Commanded], delivery: Delivery) -> Observation | None:
+    """Return the observation of a command with another message id than delivered, or None."""
+    due = (delivery.internal_id or 0).to_bytes(8, "big") + delivery.trace_id.to_bytes(8, "big")
+    for event in sent:
+        if event.message_id != due:
+            difference = Difference("message_id", 4, due.hex(), event.message_id.hex())
+            return observed("other", difference=difference)
+    return None
 
 
 @client_case("consume/handler/again", "smart.client.handler-outcomes", "consumer", "driver")
@@ -137,6 +165,46 @@ def test_handler_again(client: Client) -> Observation:
     attempts = [each.event.fields.get("attempts") for each in list_told(story, "message")]
     value = "handed-again" if attempts[:2] == [1, 2] else "other"
     return unless(story, value, seen=len(attempts) >= 2, note=f"attempts {attempts}")
+
+
+@client_case("consume/handler/timed-out", "smart.client-consume.timed-out", "consumer", "driver")
+def test_handler_timed_out(client: Client) -> Observation:
+    """A consumer takes a message again that timed out while its handler worked."""
+    script = Script(
+        "consumer",
+        deliveries=(Delivery(internal_id=INTERNAL),),
+        handler="hold",
+        consume={"hold_ms": 1500, "msg_timeout_ms": 1000},
+        settings={"msg_timeout_ms": "1000"},
+        # By the time of the heartbeat a handler could have held both deliveries in turn.
+        rules=(once("RDY", After(1.2, (Expire(),)), After(4.0, (Beat(),))),),
+    )
+    story = client.play(script, any_of(_answers_last, _has_closed), within=LONG)
+    ends: dict[str, Question] = {
+        "closed": _has_closed,
+        "handed-again": lambda s: _answers_last(s) and len(list_told(s, "message")) >= 2,
+        "finished": lambda s: _answers_last(s) and _is_finished_again(s),
+        "dropped": _answers_last,
+    }
+    return end_of(story, ends, "silent")
+
+
+def _deliveries(story: Story) -> list[Sent]:
+    return story.of(Sent, lambda event: event.frame_type == FRAME_TYPE_MESSAGE)
+
+
+def _is_finished_again(story: Story) -> bool:
+    """Return True if a FIN came after the second delivery."""
+    later = story.after(_deliveries(story)[1])
+    return any(isinstance(event, Commanded) and event.name == "FIN" for event in later)
+
+
+def _answers_last(story: Story) -> bool:
+    return len(_deliveries(story)) >= 2 and bool(commands(story, "NOP"))
+
+
+def _has_closed(story: Story) -> bool:
+    return any(closed_by_client(story, event.conn) for event in _deliveries(story))
 
 
 @client_case("consume/late", "smart.client-consume.no-late-finish", "consumer", "driver")

@@ -25,7 +25,7 @@ from wireproof_suites.nsq.client.seen import (
     distinct,
     end_of,
     finishes,
-    is_mentioned,
+    is_number_logged,
     play,
     subscriptions,
 )
@@ -120,9 +120,9 @@ def test_validate(client: Client, what: str) -> Observation:
         ),
         Delivery(b"3", internal_id=BASE + 12, offset=1060),
     )
-    early = str(BASE + 9 if by_id else BASE + 11)
+    early = BASE + 9 if by_id else BASE + 11
     ends: dict[str, Question] = {
-        "noticed": lambda s: is_mentioned(s, early) or bool(list_told(s, "error")),
+        "noticed": lambda s: is_number_logged(s, early) or bool(list_told(s, "error")),
         "unnoticed": at_least(3, finishes),
     }
     return play(client, _order_script(*deliveries), ends, "stopped")
@@ -134,7 +134,7 @@ def test_attempts(client: Client) -> Observation:
     delivery = Delivery(internal_id=BASE + 5, attempts=MANY_ATTEMPTS)
     script = _order_script(delivery, Delivery(), handler="fail")
     ends: dict[str, Question] = {
-        "logged": lambda s: is_mentioned(s, str(BASE + 5)),
+        "logged": lambda s: is_number_logged(s, BASE + 5),
         "unlogged": lambda s: len(list_told(s, "message")) >= 3 or bool(finishes(s)),
     }
     return play(client, script, ends, "unlogged", within=LONG)

@@ -7,18 +7,20 @@ from itertools import groupby
 from wireproof_kit.clients.observe import answers, failures, results, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.driver_requests import PRODUCE
 from wireproof_kit.nsq.clients.events import PUBLISHES, Commanded, Requested
 from wireproof_kit.nsq.clients.script import (
     LOOKUP_1,
     LOOKUP_2,
     NODE_1,
     NODE_2,
-    Forget,
     Lead,
+    Rule,
     Script,
     once,
 )
 from wireproof_kit.observation import Observation
+from wireproof_spec.driver.lines import in_base64
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
     Question,
@@ -30,6 +32,8 @@ from wireproof_suites.nsq.client.seen import (
 )
 
 KEYS = tuple(f"key-{number}" for number in range(8))
+MANY_KEYS = tuple(f"key-{number}" for number in range(61))
+"""A prime number: a producer that takes the partitions in turn, whatever the key, is seen."""
 TWO = {0: NODE_1, 1: NODE_2}
 MANY = 200
 LONG = 25.0
@@ -39,50 +43,57 @@ CHANGES, UNASKED = 5, 3
 """So many changes of partition in a row, each with or each without a lookup, are no chance."""
 
 
-def _number(message: bytes) -> int:
-    """Return which publish of the driver carried a message."""
-    return int(message.rpartition(b"-")[2])
-
-
 def _by_key(story: Story) -> Mapping[str, set[int]]:
     """Return the partitions to which the messages of each key were published."""
-    found: dict[str, set[int]] = {key: set() for key in KEYS}
+    asked = [request for request in story.requests.values() if request["op"] == PRODUCE]
+    keys = {str(request["body"]): str(request["key"]) for request in asked}
+    found: dict[str, set[int]] = {key: set() for key in keys.values()}
     for event in publishes(story):
-        if event.partition is not None:
-            found[KEYS[_number(message_of(event)) % len(KEYS)]].add(event.partition)
+        key = keys.get(in_base64(message_of(event)))
+        if key is not None and event.partition is not None:
+            found[key].add(event.partition)
     return found
 
 
 def _has_gone_well(count: int) -> Question:
-    return lambda story: len(results(story, "produce")) >= count
+    return lambda story: len(results(story, PRODUCE)) >= count
 
 
-def _script() -> Script:
-    return Script("producer", leaders=TWO, ordered=True, publishes=MANY, keys=KEYS)
+def _has_gone_round(story: Story) -> bool:
+    """Return True once the messages of all keys were published, three times over."""
+    return _has_gone_well(ROUNDS * len(_by_key(story)))(story)
+
+
+def _script(*rules: Rule, keys: tuple[str, ...] = KEYS, every: float = 0.02) -> Script:
+    return Script(
+        "producer",
+        leaders=TWO,
+        ordered=True,
+        publishes=MANY,
+        every=every,
+        keys=keys,
+        rules=rules,
+    )
 
 
 @client_case("shard/stable", "smart.client.shard", "producer", "key", "partition")
 def test_stable(client: Client) -> Observation:
     """A producer sends all messages of one sharding id to the same partition."""
-    story = client.play(_script(), _has_gone_well(ROUNDS * len(KEYS)), within=LONG)
-    return _stability(story)
+    return _observe_stability(client)
 
 
 @client_case("shard/moved", "smart.client.shard", "producer", "key", "partition")
 def test_moved(client: Client) -> Observation:
     """A producer keeps the partition of each sharding id when its leader moves."""
-    move = once("PUBLISH", Lead({0: NODE_2, 1: NODE_1}), at=len(KEYS) + 2)
-    script = Script(
-        "producer", leaders=TWO, ordered=True, publishes=MANY, keys=KEYS, rules=(move,)
-    )
-    story = client.play(script, _has_gone_well(ROUNDS * len(KEYS)), within=LONG)
-    return _stability(story)
+    move = once("PUBLISH", Lead({0: NODE_2, 1: NODE_1}), at=len(MANY_KEYS) + 2)
+    return _observe_stability(client, move)
 
 
-def _stability(story: Story) -> Observation:
-    used = _by_key(story)
-    value = "stable" if all(len(each) <= 1 for each in used.values()) else "changing"
-    return shown(story, value, seen=_has_gone_well(ROUNDS * len(KEYS))(story))
+def _observe_stability(client: Client, *rules: Rule) -> Observation:
+    script = replace(_script(*rules, keys=MANY_KEYS, every=0.005), publishes=2 * MANY)
+    story = client.play(script, _has_gone_well(ROUNDS * len(MANY_KEYS)), within=LONG)
+    value = "stable" if all(len(each) <= 1 for each in _by_key(story).values()) else "changing"
+    return shown(story, value, seen=_has_gone_round(story))
 
 
 @client_case("shard/metainfo", "smart.client.shard-metainfo", "producer", "key", "partition")
@@ -106,29 +117,20 @@ def test_spread(client: Client) -> Observation:
 
 @client_case("shard/unavailable", "smart.client.shard-unavailable", "producer", "key", "partition")
 def test_unavailable(client: Client) -> Observation:
-    """A producer whose partition is missing from lookups fails, and uses no other partition."""
-    forget = once("PUBLISH", Forget((1,)), at=len(KEYS))
-    script = Script(
-        "producer",
-        leaders=TWO,
-        ordered=True,
-        publishes=MANY,
-        every=0.1,
-        keys=KEYS,
-        rules=(forget,),
-    )
+    """A producer whose partition nobody leads fails, and uses no other partition."""
+    gone = once("PUBLISH", Lead({1: None}), at=len(KEYS))
     ends: dict[str, Question] = {
         "other-partition": lambda s: any(len(each) > 1 for each in _by_key(s).values()),
-        "failure": lambda s: bool(failures(s, "produce")),
+        "failure": lambda s: bool(failures(s, PRODUCE)),
     }
-    return play(client, script, ends, "not-told", within=LONG)
+    return play(client, _script(gone, every=0.1), ends, "not-told", within=LONG)
 
 
 @client_case("shard/incomplete", "smart.client.complete", "producer", "key", "partition")
 def test_incomplete(client: Client) -> Observation:
     """A producer notices that a lookup names fewer partitions than its partition_num says."""
     ends: dict[str, Question] = {
-        "noticed": lambda s: bool(failures(s, "produce")),
+        "noticed": lambda s: bool(failures(s, PRODUCE)),
         "unnoticed": _has_gone_well(2 * len(KEYS)),
     }
     return play(client, _incomplete(), ends, "not-told", within=LONG)
@@ -152,8 +154,8 @@ def _incomplete() -> Script:
 
 def _looks_up_after_failing(story: Story) -> bool:
     """Return True if a publish failed, and lookups went on after the first publish had ended."""
-    ended = next(iter(answers(story, "produce")), None)
-    if ended is None or not failures(story, "produce"):
+    ended = next(iter(answers(story, PRODUCE)), None)
+    if ended is None or not failures(story, PRODUCE):
         return False
     return any(story.index(each) > story.index(ended) for each in lookups(story))
 
@@ -220,6 +222,6 @@ def test_no_key(client: Client) -> Observation:
     script = Script("producer", leaders=TWO, ordered=True, publishes=1, keys=("",))
     ends: dict[str, Question] = {
         "published": lambda s: bool(publishes(s)),
-        "refused": lambda s: bool(failures(s, "produce")),
+        "refused": lambda s: bool(failures(s, PRODUCE)),
     }
     return play(client, script, ends, "not-told")

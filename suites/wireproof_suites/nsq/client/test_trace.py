@@ -16,7 +16,9 @@ from wireproof_suites.nsq.client.seen import (
     at_least,
     commands,
     finishes,
+    is_logged,
     is_mentioned,
+    is_number_logged,
     play,
     publishes,
 )
@@ -25,6 +27,24 @@ from wireproof_suites.nsq.client.test_order import HEAD, survival
 IDS = {"one": 1, "high-bit": 2**63, "greatest": 2**64 - 1}
 ANSWER = TraceResponse(2**63 + 70_000_001, 2**63 + 5, 2**63 + 70_000_002, 2**31 + 7)
 TRACED = {"trace": "1"}
+LOGGED = Delivery(
+    internal_id=70_000_011, trace_id=2**62 + 70_000_012, offset=2**40 + 70_000_013, size=7_000_014
+)
+"""A message with numbers that nothing else in a log is likely to contain."""
+LATER = (Delivery(internal_id=70_000_021), Delivery(internal_id=70_000_022))
+LOOPBACK = "127.0.0.1"
+"""The address of client and node alike: nothing shows to which of the two it belongs in a log."""
+TIME = "|".join(
+    (
+        r"(?<!\d)1500000000",  # seconds, or with digits after them milli-, micro- or nanoseconds
+        r"1\.5\d*e\+?(9|12|15|18)(?!\d)",
+        r"(?<![0-9a-f])(0x)?0*(59682f00|15d3ef798|5543df72|14d1120d7)",  # the same four in hex
+        r"2017\D{0,2}0?7\D{0,2}1[34](?!\d)",
+        r"(?<!\d)1[34]\W+(0?7|jul\w*)\W+2017",
+        r"(0?7|jul\w*)\W+1[34]\W.{0,20}2017",
+    )
+)
+"""The timestamp of the logged message, 14 July 2017, 02:40 UTC, in forms that a log may have."""
 
 
 def _trace_script(trace_id: int) -> Script:
@@ -143,9 +163,8 @@ def test_producer_log(client: Client) -> Observation:
         rules=(always("PUB_TRACE", Reply(encode(TRACE_RESPONSE, ANSWER))),),
     )
     wanted = (ANSWER.internal_id, ANSWER.trace_id, ANSWER.disk_queue_offset)
-    logged = _all_mentioned(*wanted)
     ends: dict[str, Question] = {
-        "logged": logged,
+        "logged": _all_logged(*wanted),
         "unlogged": at_least(3, lambda s: commands(s, "PUB_TRACE")),
     }
     return play(client, script, ends, "unlogged")
@@ -153,23 +172,47 @@ def test_producer_log(client: Client) -> Observation:
 
 @client_case("trace/log/consumer", "smart.client.trace-log-consumer", "consumer", "trace")
 def test_consumer_log(client: Client) -> Observation:
-    """A consumer logs the internal id and the trace id of what it consumes while it traces."""
-    ids = (70_000_011, 2**63 + 70_000_012)
-    deliveries = (Delivery(internal_id=ids[0], trace_id=ids[1]), Delivery(), Delivery())
-    script = Script("consumer", deliveries=deliveries, settings=TRACED, consume={"trace": True})
-    ends: dict[str, Question] = {
-        "logged": _all_mentioned(*ids),
-        "unlogged": at_least(3, finishes),
-    }
+    """A consumer logs internal id, timestamp and IP addresses of a message while it traces."""
+
+    def logged(story: Story) -> bool:
+        is_id_logged = is_number_logged(story, LOGGED.internal_id or 0)
+        return is_id_logged and is_logged(story, TIME) and is_mentioned(story, LOOPBACK)
+
+    return _watch_log(client, logged)
+
+
+@client_case(
+    "trace/log/consumer/ordered",
+    "smart.client.trace-log-consumer",
+    "consumer",
+    "trace",
+    "order",
+)
+def test_ordered_consumer_log(client: Client) -> Observation:
+    """An ordered consumer logs disk queue offset and data size of a message while it traces."""
+    return _watch_log(client, _all_logged(LOGGED.offset, LOGGED.size), ordered=True)
+
+
+@client_case("trace/log/consumer/trace-id", "smart.client-trace.log-id", "consumer", "trace")
+def test_consumer_log_id(client: Client) -> Observation:
+    """A consumer logs the trace id of a message while it traces."""
+    return _watch_log(client, _all_logged(LOGGED.trace_id))
+
+
+def _watch_log(client: Client, logged: Question, *, ordered: bool = False) -> Observation:
+    script = Script(
+        "consumer",
+        ordered=ordered,
+        deliveries=(LOGGED, *LATER),
+        settings=TRACED,
+        consume={"trace": True},
+    )
+    ends: dict[str, Question] = {"logged": logged, "unlogged": at_least(3, finishes)}
     return play(client, script, ends, "unlogged")
 
 
-def _all_mentioned(*numbers: int) -> Question:
-    """Return the question whether all numbers stand in the log, in decimal or in hex digits."""
-    return lambda story: all(
-        is_mentioned(story, str(number)) or is_mentioned(story, f"{number:016x}")
-        for number in numbers
-    )
+def _all_logged(*numbers: int | None) -> Question:
+    return lambda story: all(is_number_logged(story, number or 0) for number in numbers)
 
 
 @client_case("trace/survives", "smart.client-robust.prefix", "consumer", "trace")

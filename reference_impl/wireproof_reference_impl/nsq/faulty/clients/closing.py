@@ -38,9 +38,9 @@ _HEARTBEAT = "client.heartbeat client.heartbeat-nop"
 
 SIGNS_OF_LIFE = (
     "client-robust.frame client-robust.prefix client-robust.recovery client.error-open "
-    "client-consume.no-late-finish client.order-no-skip client.asynchronous "
-    "ext.client-header.broken client.subscribe-error client-connection.subscribe-told "
-    "client.identify-verified"
+    "client-consume.no-late-finish client-consume.timed-out client.order-no-skip "
+    "client.asynchronous ext.client-header.broken client.subscribe-error "
+    "client-connection.subscribe-told client.identify-verified"
 )
 """Clauses of which some case asks by a heartbeat whether the client still lives."""
 

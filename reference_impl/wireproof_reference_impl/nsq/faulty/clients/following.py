@@ -23,7 +23,9 @@ from wireproof_reference_impl.nsq.faulty.clients.rows import (
 )
 from wireproof_reference_impl.overrides import Original, Override
 
-_PRODUCES = "client.lookup-follow client.retry-refreshed client.shard-retry"
+_PRODUCES = (
+    "client.lookup-follow client.retry-refreshed client-publish.topic-not-exist client.shard-retry"
+)
 _NEVER = 1 << 30
 """The round from which a lookup server is asked again that never is."""
 

@@ -10,9 +10,9 @@ from itertools import count
 from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.client import driver
-from wireproof_reference_impl.nsq.client.core import commands, consumer
+from wireproof_reference_impl.nsq.client.core import consumer
 from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
-from wireproof_reference_impl.nsq.client.core.consumer import Consumer, Outcome
+from wireproof_reference_impl.nsq.client.core.consumer import Consumer
 from wireproof_reference_impl.nsq.client.core.link import Link
 from wireproof_reference_impl.nsq.client.core.message import BadMessage, Message, read_message
 from wireproof_reference_impl.nsq.client.core.settings import Subscribing
@@ -21,7 +21,6 @@ from wireproof_reference_impl.nsq.faulty.clients.rows import (
     around,
     boundary,
     condition,
-    constant,
     die,
     extra,
     missing,
@@ -31,24 +30,6 @@ from wireproof_reference_impl.overrides import Original, Override
 
 _ID_END = 26
 """A message in order has offset and size after so many bytes."""
-
-
-_FINISHES = (
-    "client.subscribe-each client.partition-connection client-connection.undisturbed "
-    "client-connection.graceful-end client.end client-send.ready client-order.one "
-    "client.order-rdy client.error-open client-send.finish client-connection.reconnect "
-    "client.trace-log-consumer client.order-validate client.handler-outcomes "
-    "client-trace.no-command client.order-log"
-)
-"""Clauses of which some case waits for FIN."""
-
-
-def _no_finish(original: Original, self: Subscription, id: bytes) -> None:
-    self._release(id)
-
-
-def _requeue_instead(original: Original, self: Subscription, id: bytes) -> None:
-    self.requeue(id, 0.05)
 
 
 def _second_unfinished(original: Original, self: Subscription, id: bytes) -> None:
@@ -74,14 +55,6 @@ def _hand_in_pairs(
         held.clear()
 
 
-def _finish_failed(original: Original, self: Consumer, ticket: int, outcome: Outcome) -> None:
-    original(self, ticket, Outcome.FINISHED)
-
-
-def _no_touch(original: Original, self: Subscription, id: bytes) -> None:
-    """Do nothing."""
-
-
 def _first_attempt_only(
     original: Original, self: Consumer, subscription: Subscription, message: Message
 ) -> None:
@@ -89,13 +62,6 @@ def _first_attempt_only(
         self._finish(subscription, message)
     else:
         original(self, subscription, message)
-
-
-def _id(change: Callable[[bytes], bytes]) -> Override:
-    def call(original: Original, id: bytes) -> object:
-        return original(change(id))
-
-    return around(commands, "finish", call)
 
 
 def _busy(original: Original, self: Link, data: bytes) -> None:
@@ -197,62 +163,11 @@ def _die_at_id(original: Original, self: Subscription, data: bytes) -> None:
 
 
 FAULTS = (
-    missing(
-        "never-finishes",
-        "No message is finished.",
-        "client.finish",
-        around(Subscription, "finish", _no_finish),
-        may=_FINISHES,
-    ),
-    wrong_value(
-        "requeues-finished",
-        "A message that was handled is given back.",
-        "client.finish",
-        around(Subscription, "finish", _requeue_instead),
-        may=_FINISHES,
-    ),
-    wrong_value(
-        "finishes-failed",
-        "A message whose handler failed is finished.",
-        "client.handler-outcomes client.order-no-skip client.order-policy",
-        around(Consumer, "settle", _finish_failed),
-        may="client.order-log",
-    ),
-    missing(
-        "no-touch",
-        "TOUCH is not sent.",
-        "client.handler-outcomes",
-        around(Subscription, "touch", _no_touch),
-    ),
     condition(
         "second-attempt-unseen",
         "A message that comes again is finished unseen.",
         "client.handler-outcomes",
         around(Consumer, "hand", _first_attempt_only),
-    ),
-    wrong_value(
-        "finish-id-blank",
-        "A line feed in the id is finished as a blank.",
-        "client-send.finish",
-        _id(lambda id: id.replace(b"\n", b" ")),
-    ),
-    wrong_value(
-        "finish-id-stripped",
-        "Blanks at the end of the id are finished as zeros.",
-        "client-send.finish",
-        _id(lambda id: id.rstrip().ljust(16, b"\0")),
-    ),
-    missing(
-        "finishes-late",
-        "A message is finished although its time is over.",
-        "client-consume.no-late-finish",
-        constant(subscriptions, "is_late", False),
-    ),
-    boundary(
-        "finishes-two-seconds-late",
-        "A message is finished up to 2 s after its time is over.",
-        "client-consume.no-late-finish",
-        around(subscriptions, "is_late", lambda original, now, due: now >= due + 2.0),
     ),
     missing(
         "reads-nothing-while-busy",

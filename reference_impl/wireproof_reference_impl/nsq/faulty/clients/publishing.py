@@ -43,7 +43,8 @@ _MOVED = (
 )
 
 
-_MOVES = "client.retry-refreshed client.shard-retry"
+_REFRESHES = "client.retry-refreshed client-publish.topic-not-exist"
+_MOVES = f"{_REFRESHES} client.shard-retry"
 
 
 _OUTCOMES = "client-publish.refusal-told client-publish.unanswered client-lookup.told"
@@ -237,7 +238,7 @@ FAULTS = (
         _settle_when_sent(0.0),
         _ONCE,
         may=f"{_OUTCOMES} ext.client-header.refused client-trace.receipt client-trace.bare-ok "
-        "client.shard-unavailable client.retry-refreshed client.shard-retry client-publish.retry",
+        f"client.shard-unavailable {_MOVES} client-publish.retry",
     ),
     boundary(
         "success-after-a-while",
@@ -264,19 +265,25 @@ FAULTS = (
     extra(
         "final-errors-repeated",
         "A message that was refused for itself is published again.",
-        "client.no-retry",
+        "client.no-retry client-publish.permanent-errors",
         _judged(Verdict.AGAIN, *_FINAL),
+    ),
+    condition(
+        "bad-body-repeated",
+        "A publish refused with E_BAD_BODY is repeated.",
+        "client.no-retry",
+        _judged(Verdict.AGAIN, error_codes.E_BAD_BODY),
     ),
     condition(
         "bad-topic-repeated",
         "A publish refused with E_BAD_TOPIC is repeated.",
-        "client.no-retry",
+        "client-publish.permanent-errors",
         _judged(Verdict.AGAIN, error_codes.E_BAD_TOPIC),
     ),
     missing(
         "moved-not-refreshed",
         "A publish at the wrong node is repeated without a lookup.",
-        "client.retry-refreshed",
+        _REFRESHES,
         _judged(Verdict.AGAIN, *_MOVED),
         may="client.shard client.shard-retry",
     ),
@@ -327,7 +334,7 @@ FAULTS = (
         "The user is told of success when a publish was refused.",
         "client-publish.refusal-told ext.client-header.refused",
         _told_success(),
-        may="client.shard-retry client.retry-refreshed",
+        may=_MOVES,
     ),
     condition(
         "bad-body-told-success",
@@ -340,7 +347,8 @@ FAULTS = (
         "The user is told nothing when a publish was refused.",
         "client-publish.refusal-told ext.client-header.refused",
         _UNTOLD_REFUSAL,
-        may="client.retry-bound client.no-retry client-publish.retry",
+        may="client.retry-bound client.no-retry client-publish.permanent-errors "
+        "client-publish.retry",
     ),
     condition(
         "no-support-told-success",

@@ -118,6 +118,13 @@ FAULTS = (
         _place_at(lambda number: number // 5),
         may=_SHARDS,
     ),
+    wrong_value(
+        "key-ignored",
+        "Messages in order go to the partitions in turn, whatever their sharding ids.",
+        "client.shard",
+        _place_at(lambda number: number),
+        may=_SHARDS,
+    ),
     condition(
         "key-follows-leader",
         "The partition of a sharding id depends on the addresses of the leaders.",

@@ -137,10 +137,10 @@ def _advanced(*, traced_only: bool) -> tuple[Override, ...]:
     )
 
 
-def _without(word: str) -> Callable[..., str]:
+def _without(*names: str) -> Callable[..., str]:
     def call(original: Original, *args: object, **named: object) -> str:
         line = str(original(*args, **named))
-        return " ".join(each for each in line.split(" ") if not each.startswith(f"{word}="))
+        return " ".join(each for each in line.split(" ") if each.partition("=")[0] not in names)
 
     return call
 
@@ -249,7 +249,7 @@ FAULTS = (
     missing(
         "consumed-unlogged",
         "A consumer logs nothing while it traces.",
-        "client.trace-log-consumer",
+        "client.trace-log-consumer client-trace.log-id",
         around(subscriptions, "tell_consumed", lambda *_, **__: "consumed"),
     ),
     missing(
@@ -257,5 +257,35 @@ FAULTS = (
         "A consumer does not log the internal id while it traces.",
         "client.trace-log-consumer",
         around(subscriptions, "tell_consumed", _without("internal_id")),
+    ),
+    missing(
+        "consumed-timestamp-unlogged",
+        "A consumer does not log the timestamp while it traces.",
+        "client.trace-log-consumer",
+        around(subscriptions, "tell_consumed", _without("timestamp")),
+    ),
+    missing(
+        "consumed-addresses-unlogged",
+        "A consumer does not log the IP addresses while it traces.",
+        "client.trace-log-consumer",
+        around(subscriptions, "tell_consumed", _without("consumer_ip", "nsqd_ip")),
+    ),
+    missing(
+        "consumed-offset-unlogged",
+        "A consumer does not log the disk queue offset while it traces.",
+        "client.trace-log-consumer",
+        around(subscriptions, "tell_consumed", _without("disk_queue_offset")),
+    ),
+    missing(
+        "consumed-size-unlogged",
+        "A consumer does not log the disk queue data size while it traces.",
+        "client.trace-log-consumer",
+        around(subscriptions, "tell_consumed", _without("disk_queue_data_size")),
+    ),
+    missing(
+        "consumed-trace-id-unlogged",
+        "A consumer does not log the trace id while it traces.",
+        "client-trace.log-id",
+        around(subscriptions, "tell_consumed", _without("trace_id")),
     ),
 )
