@@ -12,17 +12,16 @@ import json
 import os
 import selectors
 import socket
-import struct
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Peers, Send
 from wireproof_kit.clients.events import Connected, Greeted
 from wireproof_kit.clients.launch import environment, fill_in
 from wireproof_kit.clients.limits import CHUNK, OF_CASE, Limits
+from wireproof_kit.clients.sockets import LOOPBACK, Connection, bind
 from wireproof_kit.clients.story import (
     ASKED,
     BY_CLIENT,
@@ -46,20 +45,9 @@ from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.driver.lines import NAME, request_line
 
-LOOPBACK = "127.0.0.1"
 MOST_OUTPUT = 64 << 10
 MOST_CONNECTIONS = 512
 LAST_OUTPUT_S = 0.5
-_RESET = struct.pack("ii", 1, 0)
-
-
-@dataclass(slots=True)
-class _Connection:
-    name: str
-    socket: socket.socket
-    outgoing: bytearray = field(default_factory=bytearray)
-    closing: bool = False
-    half: bool = False
 
 
 class Stage:
@@ -71,8 +59,9 @@ class Stage:
         self._transcript = transcript
         self._selector = selectors.DefaultSelector()
         self._listeners: dict[str, socket.socket] = {}
+        self._refusing: dict[str, socket.socket] = {}
         self._ports: dict[str, int] = {}
-        self._connections: dict[str, _Connection] = {}
+        self._connections: dict[str, Connection] = {}
         self._numbers: dict[str, itertools.count[int]] = {}
         self._timers: list[tuple[float, int, object]] = []
         self._ties = itertools.count()
@@ -96,7 +85,7 @@ class Stage:
     def listen(self) -> dict[str, str]:
         """Listen on a port for each server; return the addresses by name."""
         for name in self._peers.names():
-            self._open(name, port=0)
+            self._open(name, bind(0))
             self._numbers[name] = itertools.count(1)
         return {name: f"{LOOPBACK}:{port}" for name, port in self._ports.items()}
 
@@ -143,7 +132,7 @@ class Stage:
             self._take_output()
         for connection in self._connections.values():
             connection.socket.close()
-        for listener in self._listeners.values():
+        for listener in (*self._listeners.values(), *self._refusing.values()):
             listener.close()
         self._selector.close()
         with self._lock:
@@ -173,7 +162,7 @@ class Stage:
 
     def _run_once(self, wait: float) -> None:
         for key, mask in self._selector.select(max(wait, 0)):
-            if isinstance(key.data, _Connection):
+            if isinstance(key.data, Connection):
                 self._serve(key.data, mask)
             else:
                 key.data()
@@ -211,10 +200,7 @@ class Stage:
             else:
                 self._ask(effect)
 
-    def _open(self, name: str, *, port: int) -> None:
-        listener = socket.socket()
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((LOOPBACK, port))
+    def _open(self, name: str, listener: socket.socket) -> None:
         listener.listen(MOST_CONNECTIONS)
         listener.setblocking(False)
         self._listeners[name] = listener
@@ -223,11 +209,13 @@ class Stage:
 
     def _listen(self, effect: Listen) -> None:
         if effect.up and effect.peer not in self._listeners:
-            self._open(effect.peer, port=self._ports[effect.peer])
+            self._open(effect.peer, self._refusing.pop(effect.peer))
         elif not effect.up and effect.peer in self._listeners:
             listener = self._listeners.pop(effect.peer)
             self._selector.unregister(listener)
             listener.close()
+            # A free port would soon be that of another case, and its peer be asked by this client.
+            self._refusing[effect.peer] = bind(self._ports[effect.peer])
             own = [name for name in self._connections if name.partition(".")[0] == effect.peer]
             for name in own:
                 self._hang_up(HangUp(name, reset=True))
@@ -243,14 +231,14 @@ class Stage:
         accepted.setblocking(False)
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         name = f"{peer}.{next(self._numbers[peer])}"
-        connection = _Connection(name, accepted)
+        connection = Connection(name, accepted)
         self._connections[name] = connection
         self._selector.register(accepted, selectors.EVENT_READ, connection)
         self._add("open", name)
         if len(self._connections) > MOST_CONNECTIONS:
             self._end_flood(f"{len(self._connections)} connections at once")
 
-    def _serve(self, connection: _Connection, mask: int) -> None:
+    def _serve(self, connection: Connection, mask: int) -> None:
         if connection.name not in self._connections:
             return
         if mask & selectors.EVENT_WRITE:
@@ -258,7 +246,7 @@ class Stage:
         if mask & selectors.EVENT_READ and connection.name in self._connections:
             self._receive(connection)
 
-    def _receive(self, connection: _Connection) -> None:
+    def _receive(self, connection: Connection) -> None:
         try:
             data = connection.socket.recv(CHUNK)
         except BlockingIOError:
@@ -289,7 +277,7 @@ class Stage:
         self._add(kind, effect.conn, data=effect.data, note=effect.note)
         self._flush(connection)
 
-    def _flush(self, connection: _Connection) -> None:
+    def _flush(self, connection: Connection) -> None:
         try:
             sent = connection.socket.send(connection.outgoing) if connection.outgoing else 0
         except BlockingIOError:
@@ -309,13 +297,13 @@ class Stage:
         if connection is None:
             return
         if effect.reset:
-            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            connection.reset_at_close()
             self._forget(connection, BY_KIT)
         else:
             connection.closing, connection.half = True, effect.half
             self._flush(connection)
 
-    def _end_sending(self, connection: _Connection) -> None:
+    def _end_sending(self, connection: Connection) -> None:
         if not connection.half:
             self._forget(connection, BY_KIT)
             return
@@ -325,7 +313,7 @@ class Stage:
         except OSError:  # the client has reset it
             self._forget(connection, BY_CLIENT)
 
-    def _forget(self, connection: _Connection, by: str) -> None:
+    def _forget(self, connection: Connection, by: str) -> None:
         if self._connections.pop(connection.name, None) is None:
             return
         self._selector.unregister(connection.socket)

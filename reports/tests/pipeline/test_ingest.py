@@ -19,6 +19,7 @@ from wireproof_reports.pipeline.vacuum import vacuum
 from wireproof_reports.pipeline.watch import watch
 from wireproof_spec.history import FORMAT, TABLES
 
+pytest_plugins = ("quick_spark",)
 pytestmark = [
     pytest.mark.process,
     pytest.mark.long,

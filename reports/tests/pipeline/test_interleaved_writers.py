@@ -24,6 +24,7 @@ ORDERS = [(stops, goes_on) for stops in range(len(COMMITS)) for goes_on in range
 CHOSEN = [(0, 1), (2, 0), (2, 1)]
 """In the second of these the first one publishes just before the other one's fence."""
 
+pytest_plugins = ("quick_spark",)
 pytestmark = [
     pytest.mark.process,
     pytest.mark.spark,

@@ -31,6 +31,7 @@ KILL_S = 900
 MOST_ARRIVING = 30
 ELSEWHERE = "elsewhere boot 7 7"
 
+pytest_plugins = ("quick_spark",)
 pytestmark = [
     pytest.mark.process,
     pytest.mark.spark,

@@ -19,6 +19,7 @@ SHAPE = Shape(
 FOUND = {1, 2, 4, 5}
 """What every drawn fleet has; others ask for a case by its name, or for the last week."""
 
+pytest_plugins = ("quick_spark",)
 pytestmark = [pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(2000)]
 
 

@@ -21,6 +21,7 @@ from wireproof_reports.questions.aggregate import AnalysisRequest
 from wireproof_reports.questions.answers import QUESTIONS, answer, question
 from wireproof_reports.questions.ask import name_tables
 
+pytest_plugins = ("quick_spark",)
 QUIET = pytest.mark.filterwarnings("ignore::ResourceWarning")
 OF_EACH = ("matrix", "levels", "durations", "evidence", "flips")
 """A question to each thing that is kept."""

@@ -1,0 +1,69 @@
+"""Ports of a case: one whose server is down refuses connections, and nobody else gets it."""
+
+import socket
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+import pytest
+
+from wireproof_kit.clients.effects import Effect, Listen
+from wireproof_kit.clients.events import Event
+from wireproof_kit.clients.limits import Limits
+from wireproof_kit.clients.sockets import LOOPBACK
+from wireproof_kit.clients.stage import Stage
+from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
+from wireproof_kit.wire.transcript import Transcript
+
+pytestmark = pytest.mark.process
+
+
+class Peer:
+    """One server, which does nothing but what it is told before the client starts."""
+
+    def __init__(self, *first: Effect) -> None:
+        self._first = first
+
+    def names(self) -> list[str]:
+        return ["node"]
+
+    def has_http(self, peer: str) -> bool:
+        return False
+
+    def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterable[Effect]:
+        return self._first
+
+    def react(self, event: Event) -> Iterator[Effect]:
+        return iter(())
+
+    def react_to_timer(self, token: object) -> Iterator[Effect]:
+        return iter(())
+
+
+def play(*first: Effect) -> tuple[Stage, int]:
+    stage = Stage(Peer(*first), Story(NSQ_CLIENTS.decode()), Transcript())
+    addresses = stage.listen()
+    command = f"{sys.executable} -c pass"
+    stage.play(addresses, command, {}, until=lambda _: False, limits=Limits(20.0, 20.0))
+    return stage, int(addresses["node"].rpartition(":")[2])
+
+
+def test_the_port_of_a_server_that_is_down_is_kept() -> None:
+    stage, port = play(Listen("node", up=False))
+    try:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((LOOPBACK, port), 5)
+        with socket.socket() as other, pytest.raises(OSError, match="in use"):
+            other.bind((LOOPBACK, port))
+    finally:
+        stage.close()
+
+
+def test_a_server_comes_up_again_at_its_port() -> None:
+    stage, port = play(Listen("node", up=False), Listen("node", up=True))
+    try:
+        socket.create_connection((LOOPBACK, port), 5).close()
+    finally:
+        stage.close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((LOOPBACK, port), 5)
