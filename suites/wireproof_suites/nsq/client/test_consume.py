@@ -172,7 +172,7 @@ def test_handler_timed_out(client: Client) -> Observation:
     """A consumer takes a message again that timed out while its handler worked."""
     script = Script(
         "consumer",
-        deliveries=(Delivery(internal_id=INTERNAL),),
+        deliveries=(Delivery(),),
         handler="hold",
         consume={"hold_ms": 1500, "msg_timeout_ms": 1000},
         settings={"msg_timeout_ms": "1000"},
