@@ -63,7 +63,7 @@ RUNS = [
     head("nsq", "Other", "2.0", "fourth"),
 ]
 FIRST, SECOND, THIRD, FOURTH = RUNS
-CASE = {
+CASE: dict[str, object] = {
     "level": "must",
     "origin": "text",
     "role": "broker",
@@ -77,17 +77,20 @@ CASE = {
 }
 FAILED = {"case": "nsq/publish/name-form/empty", "clause": "ext.a", "verdict": "fail"}
 SLOW = {"case": "nsq/slow", "clause": "ext.b", "duration_us": 2_000_000, "verdict": "reading"}
-RESULTS = [
+OLD = {"verdict": "known", "deviation": "old", "deviation_expires": "2001-01-01"}
+NEW = {"reading": "order=deployed", "deviation": "new", "deviation_expires": "9999-01-01"}
+RESULTS: list[dict[str, object]] = [
     {**FIRST, **CASE, **FAILED},
     {**SECOND, **CASE, **FAILED},
     {**THIRD, **CASE, "case": "iggy/x", "clause": "iggy.x"},
-    {**THIRD, **CASE, "case": "iggy/y", "clause": "iggy.y", "verdict": "known"}
-    | {"deviation": "old", "deviation_expires": "2001-01-01"},
-    {**FOURTH, **CASE, **SLOW, "reading": "order=deployed"}
-    | {"deviation": "new", "deviation_expires": "9999-01-01"},
+    {**THIRD, **CASE, "case": "iggy/y", "clause": "iggy.y", **OLD},
+    {**FOURTH, **CASE, **SLOW, **NEW},
 ]
 FINDING = {"finding": "f00d", "words": "An answer was owed.", "runs": 5, "seen": 3}
-FINDINGS = [{**FIRST, **FINDING, "shown": 5}, {**FIRST, **FINDING, "finding": "0", "shown": 4}]
+FINDINGS: list[dict[str, object]] = [
+    {**FIRST, **FINDING, "shown": 5},
+    {**FIRST, **FINDING, "finding": "0", "shown": 4},
+]
 QUARANTINE = [
     head("", "", "", name, file=f"{name}.jsonl", line=0, reason=f"/a b/{name}.jsonl {why}")
     for name, why in (("c", "is cut off in line 12"), ("d 1", "is cut off in line 7"))
