@@ -49,7 +49,10 @@ def bring_jars() -> str:
         packages += [f"software.amazon.awssdk:{part}:{SDK}" for part in PARTS]
         with tempfile.TemporaryDirectory(prefix="wireproof-jars-") as scratch:
             more = {"spark.jars.excludes": "software.amazon.awssdk:bundle"}
-            done = jars.resolve(",".join(packages), Path(scratch), **more)
+            try:
+                done = jars.resolve(",".join(packages), Path(scratch), **more)
+            except jars.JarFault as error:
+                return f"MISSING ({error})"
             found = [jar for jar in done if jar.name.startswith(OWN)]
             place.mkdir(parents=True, exist_ok=True)
             for jar in found:

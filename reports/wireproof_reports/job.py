@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline.ingest import ingest
+from wireproof_reports.pipeline.ingest import How, ingest
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.session import SparkFault, Wanted, session
+from wireproof_reports.pipeline.shipping import VERSION
 from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
 
 SUBMITTED = Wanted(master="")
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = _take(told.history, told.ingest) if told.ingest is not None else 0
         if told.out is not None:
-            wish = AnalysisRequest(told.history, told.out, spark=SUBMITTED)
+            wish = AnalysisRequest(told.history, told.out, spark=SUBMITTED, kit=VERSION)
             lines = aggregate(wish, warn=lambda sentence: print(sentence, file=sys.stderr))
             print(f"site  {told.out}   {len(lines)} questions answered")
     except (BundleFault, HistoryFault, SparkFault) as error:
@@ -51,7 +52,7 @@ def _take(history: str, landing: str) -> int:
         tempfile.TemporaryDirectory(prefix="wireproof-log-") as scratch,
         session(SUBMITTED, Path(scratch) / "spark.log") as spark,
     ):
-        taken = ingest(spark, [landing], history)
+        taken = ingest(spark, [landing], history, how=How(kit=VERSION))
     print(f"history  {history}   {taken.bundles} bundles taken, {taken.already} there already")
     for refused in taken.refused:
         print(f"wireproof: refused: {refused.reason}", file=sys.stderr)

@@ -5,9 +5,11 @@
 The history, the landing folder and how many were killed are kept in out/kills: a run that was
 broken off goes on. In turn an ingest is killed, one that watches while bundles arrive, and an
 aggregate, whose site must then be the one before, or whole; every second one with its Java. With
-`--only` all kills are of that kind. After each kill the tables are read with `deltalake`, at the
-versions that `runs` names. Before the first kill both commands are run to their ends: a kill comes
-somewhere in the time that they took, for on a loaded machine Spark starts in minutes.
+`--only` all kills are of that kind. Aggregates keep their counts beside the history, as they do of
+a long one. After each kill all tables are read with `deltalake`, at the versions that `runs`
+names; after the last one the answers from kept counts must be those of a full recomputation.
+Before the first kill, and every tenth, both commands are run to their ends: a kill comes somewhere
+in the time that they took, for on a loaded machine Spark starts in minutes.
 """
 
 import argparse
@@ -20,21 +22,35 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import NoReturn
 
 from bundles import write_bundles  # beside this file
 from deltalake import DeltaTable
 
+from wireproof_spec.history import TABLES
+
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out" / "kills"
 LANDING, HISTORY, SITE = OUT / "landing", OUT / "history", OUT / "site"
+RECOMPUTED = OUT / "recomputed"
 STATE = OUT / "state.json"
 CASES = 50
 ARRIVING = 3
 """Bundles that arrive before each kill; so many more arrive one by one at a watching ingest."""
+MEASURE_EVERY = 10
+"""Kills after which both commands are run to their ends again: where others begin to work on the
+machine, kills by the older times come before an ingest has written anything."""
 SHARES = (0.1, 1.1)
 """When a kill comes, as a share of the time that the command took undisturbed."""
 FLAGS = ["--master", "local[2]", "--conf", "spark.driver.memory=1g", "-q"]
 KINDS = ("ingest", "watch", "aggregate")
+KEEPING = """
+import runpy
+from wireproof_reports.pipeline import tables
+tables.FEW = 0
+runpy.run_module("wireproof", run_name="__main__")
+"""
+"""Runs wireproof as one does whose history is long: what an aggregate counts is kept."""
 
 
 def main() -> int:
@@ -44,9 +60,9 @@ def main() -> int:
     told = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
     state = json.loads(STATE.read_text()) if STATE.exists() else {"done": 0}
-    state.setdefault("whole_s", {})
-    state["whole_s"] = state["whole_s"] or whole()
     for number in range(state["done"], told.kills):
+        if number % MEASURE_EVERY == 0 or "whole_s" not in state:
+            state["whole_s"] = whole()
         kind = told.only or KINDS[number % len(KINDS)]
         arrive(ARRIVING)
         took = state["whole_s"]["aggregate" if kind == "aggregate" else "ingest"]
@@ -60,6 +76,7 @@ def main() -> int:
     subprocess.run(command("ingest"), check=True)
     subprocess.run(command("aggregate"), check=True)
     found = check()
+    check_kept()
     print(f"{told.kills} kills; {found} of {arrived()} bundles in, once each")
     return int(found != arrived())
 
@@ -78,7 +95,8 @@ def whole() -> dict[str, float]:
 def command(kind: str) -> list[str]:
     words = [sys.executable, "-m", "wireproof"]
     if kind == "aggregate":
-        return [*words, "aggregate", str(HISTORY), "--out", str(SITE), *FLAGS]
+        keeping = [sys.executable, "-c", KEEPING]
+        return [*keeping, "aggregate", str(HISTORY), "--out", str(SITE), *FLAGS]
     watching = ["--watch"] if kind == "watch" else []
     return [*words, "ingest", str(LANDING), "--history", str(HISTORY), *watching, *FLAGS]
 
@@ -112,42 +130,75 @@ def kill(kind: str, length: float, *, whole_group: bool) -> None:
 
 def check() -> int:
     """Return the number of bundles in the history; exit if one is there twice, or in part."""
-    versions = name_versions()
-    if not versions:
+    note = read_note()
+    if not note:
         return 0
-    runs = rows("runs", versions, ["bundle"])
-    results = rows("results", versions, ["bundle", "case"])
-    bundles = [row["bundle"] for row in runs]
-    of_each = Counter(row["bundle"] for row in results)
-    twice = len(bundles) != len(set(bundles)) or len(bundles) > arrived()
-    odd = set(of_each) != set(bundles) or set(of_each.values()) - {CASES}
-    if twice or odd or len({(row["bundle"], row["case"]) for row in results}) != len(results):
-        raise SystemExit(f"{HISTORY} is wrong: {len(bundles)} runs, {len(results)} results")
+    found = {table: rows(table, version) for table, version in note["versions"].items()}
+    bundles = [row["bundle"] for row in found["runs"]]
+    if len(bundles) != len(set(bundles)) or len(bundles) > arrived():
+        wrong(f"{len(bundles)} runs of {len(set(bundles))} bundles, {arrived()} arrived")
+    for table in TABLES:
+        many = len(found.get(table, ()))
+        if many != note["rows"].get(table, 0):
+            wrong(f"{table} has {many} rows, and `runs` tells of {note['rows']}")
+    if len(found["results"]) != CASES * len(bundles):
+        wrong(f"{len(bundles)} runs, {len(found['results'])} results")
+    for table in ("results", "grammar"):
+        check_bundles(table, found[table], set(bundles))
     return len(bundles)
 
 
-def name_versions() -> dict[str, int]:
+def check_bundles(table: str, found: list[dict], bundles: set[str]) -> None:
+    """Exit unless a table has equally many rows of each bundle, and none of them twice."""
+    of_each = Counter(row["bundle"] for row in found)
+    if set(of_each) != bundles or len(set(of_each.values())) > 1:
+        wrong(f"{table} does not have the same number of rows of each bundle")
+    different = {json.dumps(row, sort_keys=True, default=str) for row in found}
+    if len(different) != len(found):
+        wrong(f"{table} has {len(found)} rows, {len(different)} different ones")
+
+
+def wrong(why: str) -> NoReturn:
+    raise SystemExit(f"{HISTORY} is wrong: {why}")
+
+
+def read_note() -> dict:
+    """Return the newest publication, the version of `runs` among those of the other tables."""
     if not (HISTORY / "runs" / "_delta_log").exists():
         return {}
     for commit in DeltaTable(HISTORY / "runs").history():
         note = json.loads(commit.get("userMetadata", "{}"))
         if note.get("wireproof") == "published":
-            return {**note["versions"], "runs": commit["version"]}
+            note["versions"]["runs"] = commit["version"]
+            return note
     return {}
 
 
-def rows(table: str, versions: dict[str, int], columns: list[str]) -> list[dict]:
-    found = DeltaTable(HISTORY / table, version=versions[table])
-    return found.to_pyarrow_table(columns=columns).to_pylist()
+def rows(table: str, version: int) -> list[dict]:
+    return DeltaTable(HISTORY / table, version=version).to_pyarrow_table().to_pylist()
+
+
+def check_kept() -> None:
+    """Exit if no counts are kept, or answers from them are not those of a full recomputation."""
+    if not (HISTORY / "_partials" / "counts").exists():
+        wrong("no aggregate has kept its counts")
+    words = [sys.executable, "-m", "wireproof", "aggregate", str(HISTORY)]
+    subprocess.run([*words, "--out", str(RECOMPUTED), *FLAGS], check=True)
+    for question in index_of(RECOMPUTED):
+        kept, anew = (site / "data" / question["file"] for site in (SITE, RECOMPUTED))
+        if kept.read_bytes() != anew.read_bytes():
+            wrong(f"{kept} from kept counts is not that of a full recomputation")
 
 
 def site() -> None:
     """Exit if the data of the site is only partly written."""
-    data = SITE / "data"
-    if data.exists():
-        index = json.loads((data / "index.json").read_text())
-        for question in index["questions"]:
-            json.loads((data / question["file"]).read_text())
+    if (SITE / "data").exists():
+        for question in index_of(SITE):
+            json.loads((SITE / "data" / question["file"]).read_text())
+
+
+def index_of(folder: Path) -> list[dict]:
+    return json.loads((folder / "data" / "index.json").read_text())["questions"]
 
 
 if __name__ == "__main__":

@@ -40,8 +40,7 @@ from wireproof_reports.pipeline import landing
 from wireproof_reports.pipeline.session import Wanted, session
 paths = [(str(path), path.stat().st_size) for path in sorted(Path(sys.argv[1]).glob("*.jsonl"))]
 for cores in (2, 8, 64):
-    wanted = Wanted("local[2]", settings={"spark.sql.leafNodeDefaultParallelism": str(cores)})
-    with session(wanted, Path(tempfile.mkdtemp()) / "log") as spark:
+    with session(Wanted(f"local[{cores}]"), Path(tempfile.mkdtemp()) / "log") as spark:
         print(cores, landing.files(spark, paths).rdd.getNumPartitions())
 """
 

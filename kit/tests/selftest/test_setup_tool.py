@@ -9,6 +9,8 @@ from types import ModuleType
 import pytest
 from tool_modules import load_tool
 
+from wireproof_reports.pipeline import jars
+
 
 @pytest.fixture
 def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -40,6 +42,22 @@ def test_an_unsupported_python_is_named(
     monkeypatch.setattr(setup, "OLDEST", (4, 0))
     assert setup.main(["core"]) == 2
     assert sys.executable in capsys.readouterr().err
+
+
+def test_jars_are_told_with_their_size_before_they_are_fetched(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: list[str] = []
+
+    def run(command: Sequence[object], **options: object) -> None:
+        told.extend([capsys.readouterr().err, *map(str, command[1:])])
+
+    monkeypatch.setattr(setup, "java_version", lambda: setup.OLDEST_JAVA)
+    monkeypatch.setattr(setup.subprocess, "run", run)
+
+    assert setup.fetch_jars() == 0
+    assert f"{jars.MEGABYTES} MB of jars are fetched unless they are there" in told[0]
+    assert told[1:] == ["-m", "wireproof_reports.pipeline.jars"]
 
 
 def test_an_unknown_kind_is_refused(setup: ModuleType) -> None:

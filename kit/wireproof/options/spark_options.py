@@ -1,5 +1,6 @@
 """The options of the commands that use Spark; they are checked before Spark starts."""
 
+import re
 import socket
 import sys
 import tempfile
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 REACH_S = 5.0
 LOCAL = "local[*]"
+_SECRET = re.compile(r"(?i)(key|secret|token|password|[._]sas)([._-]|$)")
+"""Names of settings that hold a key or a secret, such as ``fs.azure.account.key.ACCOUNT``."""
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -88,7 +91,7 @@ def say_what_spark_does(wanted: "Wanted") -> None:
     if manner().quiet:
         return
     lines: list[str] = []
-    if not wanted.remote and not jars.find_jars(jars.folder()):
+    if not wanted.has_delta and not jars.find_jars(jars.folder()):
         size = f"{jars.MEGABYTES} MB"
         lines.append(f"progress [ fetching Delta's jars, {size}, once, to {jars.folder()} ]")
     lines.append(f"progress [ starting Spark on {wanted.remote or wanted.master} ]")
@@ -133,10 +136,11 @@ def _settings(conf: Sequence[str]) -> Iterator[tuple[str, str]]:
         name, equals, value = setting.partition("=")
         if not equals or not name.startswith("spark."):
             raise UsageFault(f"--conf {setting}: expected spark.NAME=VALUE")
-        if "access.key" in name or "secret.key" in name or "session.token" in name:
+        if _SECRET.search(name):
             raise UsageFault(
-                f"--conf {name}: keys are taken from the environment alone "
-                "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)"
+                f"--conf {name}: keys are not taken from the command line, where others can read "
+                "them, but from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) or "
+                "from spark-defaults.conf in SPARK_CONF_DIR"
             )
         yield name, value
 

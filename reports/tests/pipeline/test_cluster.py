@@ -1,7 +1,9 @@
 """The same answers from a standalone cluster as from one machine, by both ways to get there."""
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -11,12 +13,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from fleet import Shape, fleet, write_fleet
-from history_fixture import bundle, rows, tree
+from history_fixture import bundle, published, rows, tree
 from spark_cluster import HOME, QUICK, SUBMIT_S, cluster, environment
 from spark_servers import connect_server
 
+from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.pipeline.session import SparkFault, Wanted, session
 from wireproof_reports.pipeline.shipping import archive
+from wireproof_reports.pipeline.tables import KEPT
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "history.md"
 SHAPE = Shape(
@@ -50,11 +54,21 @@ def local(history: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     return aggregated(history, tmp_path_factory.mktemp("local"), *at("local[2]"))
 
 
-def aggregated(history: Path, site: Path, *where: str) -> dict[str, bytes]:
+KEEPING = """
+import runpy
+from wireproof_reports.pipeline import tables
+tables.FEW = 0
+runpy.run_module("wireproof", run_name="__main__")
+"""
+"""Runs wireproof as one does whose history is long: what an aggregate counts is kept."""
+
+
+def aggregated(history: Path, site: Path, *where: str, code: str = "") -> dict[str, bytes]:
     """Run the command as a user would; nothing but its own words may be seen."""
     options = ["--out", str(site), *where]
+    wireproof = ["-c", code] if code else ["-m", "wireproof"]
     done = subprocess.run(
-        [sys.executable, "-m", "wireproof", "aggregate", str(history), *options],
+        [sys.executable, *wireproof, "aggregate", str(history), *options],
         capture_output=True,
         text=True,
         timeout=SUBMIT_S,
@@ -87,6 +101,32 @@ def test_a_connect_server_answers_as_one_machine_does(
 ) -> None:
     with connect_server(tmp_path) as url:
         assert aggregated(history, tmp_path / "site", "--remote", url) == local
+
+
+def kept_twice(history: Path, folder: Path, *where: str) -> dict[str, bytes]:
+    """Aggregate a copy of a history twice, from counts that are kept beside it."""
+    shutil.copytree(history, folder / "kept")
+    first = aggregated(folder / "kept", folder / "first", *where, code=KEEPING)
+    parts = sorted((folder / "kept" / "_partials").glob("*/part=*"))
+    again = aggregated(folder / "kept", folder / "again", *where, code=KEEPING)
+
+    assert len(parts) == len(KEPT) + 1
+    assert sorted((folder / "kept" / "_partials").glob("*/part=*")) == parts
+    assert again == first
+    return first
+
+
+def test_counts_that_a_cluster_keeps_serve(
+    history: Path, master: str, local: dict[str, bytes], tmp_path: Path
+) -> None:
+    assert kept_twice(history, tmp_path, *at(master)) == local
+
+
+def test_counts_that_a_connect_server_keeps_serve(
+    history: Path, local: dict[str, bytes], tmp_path: Path
+) -> None:
+    with connect_server(tmp_path) as url:
+        assert kept_twice(history, tmp_path, "--remote", url) == local
 
 
 def test_bundles_are_taken_by_workers_that_have_only_what_is_sent(
@@ -140,6 +180,8 @@ def test_the_lines_of_the_page_submit_both_halves(master: str, tmp_path: Path) -
     assert "   6 bundles taken, 0 there already\n" in done.stdout
     assert len(rows(tmp_path / "history", "results")) == 18
     assert (tmp_path / "site" / "matrix.html").exists()
+    index = json.loads((tmp_path / "site" / "data" / "index.json").read_text())
+    assert (index["kit"], published(tmp_path / "history")["kit"]) == (KIT_VERSION, KIT_VERSION)
     one_machine = aggregated(tmp_path / "history", tmp_path / "other", *at("local[2]"))
     assert answers(tmp_path / "site") == one_machine
 

@@ -1,25 +1,25 @@
 """Bundles taken into Delta tables by Spark: each once, the good ones whatever the others are."""
 
 import gzip
-import json
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
 import pytest
 from deltalake import DeltaTable
-from history_fixture import bundle, rows, versions, with_lines, write_table
+from history_fixture import bundle, rows, versions, with_lines, write_history, write_table
 from pyspark.sql import SparkSession
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.history import read_published, read_published_as_of, read_table
+from wireproof_reports.pipeline.incoming import TargetNaming
 from wireproof_reports.pipeline.ingest import How, IngestResult, ingest
-from wireproof_reports.pipeline.migrate import OLD_VERSION, migrate
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.vacuum import vacuum
 from wireproof_reports.pipeline.watch import watch
-from wireproof_spec.history import FORMAT, TABLES
+from wireproof_reports.pipeline.worker import Work, make_reader
+from wireproof_spec.history import FORMAT
 
-pytest_plugins = ("quick_spark",)
 pytestmark = [
     pytest.mark.process,
     pytest.mark.long,
@@ -125,13 +125,15 @@ def test_small_files_are_merged_after_some_batches(
 ) -> None:
     monkeypatch.setattr("wireproof_reports.pipeline.ingest.COMPACT_EVERY", 3)
     history = tmp_path / "h"
-    files: list[int] = []
+    files: dict[str, list[int]] = {"results": [], "grammar": [], "runs": []}
     for seed in range(4):
         ingest(spark, [str(bundle(landing / f"{seed}.jsonl", seed=seed))], str(history))
-        named = versions(history)["results"]
-        files.append(len(DeltaTable(history / "results", version=named).file_uris()))
+        named = versions(history)
+        for table, counts in files.items():
+            found = DeltaTable(history / table, version=named[table])
+            counts.append(len(found.file_uris()))
 
-    assert files == [1, 2, 1, 2]
+    assert list(files.values()) == [[1, 2, 1, 2]] * 3
     assert len(rows(history, "results")) == 12
     assert sorted(int(str(row["seed"])) for row in rows(history, "runs")) == [0, 1, 2, 3]
 
@@ -148,6 +150,41 @@ def test_watching_once_takes_what_is_there_and_ends(
 
     assert [(one.bundles, one.already) for one in told] == [(2, 0), (1, 0)]
     assert len(rows(tmp_path / "h", "results")) == 9
+
+
+@pytest.mark.spark
+def test_watching_takes_a_bundle_that_is_older_than_those_it_has_seen(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    """``mv`` keeps the time of a file; Spark passes over those a week older than the newest."""
+    history, told = str(tmp_path / "h"), list[IngestResult]()
+    bundle(landing / "1.jsonl")
+    watch(spark, str(landing), history, how=How(), told=told.append, once=True)
+    old = bundle(landing / "2.jsonl", seed=2)
+    month_ago = old.stat().st_mtime - 30 * 86_400
+    os.utime(old, (month_ago, month_ago))
+
+    watch(spark, str(landing), history, how=How(), told=told.append, once=True)
+    watch(spark, str(landing), history, how=How(), told=told.append, once=True)
+
+    assert [one.bundles for one in told] == [1, 1]
+
+
+@pytest.mark.spark
+def test_a_bundle_that_spark_passes_over_is_noticed(
+    spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_first(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
+        return make_reader(naming, dict(list(expected.items())[:1]))
+
+    monkeypatch.setattr("wireproof_reports.pipeline.ingest.make_reader", read_first)
+    for seed in range(2):
+        bundle(landing / f"{seed}.jsonl", seed=seed)
+
+    with pytest.raises(HistoryFault, match="of 2 bundles Spark read 1 and refused 0; nothing of"):
+        ingest(spark, [str(landing)], str(tmp_path / "h"))
+
+    assert not (tmp_path / "h").exists()
 
 
 @pytest.mark.spark
@@ -173,7 +210,8 @@ def test_older_states_can_be_asked_until_vacuum_removes_their_files(
     done = vacuum(spark, history, keep_days=0)
 
     assert [version for version, _ in done.lost] == [2, 1, 0]
-    assert (done.newest, done.oldest) == (3, 3)
+    assert (done.newest, done.oldest) == (4, 4)
+    assert len(list((tmp_path / "h" / "runs").rglob("protocol=*/*/*.parquet"))) == 1
     with pytest.raises(HistoryFault, match="vacuum removed files of version 0; the oldest"):
         read_published_as_of(spark, history, "0")
     state = read_published(spark, history)
@@ -196,73 +234,21 @@ def test_a_history_of_a_newer_kit_is_left_alone(
     assert sorted(path.name for path in history.iterdir()) == ["runs"]
 
 
-LATER_COLUMNS = {
-    table: [column.name for column in columns if column.since > OLD_VERSION]
-    for table, columns in TABLES.items()
-}
-
-
-def make_old(spark: SparkSession, history: Path, old: Path) -> dict[str, int]:
-    """Write what an older version would have left: Parquet files, and one that names them."""
-    parts: list[dict[str, object]] = []
-    for table in versions(history):
-        frame = spark.createDataFrame(DeltaTable(history / table).to_pyarrow_table())
-        kept = frame.drop(*LATER_COLUMNS[table]).coalesce(1)
-        kept.write.partitionBy("protocol", "day").parquet(str(old / table))
-        for path in sorted((old / table).rglob("*.parquet")):
-            protocol, day = (word.partition("=")[2] for word in path.parts[-3:-1])
-            count = spark.read.parquet(str(path)).count()
-            part = {"table": table, "protocol": protocol, "day": day, "name": path.name}
-            parts.append({**part, "rows": count, "size_bytes": 1})
-    manifest = {"history": "wireproof", "format": 1, "version": 2, "kit": "0.1.0", "parts": parts}
-    (old / "history.json").write_text(json.dumps(manifest))
-    return {table: len(rows(history, table)) for table in versions(history)}
-
-
-def plain(history: Path, table: str, left_out: set[str]) -> list[str]:
-    """Return the rows of a table as sorted texts, without some columns."""
-    return sorted(
-        str([(name, row[name]) for name in sorted(row) if name not in left_out])
-        for row in rows(history, table)
-    )
-
-
 @pytest.mark.spark
-def test_an_old_history_is_migrated_with_nothing_lost(
+def test_columns_that_an_older_version_did_not_write_are_added(
     spark: SparkSession, landing: Path, tmp_path: Path
 ) -> None:
-    for seed, started in enumerate(("2026-11-21T09:00:00Z", "2026-11-22T09:00:00Z", "")):
-        path = bundle(landing / f"{seed}.jsonl", seed=seed, started=started)
-        with_lines(path, path, b"no json")
-    made = tmp_path / "made"
-    ingest(spark, [str(landing)], str(made))
-    counts = make_old(spark, made, tmp_path / "old")
+    history, made = tmp_path / "h", tmp_path / "made"
+    ingest(spark, [str(bundle(landing / "1.jsonl"))], str(made))
+    old = {table: rows(made, table) for table in ("results", "runs")}
+    write_history(history, old, without={"results": ["origin", "role"], "runs": ["path"]})
+    before = read_published(spark, str(history))
 
-    told = migrate(spark, tmp_path / "old", str(tmp_path / "new"), kit="9")
+    seen = read_table(spark, str(history), "results", before).select("origin", "role").collect()
+    ingest(spark, [str(bundle(landing / "2.jsonl", seed=2))], str(history))
 
-    assert {table: rows for table, rows in told.items() if rows} == counts
-    for table in counts:
-        later = set(LATER_COLUMNS[table]) - {"role"}
-        assert plain(tmp_path / "new", table, later) == plain(made, table, later)
-        new = rows(tmp_path / "new", table)
-        assert {row[name] for row in new for name in later - {"batch"}} <= {None}
-    again = ingest(spark, [str(landing)], str(tmp_path / "new"))
-    assert (again.bundles, again.already) == (0, 3)
-
-
-@pytest.mark.spark
-def test_an_old_history_with_a_file_too_few_is_not_migrated(
-    spark: SparkSession, landing: Path, tmp_path: Path
-) -> None:
-    made = tmp_path / "made"
-    ingest(spark, [str(bundle(landing / "b.jsonl"))], str(made))
-    make_old(spark, made, tmp_path / "old")
-    manifest = json.loads((tmp_path / "old" / "history.json").read_text())
-    for part in manifest["parts"]:
-        part["rows"] += 1
-    (tmp_path / "old" / "history.json").write_bytes(msgspec.json.encode(manifest))
-
-    with pytest.raises(HistoryFault, match="tells of 4 rows of results, but its files have 3"):
-        migrate(spark, tmp_path / "old", str(tmp_path / "new"))
-
-    assert not (tmp_path / "new" / "runs").exists()
+    assert [tuple(row) for row in seen] == [(None, None)] * 3
+    roles = {(row["batch"], row["role"]) for row in rows(history, "results")}
+    assert roles == {(1, None), (2, "broker")}
+    paths = {row["batch"]: row["path"] for row in rows(history, "runs")}
+    assert paths == {1: None, 2: str(landing / "2.jsonl")}

@@ -6,9 +6,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from spark_cluster import QUICK
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline.landing import SLICE_BYTES, escape, local_paths, slices
+from wireproof_reports.pipeline.landing import (
+    SLICE_BYTES,
+    escape,
+    files,
+    local_paths,
+    slices,
+    split,
+)
+from wireproof_reports.pipeline.session import Wanted, session
 from wireproof_reports.pipeline.wanted import FEW_BYTES, are_few
 
 
@@ -38,6 +47,25 @@ def test_tasks_are_neighbours_of_about_the_same_size(sizes: list[int], cores: in
     for _, members in groupby(zip(numbers, sizes, strict=True), key=lambda each: each[0]):
         of_task = [size + 1 for _, size in members]
         assert sum(of_task[:-1]) < share + max(of_task)
+
+
+@pytest.mark.process
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("cores", [2, 9])
+def test_bundles_are_spread_over_the_cores_of_the_master(tmp_path: Path, cores: int) -> None:
+    """Without any setting of the user's own."""
+    wanted = Wanted(f"local[{cores}]", settings=QUICK)
+    with session(wanted, tmp_path / "log") as spark:
+        frame = files(spark, [(f"{number}.jsonl", 1000) for number in range(40)])
+
+        assert frame.rdd.getNumPartitions() == cores
+
+
+def test_a_url_of_a_file_is_that_file() -> None:
+    named = ["runs/a.jsonl", "file:///shared/b [1].jsonl", "s3a://bucket/landing"]
+
+    assert split(named) == (["runs/a.jsonl", "/shared/b [1].jsonl"], ["s3a://bucket/landing"])
 
 
 def test_signs_that_are_patterns_to_spark_are_escaped() -> None:

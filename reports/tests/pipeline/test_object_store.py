@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from history_fixture import bundle, rows, tree
+from bundle_fixture import passes
+from history_fixture import bundle, count_by_bundle, rows, tree
 from late_writer import late_writer
 from spark_cluster import QUICK, SUBMIT_S
 from spark_servers import KEYS, Store, has_s3, object_store
@@ -39,21 +41,22 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield started
 
 
-KEEPING = """
+PATCHED = """
 import runpy
-from wireproof_reports.pipeline import tables
-tables.FEW = 0
+from wireproof_reports.pipeline import landing, tables
+{}
 runpy.run_module("wireproof", run_name="__main__")
 """
+KEEPING = PATCHED.format("tables.FEW = 0")
 """Runs wireproof as one does whose history is long: what an aggregate counts is kept."""
 
 
-def started(store: Store, *arguments: str, keeping: bool = False) -> "subprocess.Popen[str]":
+def started(store: Store, *arguments: str, code: str = "") -> "subprocess.Popen[str]":
     conf = {**QUICK, **store.conf}
     settings = [word for item in conf.items() for word in ("--conf", "=".join(item))]
     words = [*arguments, "--master", "local[2]", *settings]
     return subprocess.Popen(
-        [sys.executable, *(["-c", KEEPING] if keeping else ["-m", "wireproof"]), *words],
+        [sys.executable, *(["-c", code] if code else ["-m", "wireproof"]), *words],
         env={**os.environ, **KEYS},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -62,22 +65,28 @@ def started(store: Store, *arguments: str, keeping: bool = False) -> "subprocess
     )
 
 
-def ended(store: Store, *arguments: str, keeping: bool = False) -> tuple[int, str, str]:
-    process = started(store, *arguments, keeping=keeping)
+def ended(store: Store, *arguments: str, code: str = "") -> tuple[int, str, str]:
+    process = started(store, *arguments, code=code)
     out, err = process.communicate(timeout=SUBMIT_S)
     return process.returncode, out, err
 
 
-def kill_while_writing(process: "subprocess.Popen[str]", log: Path, chance: random.Random) -> None:
-    """Kill a command and its Java at a random moment after a table has got its first commit."""
+def kill_while_writing(
+    store: Store, log: Path, chance: random.Random, *arguments: str, code: str = ""
+) -> None:
+    """Kill a command and its Java at a random moment after a table has got a new commit."""
+    before = len(list(log.glob("*.json")))
+    process = started(store, *arguments, code=code)
     deadline = time.monotonic() + SUBMIT_S
-    while process.poll() is None and not log.exists():
+    while len(list(log.glob("*.json"))) == before:
+        assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline, f"nothing was written within {SUBMIT_S} s"
         time.sleep(0.1)
     until = time.monotonic() + chance.uniform(0, MOST_WRITING_S)
     while time.monotonic() < until and process.poll() is None:
         time.sleep(0.1)
-    os.killpg(process.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):  # it has ended by itself
+        os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
 
 
@@ -85,9 +94,10 @@ def test_bundles_of_a_store_become_a_history_and_a_site(store: Store, tmp_path: 
     """Kill the ingest while it writes first: nothing is lost, nothing is there twice."""
     chance = random.Random(29)
     ingest = ("ingest", "s3a://runs/landing", "--history", "s3a://runs/history")
-    for _ in range(KILLS):
-        log = store.bucket / "history" / "results" / "_delta_log"
-        kill_while_writing(started(store, *ingest), log, chance)
+    log = store.bucket / "history" / "results" / "_delta_log"
+    for number in range(KILLS):
+        arrive(store, f"landing/more-{number}", BUNDLES + 1 + number, tmp_path)
+        kill_while_writing(store, log, chance, *ingest)
 
     code, _, err = ended(store, *ingest)
     again, out, _ = ended(store, *ingest)
@@ -95,11 +105,17 @@ def test_bundles_of_a_store_become_a_history_and_a_site(store: Store, tmp_path: 
 
     assert (code, again) == (2, 2), err
     assert "refused  s3a://runs/landing/cut.jsonl is cut off in line" in err
-    told = f"history  s3a://runs/history   0 bundles taken, {BUNDLES} there already; 0 results\n"
-    assert out == told
+    told = f"0 bundles taken, {BUNDLES + KILLS} there already; 0 results"
+    assert out == f"history  s3a://runs/history   {told}\n"
     history = store.bucket / "history"
-    assert sorted(int(str(r["seed"])) for r in rows(history, "runs")) == [*range(1, BUNDLES + 1)]
-    assert len(rows(history, "results")) == 3 * BUNDLES
+    seeds = sorted(int(str(row["seed"])) for row in rows(history, "runs"))
+    assert seeds == [*range(1, BUNDLES + KILLS + 1)]
+    assert {table: of.total() for table, of in count_by_bundle(history).items()} == {
+        "results": 3 * len(seeds),
+        "grammar": 9 * len(seeds),
+        "runs": len(seeds),
+        "quarantine": 1,
+    }
     assert asked[0] == 0, asked[2]
     assert (tmp_path / "site" / "matrix.html").exists()
 
@@ -108,20 +124,54 @@ def test_an_aggregate_that_is_killed_leaves_nothing_half(store: Store, tmp_path:
     """It is killed while it keeps its counts in the store; the next one goes on with them."""
     chance = random.Random(31)
     history, lies, site = "s3a://runs/asked", store.bucket / "asked", tmp_path / "site"
-    taken = ended(store, "ingest", "s3a://runs/landing", "--history", history)
+    ingest = ("ingest", "s3a://runs/landing", "s3a://runs/asking", "--history", history)
     ask = ("aggregate", history, "--out", str(site))
-    for _ in range(KILLS):
-        log = lies / "_partials" / "counts" / "_delta_log"
-        kill_while_writing(started(store, *ask, keeping=True), log, chance)
+    log = lies / "_partials" / "counts" / "_delta_log"
+    for number in range(KILLS):
+        arrive(store, f"asking/{number}", 100 + number, tmp_path)
+        taken = ended(store, *ingest)
+        assert taken[0] == 2, taken[2]
+        kill_while_writing(store, log, chance, *ask, code=KEEPING)
         assert (site / "data" / "index.json").exists() == (site / "data").exists()
 
-    code, _, err = ended(store, *ask, keeping=True)
+    code, _, err = ended(store, *ask, code=KEEPING)
     other = ended(store, "aggregate", str(lies), "--out", str(tmp_path / "other"))
 
-    assert (taken[0], code, other[0]) == (2, 0, 0), (taken[2], err, other[2])
+    assert (code, other[0]) == (0, 0), (err, other[2])
     assert "cannot use the counts" not in err
     assert len(answers(site)) > 10
     assert answers(site) == answers(tmp_path / "other")
+
+
+def arrive(store: Store, name: str, seed: int, made: Path) -> None:
+    store.put(f"{name}.jsonl", bundle(made / "arriving", seed=seed).read_bytes())
+
+
+def test_at_a_url_only_bundles_are_taken_and_too_large_ones_refused(
+    store: Store, tmp_path: Path
+) -> None:
+    """As from a folder; watching remembers what it has seen, so it must refuse them as well."""
+    small = bundle(tmp_path / "small.jsonl", seed=1)
+    large = bundle(tmp_path / "large.jsonl", list(passes()), seed=2)
+    for path in (small, large):
+        store.put(f"sizes/{path.name}", path.read_bytes())
+    store.put("sizes/next.jsonl.tmp", small.read_bytes()[:-400])
+    store.put("empty/notes.txt", b"none")
+    shrunk = PATCHED.format(f"landing.MOST_AT_A_URL = {small.stat().st_size}")
+
+    for watch in ([], ["--watch", "--once"]):
+        words = ("ingest", "s3a://runs/sizes", "--history", f"s3a://runs/sizes-{len(watch)}")
+        code, out, err = ended(store, *words, *watch, code=shrunk)
+
+        assert code == 2, err
+        assert out == f"history  {words[-1]}   1 bundle taken; 3 results\n"
+        refused = [line for line in err.splitlines() if line.startswith("refused")]
+        assert len(refused) == 1
+        assert refused[0].startswith("refused  s3a://runs/sizes/large.jsonl is larger than 0 MiB")
+
+    code, out, err = ended(store, "ingest", "s3a://runs/empty", "--history", "s3a://runs/none")
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith("wireproof: s3a://runs/empty has no bundle in it")
 
 
 def answers(site: Path) -> dict[str, bytes]:

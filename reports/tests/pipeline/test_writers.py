@@ -8,14 +8,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from history_fixture import bundle, rows, versions
+from history_fixture import bundle, versions
 from late_writer import late_writer
 from pyspark.sql import SparkSession
 from spark_cluster import QUICK
+from writers import commits, dead, seeds, unlocked
 
 from wireproof_reports.pipeline import attempt as a
 from wireproof_reports.pipeline import history as h
@@ -31,22 +32,12 @@ KILL_S = 900
 MOST_ARRIVING = 30
 ELSEWHERE = "elsewhere boot 7 7"
 
-pytest_plugins = ("quick_spark",)
 pytestmark = [
     pytest.mark.process,
     pytest.mark.spark,
     pytest.mark.timeout(KILL_S + 200 * KILLS),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-
-
-def dead() -> str:
-    """Return the name of a process of this machine that lives no more."""
-    return f"{owner.own_name().rpartition(' ')[0]} 1"
-
-
-def unlocked(*_: object) -> AbstractContextManager[None]:
-    return nullcontext()
 
 
 def left_behind(
@@ -62,16 +53,6 @@ def left_behind(
                 some = h.read_table(spark, str(history), table, state).drop("batch").limit(2)
                 attempt.append(table, some, 2)
             return attempt
-
-
-def seeds(history: Path) -> list[int]:
-    """Return the seeds of all runs that are in, and see that each has its results, once."""
-    runs, results = rows(history, "runs"), rows(history, "results")
-    bundles = [row["bundle"] for row in runs]
-    assert len(bundles) == len(set(bundles))
-    assert {row["bundle"] for row in results} == set(bundles)
-    assert len({(row["bundle"], row["case"]) for row in results}) == len(results) == 3 * len(runs)
-    return sorted(int(str(row["seed"])) for row in runs)
 
 
 @pytest.fixture
@@ -284,11 +265,6 @@ def test_two_ingests_at_once_are_one_after_the_other(history: Path, tmp_path: Pa
 def command(*arguments: str) -> list[str]:
     quick = ["--master", "local[2]", "--conf", "spark.driver.memory=600m"]
     return [sys.executable, "-m", "wireproof", "ingest", *arguments, *quick, "-q"]
-
-
-def commits(history: Path) -> int:
-    """Return how many commits the table of results has, those that are not published too."""
-    return len(list((history / "results" / "_delta_log").glob("*.json")))
 
 
 def test_killed_at_random_while_bundles_arrive(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """Questions of one's own: those of the page are answered, from the state that is asked."""
 
 import re
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 
 import pytest
 from fleet import Shape, fleet, write_fleet
+from history_fixture import write_history
 from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.history import read_published, read_published_as_of
@@ -16,10 +17,6 @@ SHAPE = Shape(
     seed=12, vendors=3, versions=3, cases=12, bundles=30, weights=(5, 5, 9, 5, 1, 1, 1, 1),
     spread_s=4_000_000,
 )  # fmt: skip
-FOUND = {1, 2, 4, 5}
-"""What every drawn fleet has; others ask for a case by its name, or for the last week."""
-
-pytest_plugins = ("quick_spark",)
 pytestmark = [pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(2000)]
 
 
@@ -43,16 +40,92 @@ def asked(spark: SparkSession, history: Path, sql: str, as_of: str = "") -> Foun
 
 def questions() -> list[str]:
     """Return the SQL of each question of the page."""
-    return re.split(r"(?m)^\d+\. .*$", PAGE.read_text())[1:]
+    each = re.split(r"(?m)^\d+\. .*$", PAGE.read_text())[1:]
+    return ["\n".join(re.findall(r"(?m)^ {8}.*$", part)) for part in each]
 
 
-def test_each_question_of_the_page_is_answered(spark: SparkSession, history: Path) -> None:
-    every = questions()
-    assert len(every) == 10
-    for number, sql in enumerate(every, start=1):
-        found = asked(spark, history, sql)
-        assert found.columns
-        assert found.rows or number not in FOUND, number
+TODAY = datetime.now(UTC).date()
+
+
+def head(
+    protocol: str, vendor: str, version: str, bundle: str, day: date = TODAY, **more: object
+) -> dict[str, object]:
+    started = datetime.combine(day, time(9), UTC)
+    target = {"vendor": vendor, "version": version, "version_key": version}
+    where = {"protocol": protocol, "day": day, "bundle": bundle, "started": started}
+    return {**target, **where, **more}
+
+
+RUNS = [
+    head("nsq", "Acme", "1.0", "first", date(2020, 11, 1)),
+    head("nsq", "Acme", "1.0", "second", date(2020, 11, 2)),
+    head("iggy", "Acme", "1.0", "third", date(2020, 11, 3)),
+    head("nsq", "Other", "2.0", "fourth"),
+]
+FIRST, SECOND, THIRD, FOURTH = RUNS
+CASE: dict[str, object] = {
+    "level": "must",
+    "origin": "text",
+    "role": "broker",
+    "verdict": "pass",
+    "reading": "",
+    "observation": "ok,open",
+    "duration_us": 1_000_000,
+    "deviation_expired": False,
+    "deviation": "",
+    "deviation_expires": "",
+}
+FAILED = {"case": "nsq/publish/name-form/empty", "clause": "ext.a", "verdict": "fail"}
+SLOW = {"case": "nsq/slow", "clause": "ext.b", "duration_us": 2_000_000, "verdict": "reading"}
+OLD = {"verdict": "known", "deviation": "old", "deviation_expires": "2001-01-01"}
+NEW = {"reading": "order=deployed", "deviation": "new", "deviation_expires": "9999-01-01"}
+RESULTS: list[dict[str, object]] = [
+    {**FIRST, **CASE, **FAILED},
+    {**SECOND, **CASE, **FAILED},
+    {**THIRD, **CASE, "case": "iggy/x", "clause": "iggy.x"},
+    {**THIRD, **CASE, "case": "iggy/y", "clause": "iggy.y", **OLD},
+    {**FOURTH, **CASE, **SLOW, **NEW},
+]
+FINDING = {"finding": "f00d", "words": "An answer was owed.", "runs": 5, "seen": 3}
+FINDINGS: list[dict[str, object]] = [
+    {**FIRST, **FINDING, "shown": 5},
+    {**FIRST, **FINDING, "finding": "0", "shown": 4},
+]
+QUARANTINE = [
+    head("", "", "", name, file=f"{name}.jsonl", line=0, reason=f"/a b/{name}.jsonl {why}")
+    for name, why in (("c", "is cut off in line 12"), ("d 1", "is cut off in line 7"))
+]
+QUARANTINE += [{**FIRST, "file": "e.jsonl", "line": 9, "reason": "a/b stands in it twice"}]
+ANSWERS: list[list[list[object]]] = [
+    [
+        ["iggy", "Acme", "1.0", 1, "2020-11-03", "2020-11-03"],
+        ["nsq", "Acme", "1.0", 2, "2020-11-01", "2020-11-02"],
+        ["nsq", "Other", "2.0", 1, str(TODAY), str(TODAY)],
+    ],
+    [["nsq", "Acme", "1.0", "ext.a", "nsq/publish/name-form/empty", "ok,open"]],
+    [["ext.a", 1], ["iggy.y", 1]],
+    [["text", "broker", 1, 1]],
+    [["order=deployed", ["Other"], 1]],
+    [["Acme", "1.0", "2020-11-01T09:00:00Z", 2]],
+    [["nsq/slow", "Other", 2.0]],
+    [["Acme", "1.0", "old", "2001-01-01"]],
+    [["f00d", "An answer was owed.", ["Acme"], 3]],
+    [[" is cut off in line N", 2, "d 1.jsonl"], ["a/b stands in it twice", 1, "e.jsonl"]],
+]
+"""To each question of the page, in its order."""
+
+
+def test_each_question_of_the_page_is_answered(spark: SparkSession, tmp_path: Path) -> None:
+    tables: dict[str, list[dict[str, object]]] = {
+        "results": RESULTS,
+        "runs": RUNS,
+        "findings": FINDINGS,
+        "quarantine": QUARANTINE,
+    }
+    write_history(tmp_path / "h", tables)
+
+    for number, (sql, rows) in enumerate(zip(questions(), ANSWERS, strict=True), start=1):
+        assert asked(spark, tmp_path / "h", sql).rows == rows, number
 
 
 def test_an_older_state_is_asked_by_its_version(spark: SparkSession, history: Path) -> None:

@@ -24,7 +24,6 @@ duck = load_tool("tools/bench_aggregate/duck.py")
 ASKED = [name for name in tuned.QUERIES if name != "coverage_clauses"]
 """By hand there are no clauses that nobody ever met."""
 
-pytest_plugins = ("quick_spark",)
 pytestmark = [pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(1200)]
 
 

@@ -13,15 +13,19 @@ from history_fixture import tree
 from pyspark.sql import DataFrame, SparkSession
 
 from wireproof_reports.pipeline import partials, tables
-from wireproof_reports.pipeline.history import read_published, read_published_as_of
-from wireproof_reports.pipeline.partials import Part, chain
+from wireproof_reports.pipeline.history import (
+    read_published,
+    read_published_as_of,
+    read_table,
+)
+from wireproof_reports.pipeline.partials import Part, Partial, chain, parts_of, read_kept
 from wireproof_reports.pipeline.tables import FLIPS, KEPT, Tables, open_tables
+from wireproof_reports.pipeline.vacuum import vacuum
 from wireproof_reports.questions import aggregate, flips
 from wireproof_reports.questions.aggregate import AnalysisRequest
 from wireproof_reports.questions.answers import QUESTIONS, answer, question
 from wireproof_reports.questions.ask import name_tables
 
-pytest_plugins = ("quick_spark",)
 QUIET = pytest.mark.filterwarnings("ignore::ResourceWarning")
 OF_EACH = ("matrix", "levels", "durations", "evidence", "flips")
 """A question to each thing that is kept."""
@@ -55,6 +59,22 @@ def test_a_chain_is_without_gaps_and_without_overlaps(
     parts: list[tuple[int, int]], upto: int, found: list[tuple[int, int]]
 ) -> None:
     assert chain([part(*each) for each in parts], upto) == [part(*each) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("notes", "found"),
+    [
+        ([part(1, 2), part(0, 1)], [(1, 2), (0, 1)]),
+        ([part(2, 3), ["1-2"], part(1, 2), part(0, 1)], [(2, 3), (1, 2)]),
+        ([["0-2"], part(0, 2), ["0-1"], part(1, 2), part(0, 1)], [(0, 2)]),
+        ([[], part(0, 1)], []),
+        ([Part(1, 2, "foreign", revision=99), part(0, 1)], [(0, 1)]),
+    ],
+)
+def test_parts_that_were_deleted_or_are_of_another_revision_are_left_out(
+    notes: list[Part | list[str]], found: list[tuple[int, int]]
+) -> None:
+    assert parts_of(notes) == [part(*each) for each in found]
 
 
 def halves(whole: Fleet) -> tuple[Fleet, Fleet]:
@@ -109,6 +129,12 @@ def late_cases(spark: SparkSession, history: Path) -> int:
     return flips._add_parts(kept).where("late").count()  # pyright: ignore
 
 
+def spans(spark: SparkSession, history: Path, partial: Partial) -> list[tuple[int, int]]:
+    """Return the batches of each part that is kept, without those that vacuum has deleted."""
+    found = partials._find(spark, str(history), f"_partials/{partial.name}")  # pyright: ignore
+    return sorted((one.since, one.upto) for one in found.parts)
+
+
 def on_spark(test: Callable[..., None]) -> Callable[..., None]:
     """Mark a test that asks Spark many questions."""
     marks = (pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(1200), QUIET)
@@ -132,13 +158,72 @@ def test_kept_answers_are_those_of_a_full_recomputation(
     assert answers(spark, history, keep=True) == new
     assert late_cases(spark, history) > 0
     for each in (*KEPT, FLIPS):
-        found = partials._parts(spark, str(history), f"_partials/{each.name}")  # pyright: ignore
-        assert [(one.since, one.upto) for one in chain(found, 2)] == [(0, 1), (1, 2)]
+        assert spans(spark, history, each) == [(0, 1), (1, 2)]
     monkeypatch.setattr(partials, "MOST_IN_CHAIN", 1)
     write_fleet(history, dataclasses.replace(second, results=[], runs=[]), batch=3)
     assert answers(spark, history, names=OF_EACH, keep=True) == {n: new[n] for n in OF_EACH}
     assert late_cases(spark, history) == 0
     assert answers(spark, history, "0", OF_EACH, keep=True) == old
+
+
+@on_spark
+def test_what_another_version_counted_is_counted_anew(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other version counts each result twice, and has a column more."""
+    history = tmp_path / "history"
+    write_fleet(history, fleet([SHAPE]))
+    state = read_published(spark, str(history))
+    (days,) = [one for one in KEPT if one.name == "days"]
+
+    def twice(results: DataFrame) -> DataFrame:
+        return days.count(results.unionByName(results)).selectExpr("*", "cases as more")
+
+    def kept(partial: Partial) -> list[str]:
+        results = read_table(spark, str(history), "results", state)
+        found = read_kept(spark, str(history), partial, results, state.note.batch)
+        return sorted(map(str, found.collect()))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(partials, "REVISION", partials.REVISION + 1)
+        other = kept(dataclasses.replace(days, count=twice))
+    mine = kept(days)
+
+    results = read_table(spark, str(history), "results", state)
+    assert mine == sorted(map(str, days.count(results).collect()))
+    assert len(mine) == len(other)
+    assert mine != other
+    assert kept(days) == mine
+
+
+@on_spark
+def test_vacuum_deletes_what_no_aggregate_of_the_newest_state_reads(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = tmp_path / "history"
+    first, second = halves(fleet([SHAPE]))
+    write_fleet(history, first)
+    old = answers(spark, history, names=OF_EACH, keep=True)
+    write_fleet(history, second, batch=2)
+    monkeypatch.setattr(partials, "MOST_IN_CHAIN", 1)
+    new = answers(spark, history, names=OF_EACH, keep=True)
+    opened_before = opened(spark, history, keep=True)
+    every = (*KEPT, FLIPS)
+    assert [spans(spark, history, one) for one in every] == [[(0, 1), (0, 2)]] * len(every)
+
+    vacuum(spark, str(history), keep_days=1)
+
+    assert json.dumps(answer("matrix", opened_before).rows) == new["matrix"]
+    assert [spans(spark, history, one) for one in every] == [[(0, 2)]] * len(every)
+    vacuum(spark, str(history), keep_days=0)
+    for one in every:
+        assert len(list((history / "_partials" / one.name).glob("part=*/*.parquet"))) <= 2
+    assert answers(spark, history, names=OF_EACH, keep=True) == new
+    write_fleet(history, dataclasses.replace(first, results=[], runs=[]), batch=3)
+    monkeypatch.setattr(partials, "MOST_IN_CHAIN", 9)
+    assert answers(spark, history, names=OF_EACH, keep=True) == new
+    assert spans(spark, history, FLIPS) == [(0, 2), (2, 3)]
+    assert old != new
 
 
 @on_spark

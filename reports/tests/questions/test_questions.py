@@ -39,7 +39,6 @@ LARGE = Shape(
 
 SMALL = dataclasses.replace(LARGE, cases=10, bundles=10)
 
-pytest_plugins = ("quick_spark",)
 pytestmark = [
     pytest.mark.process,
     pytest.mark.timeout(600),

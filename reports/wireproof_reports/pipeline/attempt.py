@@ -17,11 +17,10 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.columns import BATCH, spark_schema
+from wireproof_reports.pipeline.columns import BATCH, spark_schema, worker_columns
 from wireproof_reports.pipeline.history import (
     CLAIMED,
     FENCED,
-    KEEP_DAYS,
     MOST_LOOKED_AT,
     NO_TABLE,
     PUBLISHED,
@@ -42,8 +41,8 @@ from wireproof_reports.pipeline.owner import (
     only_writer,
     own_name,
 )
-from wireproof_reports.pipeline.place import HistoryFault
-from wireproof_reports.pipeline.session import ERRORS, run_sql
+from wireproof_reports.pipeline.place import KEEP_DAYS, HistoryFault
+from wireproof_reports.pipeline.session import ERRORS, USER_METADATA, run_sql, setting
 from wireproof_spec.history import FIRST, LAST, PARTITIONS, TABLES
 
 TRANSACTIONS = "wireproof-ingest"
@@ -55,7 +54,6 @@ _PROPERTIES = {
     "delta.logRetentionDuration": "interval 3650 days",
     "delta.deletedFileRetentionDuration": f"interval {KEEP_DAYS} days",
 }
-_META = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 class Conflict(Exception):
@@ -141,33 +139,46 @@ class Attempt:
             if table != LAST and head and head[0].version > base:
                 name = quote_table(self.history, table)
                 back = f"RESTORE TABLE {name} TO VERSION AS OF {base}"
-                self._rewrite(table, f"DELETE FROM {name}" if base == NO_TABLE else back, head[0])
+                statement = f"DELETE FROM {name}" if base == NO_TABLE else back
+                self._versions[table] = self._rewrite(table, statement, head[0])
 
     def compact(self) -> None:
-        """Merge small files of the history's tables by Delta.
+        """Merge small files of the history's tables by Delta; publish the attempt afterwards.
+
+        Of ``runs`` no version is named: its rows are those of the published state, whether the
+        attempt is published or killed now.
 
         Raises:
             Conflict: another writer has written meanwhile.
         """
+        empty = self.spark.createDataFrame([], spark_schema(worker_columns(FIRST)))
+        self.append(FIRST, empty, 0)  # the claim: there may be nothing to merge but in others
         for table in sorted(self._versions, key=lambda name: name != FIRST):
             before = entries(self.spark, self.history, table, 1)[0]
             if before.version != self._versions[table]:
                 raise Conflict(table)
-            self._rewrite(table, f"OPTIMIZE {quote_table(self.history, table)}", before)
+            self._versions[table] = self._rewrite(table, self._optimize(table), before)
+        if read_published(self.spark, self.history).version != self.state.version:
+            raise Conflict(LAST)
+        before = entries(self.spark, self.history, LAST, 1)[0]  # where one was killed, a fence
+        self._rewrite(LAST, self._optimize(LAST), before)
 
-    def _rewrite(self, table: str, statement: str, before: Entry) -> None:
-        """Run a statement that makes one commit after this one, or none.
+    def _optimize(self, table: str) -> str:
+        return f"OPTIMIZE {quote_table(self.history, table)}"
+
+    def _rewrite(self, table: str, statement: str, before: Entry) -> int:
+        """Run a statement that makes one commit after this one, or none; return the version.
 
         Raises:
             Conflict: another writer has written meanwhile.
         """
         note = Note(CLAIMED, attempt=self.number, owner=own_name())
-        with _Setting(self.spark, _META, _encode(note)):
+        with setting(self.spark, USER_METADATA, _encode(note)):
             run_sql(self.spark, statement)
         (head,) = entries(self.spark, self.history, table, 1)
         if head.version != before.version:
             self._check(table, before.version + 1)
-        self._versions[table] = head.version
+        return head.version
 
     def _write(self, table: str, rows: DataFrame, note: Note) -> None:
         numbered = rows.withColumn(BATCH, F.lit(self.batch).cast("long"))
@@ -188,19 +199,6 @@ class Attempt:
         if top.version != version or top.note is None or top.note.attempt != self.number:
             raise Conflict(table)
         return top
-
-
-class _Setting:
-    """A setting of the session, for a limited time."""
-
-    def __init__(self, spark: SparkSession, name: str, value: str) -> None:
-        self._spark, self._name, self._value = spark, name, value
-
-    def __enter__(self) -> None:
-        self._spark.conf.set(self._name, self._value)
-
-    def __exit__(self, *_: object) -> None:
-        self._spark.conf.unset(self._name)
 
 
 @contextmanager

@@ -22,8 +22,7 @@ from wireproof_reports.pipeline.session import run_sql
 from wireproof_spec.history import FORMAT, LAST, TABLES, VERSION
 
 MOST_LOOKED_AT = 200
-"""Commits looked through for the last publication; only claims and fences lie between two."""
-KEEP_DAYS = 30
+"""Commits looked through for the last publication; claims and fences lie between two."""
 NO_TABLE = -1
 """The version before a table's first commit, which writes rows and makes the table."""
 _SKIPPING = {
@@ -64,11 +63,10 @@ PUBLISHED, CLAIMED, FENCED = "published", "claimed", "fenced"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One commit of a Delta table: version, time, operation, and the note of its writer."""
+    """One commit of a Delta table: version, time, and the note of its writer."""
 
     version: int
     when: datetime
-    operation: str
     note: Note | None
     removed: int
     written: int
@@ -227,7 +225,6 @@ def _entry(row: Row) -> Entry:
     return Entry(
         version=row["version"],
         when=when if when.tzinfo else when.astimezone(UTC),
-        operation=row["operation"],
         note=_note(told),
         removed=int(removed),
         written=int(metrics.get("numOutputRows", "-1")),

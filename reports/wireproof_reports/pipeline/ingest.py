@@ -113,14 +113,15 @@ def ingest(
     """Add bundles to a history; create the history if it does not exist.
 
     Raises:
-        BundleFault: a name is no file; or, if strict, a bundle is damaged or foreign.
+        BundleFault: a name is no file, or a folder or URL has no bundle; or, if strict, a bundle
+            is damaged or foreign.
         HistoryFault: the history is no history, newer, or in use.
     """
     local, urls = landing.split(named)
     paths = [(os.path.abspath(path), path.stat().st_size) for path in landing.local_paths(local)]
     frames = [landing.files(spark, paths)] if paths else []
-    frames += [landing.files_at(spark, urls, content=True)] if urls else []
-    large = landing.too_large(spark, urls) if urls else []
+    frames += [landing.files_at(spark, urls)] if urls else []
+    large = [path for url in urls for path in landing.too_large(landing.list_at(spark, url))]
     return take(spark, frames, history, how=how, tell=tell, large=large)
 
 
@@ -134,6 +135,8 @@ def take(
     large: Sequence[str] = (),
 ) -> IngestResult:
     """Add bundles to a history; the rows of ``frames`` name the bundle files.
+
+    ``large`` are those at a URL that are refused because they are too large.
 
     Raises:
         BundleFault: if strict, a bundle is damaged or foreign; nothing was added.
@@ -255,7 +258,11 @@ class _Read:
 
     @classmethod
     def of(cls, packed: DataFrame, batch: Sequence[_Seen]) -> "_Read":
-        """Have the workers read the bundles, and count what came of them."""
+        """Have the workers read the bundles, and count what came of them.
+
+        Raises:
+            HistoryFault: a bundle was neither read nor refused.
+        """
         name = F.when(F.col("of").isin(FAULTY, BUNDLE), F.col("packed")).alias("name")
         hashes = {one.path: one.bundle for one in batch}
         bundles: set[str] = set()
@@ -269,6 +276,11 @@ class _Read:
                 refused.append(Refused(path, hashes[path], row["fault"]))
             else:
                 rows[row["of"]] += row["rows"]
+        if len(bundles) + len(refused) != len(batch):
+            raise HistoryFault(
+                f"of {len(batch)} bundles Spark read {len(bundles)} and refused {len(refused)}; "
+                "nothing of this batch is in; run this again"
+            )
         return cls(bundles, rows, sorted(refused, key=lambda one: one.path))
 
 
@@ -278,7 +290,7 @@ def _read_packed(spark: SparkSession, batch: Sequence[_Seen], naming: TargetNami
     urls = [landing.escape(one.path) for one in batch if is_url(one.path)]
     expected = {one.path: one.bundle for one in batch}
     frames = [landing.files(spark, local)] if local or not urls else []
-    frames += [landing.files_at(spark, urls, content=True)] if urls else []
+    frames += [landing.files_at(spark, urls)] if urls else []
     parts = [frame.mapInArrow(make_reader(naming, expected), PACKED_DDL) for frame in frames]
     return parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
 

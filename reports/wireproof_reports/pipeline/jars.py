@@ -72,7 +72,11 @@ def fetch(where: Path) -> list[Path]:
 
 
 def resolve(packages: str, scratch: Path, **settings: str) -> list[Path]:
-    """Let Spark download packages into a folder; return their jars, or none on failure."""
+    """Let Spark download packages into a folder; return their jars, or none on failure.
+
+    Raises:
+        JarFault: the download did not end in time.
+    """
     told = {
         "spark.jars.packages": packages,
         "spark.jars.ivy": str(scratch),
@@ -82,7 +86,10 @@ def resolve(packages: str, scratch: Path, **settings: str) -> list[Path]:
         **settings,
     }
     command = [sys.executable, "-c", _ASK, json.dumps(told)]
-    done = subprocess.run(command, capture_output=True, timeout=FETCH_S, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=FETCH_S, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise JarFault(f"{packages} could not be fetched within {FETCH_S} s") from error
     return [] if done.returncode else sorted((scratch / "jars").glob("*.jar"))
 
 
@@ -108,7 +115,7 @@ def main(arguments: Sequence[str]) -> int:
     where = Path(arguments[0]) if arguments else folder()
     try:
         jars = find_jars(where) or fetch(where)
-    except (JarFault, OSError, subprocess.TimeoutExpired) as error:
+    except (JarFault, OSError) as error:
         print(f"wireproof: {error}", file=sys.stderr)
         return 2
     print(f"Delta for Spark: {where} ({len(jars)} jars, {megabytes(jars)} MB)")

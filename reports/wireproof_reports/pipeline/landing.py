@@ -1,6 +1,6 @@
 """Bundles as Spark's rows: those of folders of this machine, and those of a URL."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,13 +9,15 @@ from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.place import is_url
-from wireproof_reports.pipeline.wanted import ENDINGS, bundles_below
+from wireproof_reports.pipeline.wanted import ENDINGS, bundles_below, no_bundle
 
-GLOB = "*.jsonl*"
+GLOB = f"*{{{','.join(ENDINGS)}}}"
+"""The names of bundles, as Hadoop writes patterns."""
 SLICE_BYTES = 64 * 1024 * 1024
 """So many bytes of bundles are a task's, or fewer where there are cores to spare."""
 MOST_AT_A_URL = 512 * 1024 * 1024
-"""Spark hands a file of an object store over in one piece, which must fit into the heap."""
+"""Spark hands a file of an object store over in one piece, which must fit into the heap; a larger
+one is refused."""
 _GLOB_SIGNS = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
 
 
@@ -40,7 +42,7 @@ def files(spark: SparkSession, paths: Sequence[tuple[str, int]]) -> DataFrame:
 
     Neighbours stay together, so that a task has few days, and writes few files.
     """
-    cores = int(spark.conf.get("spark.sql.leafNodeDefaultParallelism") or 2)
+    cores = spark.sparkContext.defaultParallelism
     numbers = list(slices([size for _, size in paths], cores))
     table = pa.table(
         {
@@ -63,20 +65,32 @@ def slices(sizes: Sequence[int], cores: int) -> Iterator[int]:
         before += size + 1
 
 
-def files_at(spark: SparkSession, urls: Sequence[str], *, content: bool) -> DataFrame:
-    """Return an object store's files as a frame of ``path, length``, and ``content`` if asked."""
-    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
-    found = reader.option("pathGlobFilter", GLOB).load(list(urls))
-    whole = found.where(F.col("length") <= MOST_AT_A_URL)
-    return whole.select("path", "length", *(["content"] if content else []))
+def files_at(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
+    """Return all bundles at URLs but too large ones, as a frame of ``path, length, content``."""
+    found = _read_files(spark, urls).where(F.col("length") <= MOST_AT_A_URL)
+    return found.select("path", "length", "content")
 
 
-def too_large(spark: SparkSession, urls: Sequence[str]) -> list[str]:
-    """Return the bundles at a URL that are too large for Spark to pass in one piece."""
+def list_at(spark: SparkSession, url: str) -> list[tuple[str, int]]:
+    """Return the paths and sizes of all bundles at a URL, sorted by path.
+
+    Raises:
+        BundleFault: the URL has no bundle.
+    """
+    rows = _read_files(spark, [url]).select("path", "length").collect()
+    if not rows:
+        raise BundleFault(no_bundle(url))
+    return sorted((str(path), int(length)) for path, length in rows)
+
+
+def _read_files(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
-    found = reader.option("pathGlobFilter", GLOB).load(list(urls))
-    rows = found.where(F.col("length") > MOST_AT_A_URL).select("path").collect()
-    return sorted(str(row[0]) for row in rows)
+    return reader.option("pathGlobFilter", GLOB).load(list(urls))
+
+
+def too_large(paths: Iterable[tuple[str, int]]) -> list[str]:
+    """Return those of the paths at a URL whose bundles Spark cannot pass in one piece."""
+    return [path for path, size in paths if size > MOST_AT_A_URL]
 
 
 def escape(path: str) -> str:
@@ -86,9 +100,10 @@ def escape(path: str) -> str:
 
 def split(named: Sequence[str]) -> tuple[list[str], list[str]]:
     """Split names of bundles into those on this machine and those that are URLs."""
-    return [n for n in named if not is_url(n)], [n for n in named if is_url(n)]
+    names = [plain(name) for name in named]
+    return [n for n in names if not is_url(n)], [n for n in names if is_url(n)]
 
 
-def is_bundle(path: str) -> bool:
-    """Return True if a path ends like the name of a bundle."""
-    return path.endswith(ENDINGS)
+def plain(path: str) -> str:
+    """Return a local path without the scheme ``file``; other names as they are."""
+    return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path

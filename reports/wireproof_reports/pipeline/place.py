@@ -12,6 +12,8 @@ PARTIALS = "_partials"
 """Beside the tables: what aggregates keep of what they have counted."""
 LOCK = "_lock"
 """Beside the tables: an empty file that who writes holds locked, or its name."""
+KEEP_DAYS = 30
+"""Days for which files are kept that only older states need, unless the user says otherwise."""
 _OWN = {*TABLES, CHECKPOINT, PARTIALS, LOCK}
 
 

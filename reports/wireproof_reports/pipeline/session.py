@@ -64,6 +64,16 @@ class Wanted:
         """Whether Spark runs on this machine only."""
         return not self.remote and is_local(self.master)
 
+    @property
+    def has_delta(self) -> bool:
+        """Whether somebody else sees to Delta's jars: the server, spark-submit, or the user.
+
+        If the user sets ``spark.jars`` or ``spark.jars.packages``, these are taken to have Delta
+        as soon as they name it.
+        """
+        own = (self.settings.get(name, "") for name in ("spark.jars", "spark.jars.packages"))
+        return bool(self.remote) or not self.master or any("delta" in jars for jars in own)
+
 
 SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": HEAP,
@@ -87,6 +97,9 @@ Without adaptive plans, or with many partitions, small histories take ten times 
 level of hashing pays where groups are few; here they are many, and named by long texts. A job
 that only lists the files of a year costs more than listing them one by one. Each commit of Delta
 computes the table's state in so many tasks; its own 50 take 20 s on two cores."""
+
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+"""The setting with the metadata of a commit that a SQL statement makes."""
 
 NEEDED = (
     "spark.sql.catalog.spark_catalog",
@@ -183,19 +196,15 @@ def _connect(wanted: Wanted, log: Path) -> Generator[SparkSession]:
 def _delta(wanted: Wanted) -> dict[str, str]:
     """Return the settings with which Spark finds Delta's jars; missing jars are fetched.
 
-    If the user sets ``spark.jars`` or ``spark.jars.packages``, or gives jars to spark-submit,
-    these are taken to have Delta.
-
     Raises:
         SparkFault: the jars cannot be fetched.
     """
-    own = ("spark.jars", "spark.jars.packages")
-    if not wanted.master or any("delta" in wanted.settings.get(name, "") for name in own):
+    if wanted.has_delta:
         return {}
     where = jars.folder()
     try:
         there = jars.find_jars(where) or jars.fetch(where)
-    except (jars.JarFault, OSError, subprocess.TimeoutExpired) as error:
+    except (jars.JarFault, OSError) as error:
         raise SparkFault(str(error)) from error
     if wanted.is_local:  # nothing to copy and to serve: half a second less
         before = wanted.settings.get("spark.driver.extraClassPath", "")
@@ -209,6 +218,16 @@ def run_sql(spark: SparkSession, statement: str) -> DataFrame:
     """Return the result of a SQL statement as a frame."""
     # pyspark leaves the elements of the unused parameter `args` untyped.
     return spark.sql(statement)  # pyright: ignore[reportUnknownMemberType]
+
+
+@contextmanager
+def setting(spark: SparkSession, name: str, value: str) -> Generator[None]:
+    """Give a setting of the session a value for a limited time."""
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        spark.conf.unset(name)
 
 
 @contextmanager

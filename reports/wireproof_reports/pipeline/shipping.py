@@ -9,7 +9,6 @@ zip file, and the compiled package msgspec in an archive that Spark unpacks besi
 writes these, the job, and the settings of spark-submit that name them.
 """
 
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -17,6 +16,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import resources
+from importlib.metadata import distributions
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -29,8 +29,11 @@ GROUPS = (Group.PROTOCOLS, Group.REPORTS)
 """What workers look up of a protocol: who made a target, what a clause says."""
 JOB = "job.py"
 """The job for spark-submit, in this package."""
-_INFO = "wireproof_protocols-1.dist-info"
-_METADATA = "Metadata-Version: 2.1\nName: wireproof-protocols\nVersion: 1\n"
+_SHIPPED = "wireproof-protocols"
+VERSION = next(one.version for name in ("wireproof", _SHIPPED) for one in distributions(name=name))
+"""Of this package, where it is installed, or shipped."""
+_INFO = f"{_SHIPPED.replace('-', '_')}-{VERSION}.dist-info"
+_METADATA = f"Metadata-Version: 2.1\nName: {_SHIPPED}\nVersion: {VERSION}\n"
 _LEFT_OUT = ("__pycache__", "golden")
 COMPILED = ("msgspec",)
 """Cannot be imported from a zip file; the workers' machines must be of the driver's kind."""
@@ -122,7 +125,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         file = write_submission(Path(arguments[0]))
-    except (jars.JarFault, OSError, subprocess.TimeoutExpired) as error:
+    except (jars.JarFault, OSError) as error:
         print(f"wireproof: {error}", file=sys.stderr)
         return 2
     print(f"spark-submit --properties-file {file} {file.parent / JOB}")

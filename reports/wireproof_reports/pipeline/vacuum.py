@@ -1,20 +1,24 @@
 """Merges small files, and removes files that no state needs any more."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.attempt import Attempt, begin
 from wireproof_reports.pipeline.history import (
-    KEEP_DAYS,
     Published,
     entries,
     publications,
     quote_table,
 )
-from wireproof_reports.pipeline.place import HistoryFault
-from wireproof_reports.pipeline.session import run_sql
+from wireproof_reports.pipeline.partials import drop_unused
+from wireproof_reports.pipeline.place import KEEP_DAYS, HistoryFault
+from wireproof_reports.pipeline.session import ERRORS, run_sql
+from wireproof_reports.pipeline.tables import FLIPS, KEPT
+from wireproof_spec.history import LAST
 
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _LOGGING = "spark.databricks.delta.vacuum.logging.enabled"
@@ -42,18 +46,21 @@ def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[Pub
     states = publications(spark, history, _ALL)
     before = datetime.now(UTC) - timedelta(days=keep_days)
     replaced: dict[str, int] = {}
-    for table in states[0].note.versions if states else ():
+    for table in [*states[0].note.versions, LAST] if states else ():
         for entry in entries(spark, history, table, _ALL):
             if entry.removed and entry.when < before:
                 replaced[table] = max(replaced.get(table, 0), entry.version)
     return [
         state
         for state in states
-        if any(
-            state.note.versions.get(table, version) < version
-            for table, version in replaced.items()
-        )
+        if any(_needs(state, table, version) for table, version in replaced.items())
     ]
+
+
+def _needs(state: Published, table: str, version: int) -> bool:
+    """Return True if a state needs files of a table that this version of the table replaced."""
+    found = state.version_of(table)
+    return found is not None and found < version
 
 
 def vacuum(
@@ -77,16 +84,24 @@ def _vacuum(attempt: Attempt, keep_days: float) -> Vacuumed:
     lost = unreachable(spark, history, keep_days)
     states = publications(spark, history, _ALL)
     kept = [state.version for state in states if state not in lost]
-    oldest = min(kept, default=states[0].version + 1)
+    oldest = min(kept, default=entries(spark, history, LAST, 1)[0].version + 1)
     now = attempt.publish(None, oldest=max(oldest, attempt.state.note.oldest))
     spark.conf.set(_CHECK, "false")
     spark.conf.set(_LOGGING, "false")  # its commits would change no table, but its version
-    for table in [*now.note.versions, "runs"]:
-        name = quote_table(history, table)
-        run_sql(spark, f"VACUUM {name} RETAIN {keep_days * 24:g} HOURS")
+    for table in [*now.note.versions, LAST]:
+        _remove_files(spark, history, table, keep_days)
+    for partial in (*KEPT, FLIPS):
+        with suppress(*ERRORS, msgspec.DecodeError):  # the next aggregate says what it cannot use
+            table = drop_unused(spark, history, partial, now.note.batch)
+            if table:
+                _remove_files(spark, history, table, keep_days)
     told = [
         (state.version, state.when.isoformat(timespec="seconds") if state.when else "")
         for state in lost
         if state.version >= attempt.state.note.oldest
     ]
     return Vacuumed(now.version, now.note.oldest, tuple(told))
+
+
+def _remove_files(spark: SparkSession, history: str, table: str, keep_days: float) -> None:
+    run_sql(spark, f"VACUUM {quote_table(history, table)} RETAIN {keep_days * 24:g} HOURS")

@@ -21,8 +21,13 @@ def bundles_below(folder: Path) -> Iterator[Path]:
     """
     found = sorted(path for path in folder.rglob("*") if path.name.endswith(ENDINGS))
     if not found:
-        raise BundleFault(f"{folder} has no bundle in it: no file ends in {' or '.join(ENDINGS)}")
+        raise BundleFault(no_bundle(str(folder)))
     yield from found
+
+
+def no_bundle(place: str) -> str:
+    """Return the sentence that a folder or URL has no bundle."""
+    return f"{place} has no bundle in it: no file ends in {' or '.join(ENDINGS)}"
 
 
 def are_few(named: Sequence[str]) -> bool:

@@ -22,6 +22,10 @@ from wireproof_reports.pipeline.place import CHECKPOINT, is_url, root_of
 EVERY = "2 seconds"
 MOST_FILES = 2_000
 """Files of one batch."""
+OLDEST = "36500d"
+"""A file may be older than the newest one by so much, as Spark writes it. Spark's own limit is a
+week: it would pass over an older bundle without a word, and ``mv`` keeps the time of a file. For
+as long Spark keeps the names of the files that it has seen, in memory."""
 POLL_S = 0.5
 SCHEMA = "path string, modificationTime timestamp, length long, content binary"
 
@@ -49,12 +53,9 @@ def watch(
     faults: list[Exception] = []
 
     def one(files: DataFrame, _number: int) -> None:
-        paths = [(_plain(row["path"]), int(row["length"])) for row in files.collect()]
-        wanted = [(path, size) for path, size in paths if landing.is_bundle(path)]
-        if not wanted:
-            return
+        paths = [(landing.plain(row["path"]), int(row["length"])) for row in files.collect()]
         try:
-            told(take(spark, _frames(spark, wanted), history, how=how))
+            told(_take(spark, paths, history, how))
         except Exception as error:  # Java would hand it on as words only
             faults.append(error)
             raise
@@ -64,6 +65,7 @@ def watch(
         .option("recursiveFileLookup", "true")
         .option("pathGlobFilter", landing.GLOB)
         .option("maxFilesPerTrigger", str(MOST_FILES))
+        .option("maxFileAge", OLDEST)
         .schema(SCHEMA)
         .load(root_of(folder))
         .select("path", "length")
@@ -107,13 +109,12 @@ def _catch_interrupt() -> Generator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _frames(spark: SparkSession, paths: list[tuple[str, int]]) -> list[DataFrame]:
-    if is_url(paths[0][0]):
-        urls = [landing.escape(path) for path, _ in paths]
-        return [landing.files_at(spark, urls, content=True)]
-    return [landing.files(spark, paths)]
-
-
-def _plain(path: str) -> str:
-    """Return a local path without its scheme."""
-    return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path
+def _take(
+    spark: SparkSession, paths: list[tuple[str, int]], history: str, how: How
+) -> IngestResult:
+    if not any(is_url(path) for path, _ in paths):
+        return take(spark, [landing.files(spark, paths)], history, how=how)
+    large = landing.too_large(paths)
+    urls = [landing.escape(path) for path, _ in paths if path not in large]
+    frames = [landing.files_at(spark, urls)] if urls else []
+    return take(spark, frames, history, how=how, large=large)

@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 from pyarrow import parquet
 
 from wireproof.main import main
+from wireproof.options.spark_options import wanted_spark
 from wireproof_reports.pipeline.migrate import OLD_VERSION
 from wireproof_spec.history import TABLES
 
@@ -70,11 +71,9 @@ def test_bundles_are_taken_once_and_what_is_refused_is_said(tmp_path: Path) -> N
             "make one of this version of it with `wireproof migrate",
         ),
         (["b.jsonl", "--history", "h", "--watch"], "--watch expects one folder or URL"),
+        (["b.jsonl", "--history", "h", "--once"], "--once needs --watch"),
         (["b.jsonl", "--history", "h", "--master", "sc://x:1"], "expected local[N], spark://"),
-        (
-            ["b.jsonl", "--history", "h", "--conf", "spark.hadoop.fs.s3a.secret.key=x"],
-            "keys are taken from the environment alone",
-        ),
+        (["b.jsonl", "--history", "h", "--conf", "spark.a"], "expected spark.NAME=VALUE"),
     ],
 )
 def test_mistakes_get_one_sentence(
@@ -90,6 +89,54 @@ def test_mistakes_get_one_sentence(
     assert sentence in err
     assert len(err.splitlines()) == 1
     assert not Path("h").exists() or not any(Path("h").iterdir())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spark.hadoop.fs.s3a.secret.key",
+        "spark.hadoop.fs.s3a.session.token",
+        "spark.hadoop.fs.azure.account.key.mine.dfs.core.windows.net",
+        "spark.hadoop.fs.azure.account.oauth2.client.secret",
+        "spark.hadoop.fs.azure.sas.runs.mine.blob.core.windows.net",
+        "spark.ssl.keyPassword",
+        "spark.executorEnv.AWS_SECRET_ACCESS_KEY",
+    ],
+)
+def test_a_key_on_the_command_line_is_refused(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ingest", "b.jsonl", "--history", "h", "--conf", f"{name}=hidden"]) == 2
+
+    err = capsys.readouterr().err
+    assert f"--conf {name}: keys are not taken from the command line" in err
+    assert "hidden" not in err
+
+
+def test_settings_that_only_speak_of_keys_are_taken() -> None:
+    names = ("spark.hadoop.fs.s3a.aws.credentials.provider", "spark.sql.mapKeyDedupPolicy")
+
+    wanted = wanted_spark("local[2]", [f"{name}=x" for name in names])
+
+    assert wanted.settings == dict.fromkeys(names, "x")
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(4 * SPARK_S)
+def test_watching_once_takes_what_has_arrived_and_ends(tmp_path: Path) -> None:
+    """As cron calls it: the landing folder may be empty at first."""
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    words = ("ingest", "landing", "--history", "h", "--watch", "--once")
+
+    empty = wireproof_within(SPARK_S, *words, cwd=tmp_path)
+    Path("b.jsonl").rename(landing / "b.jsonl")
+    first = wireproof_within(SPARK_S, *words, cwd=tmp_path)
+    again = wireproof_within(SPARK_S, *words, cwd=tmp_path)
+
+    assert (empty.code, empty.out) == (0, ""), empty.err
+    assert (first.code, first.out) == (0, "history  h   1 bundle taken; 1 result\n"), first.err
+    assert (again.code, again.out) == (0, ""), again.err
 
 
 @pytest.mark.parametrize(
@@ -157,11 +204,11 @@ def test_vacuum_says_which_states_cannot_be_asked_any_more(tmp_path: Path) -> No
     assert taken == [0, 0]
     assert [older.out, newest.out] == ["runs\n1\n", "runs\n2\n"]
     first, second, *versions = vacuumed.out.splitlines()
-    assert first == "history  h   version 2; the oldest that can be asked is 2"
+    assert first == "history  h   version 3; the oldest that can be asked is 3"
     assert second == "unreachable  2 versions from now on:"
     assert [line.split()[0] for line in versions] == ["1", "0"]
     assert (lost.code, lost.out) == (2, "")
-    assert "vacuum removed files of version 0; the oldest that can be asked is 2" in lost.err
+    assert "vacuum removed files of version 0; the oldest that can be asked is 3" in lost.err
 
 
 @pytest.mark.spark

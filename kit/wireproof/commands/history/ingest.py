@@ -40,6 +40,10 @@ EXAMPLES = (
         "go on adding bundles as they arrive, until Ctrl-C",
     ),
     (
+        "wireproof ingest landing/ --history history --watch --once",
+        "add the bundles that arrived since the last --watch, and end; for cron",
+    ),
+    (
         "wireproof ingest b.jsonl --history history --vendor Acme --version 2.1",
         "name the vendor and version of a target that does not report them",
     ),
@@ -57,6 +61,7 @@ EXAMPLES = (
 @click.option("--vendor", default="", metavar="NAME", help="Vendor of the target.")
 @click.option("--version", default="", metavar="VERSION", help="Version of the target.")
 @click.option("--watch", is_flag=True, help="Go on with bundles that arrive, until Ctrl-C.")
+@click.option("--once", is_flag=True, help="With --watch: end after the bundles that are there.")
 @click.option("--strict", is_flag=True, help="Add no bundle if one is damaged or foreign.")
 @click.option(
     "--take-over", is_flag=True, help="Undo what an ingest killed on another machine left."
@@ -68,6 +73,7 @@ def ingest(
     vendor: str,
     version: str,
     watch: bool,
+    once: bool,
     strict: bool,
     take_over: bool,
     master: str,
@@ -80,20 +86,22 @@ def ingest(
     and each line that is not a record of this version, is in the table quarantine, with the
     reason.
     """
+    if once and not watch:
+        raise UsageFault("--once needs --watch")
     spark = wanted_spark(master, conf)
-    check_named(bundles, history)
+    check_named(bundles, history, may_be_empty=watch)
     from wireproof_reports.pipeline.incoming import TargetNaming
     from wireproof_reports.pipeline.ingest import How
 
     how = How(TargetNaming(vendor, version), KIT_VERSION, strict=strict, take_over=take_over)
     if watch:
-        return _watch(bundles, history, how, spark)
+        return _watch(bundles, history, how, spark, once=once)
     taken = take(bundles, history, how, spark)
     _tell(taken, history)
     return finish(taken)
 
 
-def check_named(bundles: tuple[str, ...], history: str) -> None:
+def check_named(bundles: tuple[str, ...], history: str, *, may_be_empty: bool = False) -> None:
     """Check that bundles and history exist, before the long start of Spark.
 
     Raises:
@@ -105,7 +113,8 @@ def check_named(bundles: tuple[str, ...], history: str) -> None:
                 continue
             path = Path(name)
             if path.is_dir():
-                next(bundles_below(path))
+                if not may_be_empty:
+                    next(bundles_below(path))
             else:
                 path.open("rb").close()
         check_writable(history)
@@ -165,7 +174,9 @@ def _tell(taken: "IngestResult", history: str) -> None:
         write_lines(sys.stdout, lines(taken, history))
 
 
-def _watch(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted") -> int:
+def _watch(
+    bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted", *, once: bool
+) -> int:
     """Take in what arrives, until interrupted; each batch is told as one ingest."""
     if len(bundles) != 1 or not (is_url(bundles[0]) or Path(bundles[0]).is_dir()):
         raise UsageFault("--watch expects one folder or URL in which bundles arrive")
@@ -179,5 +190,5 @@ def _watch(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted")
         refused = max(refused, finish(taken))
 
     with running_spark(wanted) as spark:
-        watch(spark, bundles[0], history, how=how, told=tell_batch)
+        watch(spark, bundles[0], history, how=how, told=tell_batch, once=once)
     return refused

@@ -11,10 +11,8 @@ from wireproof.options.spark_options import running_spark, spark_options, wanted
 from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
-from wireproof_reports.pipeline.place import HistoryFault, check_readable
+from wireproof_reports.pipeline.place import KEEP_DAYS, HistoryFault, check_readable
 from wireproof_reports.wording import count_noun
-
-KEEP_DAYS = 30
 
 EXAMPLES = (
     ("wireproof vacuum history", "merge small files; keep the states of the last 30 days"),
