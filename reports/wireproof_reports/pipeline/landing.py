@@ -80,7 +80,7 @@ def list_at(spark: SparkSession, url: str) -> list[tuple[str, int]]:
     rows = _read_files(spark, [url]).select("path", "length").collect()
     if not rows:
         raise BundleFault(no_bundle(url))
-    return sorted((str(path), int(length)) for path, length in rows)
+    return sorted((str(row["path"]), int(row["length"])) for row in rows)
 
 
 def _read_files(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
