@@ -19,6 +19,7 @@ from wireproof_kit.selftest.matrix import Matrix, check_writable, write_matrix
 from wireproof_kit.selftest.plan import (
     ALTERNATIVE,
     FAULT,
+    MIXES,
     VARIANT,
     Trial,
     TrialResult,
@@ -117,12 +118,11 @@ def selftest(
     """
     if out is not None:
         check_writable(out)
-    if of_client:
-        if dimensions or protocol not in list_having(Group.CLIENTS):
-            raise UsageFault(_NO_CLIENT.format(protocol))
-        trials = _client_trials(protocol, ids, sampled=sampled, seed=seed)
-    else:
-        trials = _trials(protocol, ids, sampled=sampled, dimensions=dimensions, seed=seed)
+    if of_client and (dimensions or protocol not in list_having(Group.CLIENTS)):
+        raise UsageFault(_NO_CLIENT.format(protocol))
+    trials = _trials(
+        protocol, ids, of_client=of_client, sampled=sampled, dimensions=dimensions, seed=seed
+    )
     if not (every or ids):
         trials = tuple(msgspec.structs.replace(trial, every=False) for trial in trials)
     view = choose_view(manner(), total=len(trials))
@@ -149,30 +149,24 @@ def _watch(results: Iterator[TrialResult], matrix: Matrix, view: SelftestView) -
 
 
 def _trials(
-    protocol: str, ids: Sequence[str], *, sampled: bool, dimensions: bool, seed: int
+    protocol: str,
+    ids: Sequence[str],
+    *,
+    of_client: bool,
+    sampled: bool,
+    dimensions: bool,
+    seed: int,
 ) -> tuple[Trial, ...]:
-    listed = list_trials(protocol, VARIANT)
+    listed = list_trials(protocol, VARIANT, of_client=of_client)
     variants = [trial for trial in listed if trial.kind == VARIANT]
     joint = joint_trials([trial for trial in listed if trial.kind == ALTERNATIVE])
     # What takes longest comes first, so that nothing is left running alone at the end.
-    mixes = random_mixes(variants, seed=seed)
-    faults = list_trials(protocol, FAULT)
+    mixes = random_mixes(variants, seed=seed, count=CLIENT_MIXES if of_client else MIXES)
+    faults = list_trials(protocol, FAULT, of_client=of_client)
     trials = (*joint, *mixes, *listed, *faults)
     if dimensions:
         trials = corner_trials(protocol, faults)
     if ids:
-        own = [item for item in collect(protocol) if not item.is_for_clients]
-        trials = select_trials(trials, ids, own)
-    return sample_trials(trials, seed=seed) if sampled else trials
-
-
-def _client_trials(
-    protocol: str, ids: Sequence[str], *, sampled: bool, seed: int
-) -> tuple[Trial, ...]:
-    variants = list_trials(protocol, VARIANT, of_client=True)
-    mixes = random_mixes(variants, seed=seed, count=CLIENT_MIXES)
-    trials = (*mixes, *variants, *list_trials(protocol, FAULT, of_client=True))
-    if ids:
-        own = [item for item in collect(protocol) if item.is_for_clients]
+        own = [item for item in collect(protocol) if item.is_for_clients is of_client]
         trials = select_trials(trials, ids, own)
     return sample_trials(trials, seed=seed) if sampled else trials
