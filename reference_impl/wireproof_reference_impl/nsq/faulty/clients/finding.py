@@ -363,7 +363,7 @@ FAULTS = (
         "Lookups end after a round without nodes.",
         "client-lookup.nobody",
         around(Lookups, "_done", _stop_without_nodes),
-        may="client.lookup-retry client-robust.lookup",
+        may="client.lookup-retry client.listlookup-failure client-robust.lookup",
     ),
     extra(
         "dies-at-bad-answer",
