@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import cli_bundle as made
+import pyarrow as pa
 import pytest
 from cli_process import Done, wireproof_within
 from deltalake import DeltaTable
@@ -224,6 +225,9 @@ def test_one_command_makes_a_history_of_an_old_one(tmp_path: Path) -> None:
     assert DeltaTable("new/results").to_pyarrow_table().num_rows == rows["results"] == 1
 
 
+NANOS = pa.timestamp("ns")
+
+
 def write_old(history: Path, old: Path) -> dict[str, int]:
     """Write a history as older versions did: Parquet files, and one that names them."""
     counts: dict[str, int] = {}
@@ -232,6 +236,10 @@ def write_old(history: Path, old: Path) -> dict[str, int]:
         table, protocol, day = file.relative_to(history).parts[:3]
         later = [column.name for column in TABLES[table] if column.since > OLD_VERSION]
         rows = parquet.ParquetFile(file).read()
+        # Spark's own times, INT96, have no zone; those that older versions wrote were in UTC.
+        utc = pa.timestamp("us", "UTC")
+        fields = [pa.field(f.name, utc) if f.type == NANOS else f for f in rows.schema]
+        rows = rows.cast(pa.schema(fields))
         place = old / file.relative_to(history)
         place.parent.mkdir(parents=True)
         parquet.write_table(rows.drop_columns(later), place)
