@@ -101,7 +101,7 @@ def test_a_command_in_the_url_of_a_found_file_is_not_run_unasked(
 
     assert main(command) == 2
 
-    assert "'touch owned', which the command line does not name" in capsys.readouterr().err
+    assert "'touch owned'; commands from files are not run unasked" in capsys.readouterr().err
     assert not Path("owned").exists()
 
 
@@ -115,7 +115,7 @@ def test_a_command_in_a_bundle_is_not_run_unasked(
     assert main(["replay", "0123456789ab", "--bundle", "b.jsonl"]) == 2
 
     told = capsys.readouterr().err
-    assert "'touch owned', which the command line does not name" in told
+    assert "'touch owned'; commands from files are not run unasked" in told
     assert f"give --to '{url}'" in told
     assert not Path("owned").exists()
 

@@ -91,7 +91,7 @@ def _place(repetition: Repetition) -> TargetChoice:
         kept = "open files" if finding.violated == FILES else "memory"
         raise UsageFault(
             f"finding {finding.id} is about the {kept} of the target's process: "
-            "give that process's number on this machine with --pid PID"
+            "give the id of that process on this machine with --pid PID"
         )
     return TargetChoice(
         url=url, keys=keys, token=token, restart=repetition.restart, pid=repetition.pid

@@ -21,8 +21,8 @@ def confirm_command(command: str, source: str, instead: str) -> None:
     """
     if manner().no_input or not sys.stdin.isatty():
         raise UsageFault(
-            f"{source} would run {command!r}, which the command line does not name; "
-            f"{instead} to run it"
+            f"{source} has the command {command!r}; commands from files are not run unasked: "
+            f"{instead} to run this one"
         )
     echo(f"{source} would run {command!r}")
     if not click.confirm("Run this command?", err=True):

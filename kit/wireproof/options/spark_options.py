@@ -138,9 +138,9 @@ def _settings(conf: Sequence[str]) -> Iterator[tuple[str, str]]:
             raise UsageFault(f"--conf {setting}: expected spark.NAME=VALUE")
         if _SECRET.search(name):
             raise UsageFault(
-                f"--conf {name}: keys are not taken from the command line, where others can read "
-                "them, but from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) or "
-                "from spark-defaults.conf in SPARK_CONF_DIR"
+                f"--conf {name}: secrets are not taken from the command line, where others can "
+                "read them; give them in spark-defaults.conf in SPARK_CONF_DIR, or, for S3, in "
+                "the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)"
             )
         yield name, value
 

@@ -150,9 +150,9 @@ def _own_fault(seen: SeenRecord) -> Judgement | None:
 
 
 _LATE: Mapping[ControlState, str] = {
-    "slow": "not in time, but the machine or the network was slow, as a control round trip shows, "
-    "or the client's wait for a processor",
-    "dead": "not in time, and the target did not answer a control round trip right after, either",
+    "slow": "what was awaited came late or never, but this machine or the network was slow then, "
+    "too; repeat the case when the machine has less to do",
+    "dead": "what was awaited came late or never, and then the kit's own request got no answer",
 }
 
 

@@ -110,7 +110,7 @@ def test_a_key_on_the_command_line_is_refused(
     assert main(["ingest", "b.jsonl", "--history", "h", "--conf", f"{name}=hidden"]) == 2
 
     err = capsys.readouterr().err
-    assert f"--conf {name}: keys are not taken from the command line" in err
+    assert f"--conf {name}: secrets are not taken from the command line" in err
     assert "hidden" not in err
 
 

@@ -61,7 +61,9 @@ EXAMPLES = (
 @click.option("--vendor", default="", metavar="NAME", help="Vendor of the target.")
 @click.option("--version", default="", metavar="VERSION", help="Version of the target.")
 @click.option("--watch", is_flag=True, help="Go on with bundles that arrive, until Ctrl-C.")
-@click.option("--once", is_flag=True, help="With --watch: end after the bundles that are there.")
+@click.option(
+    "--once", is_flag=True, help="With --watch: take in the bundles that are there now, then end."
+)
 @click.option("--strict", is_flag=True, help="Add no bundle if one is damaged or foreign.")
 @click.option(
     "--take-over", is_flag=True, help="Undo what an ingest killed on another machine left."
