@@ -52,15 +52,15 @@ def tell_error(request, error):
     say(event="error", of=request["id"], message=str(error) or repr(error))
 
 
-def serve(name, version, operations, lines=sys.stdin):
+def serve(name, version, operations, lines=sys.stdin, claims=()):
     """Write the greeting, and answer requests until the input ends; operations return results."""
     say(
         hello="wireproof-driver",
         versions=[1],
         name=name,
         version=version,
-        operations=["produce", "consume"],
-        claims=[],
+        operations=[verb for verb in operations if verb not in ("open", "close")],
+        claims=list(claims),
     )
     for line in lines:
         request = json.loads(line)

@@ -55,7 +55,7 @@ def failures(command: str, bundle: Path) -> set[str]:
 
 
 def test_iggy_py_fails_nothing(tmp_path: Path) -> None:
-    driver = EXAMPLES / "iggy_py" / "driver.py"
+    driver = EXAMPLES / "python" / "iggy_py_driver.py"
     assert failures(f"{sys.executable} {driver}", tmp_path / "run.jsonl") == set()
 
 
