@@ -1,5 +1,6 @@
 """A client and all that it has started end with the run, on Ctrl-C too, and with its case."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from wireproof_kit.clients.events import Ended, Expired, Flooded, Wrote
+from wireproof_kit.clients.events import Answered, BadLine, Ended, Expired, Flooded, Wrote
 from wireproof_kit.nsq.clients.client import start_client
 from wireproof_kit.nsq.clients.events import Commanded
 from wireproof_kit.nsq.clients.script import Script
@@ -107,3 +108,27 @@ def test_a_client_that_floods_a_node_is_ended(tmp_path: Path) -> None:
 
 def test_a_client_that_says_nothing_expires(tmp_path: Path) -> None:
     assert any(isinstance(event, Expired) for event in play("sleep 1000"))
+
+
+@pytest.mark.parametrize("answer", ['{"id": 1, "unsupported": "open"}', "no JSON"])
+def test_a_case_that_the_driver_cannot_do_ends_at_once(tmp_path: Path, answer: str) -> None:
+    hello = json.dumps(
+        {
+            "hello": "wireproof-driver",
+            "versions": [1],
+            "name": "toy",
+            "version": "1",
+            "operations": ["consume"],
+            "claims": [],
+        }
+    )
+    program = tmp_path / "driver.py"
+    program.write_text(
+        f"import sys\nprint({hello!r}, flush=True)\nsys.stdin.readline()\n"
+        f"print({answer!r}, flush=True)\nsys.stdin.read()\n"
+    )
+
+    events = play(f"{sys.executable} {program}")
+
+    assert any(isinstance(event, Answered | BadLine) for event in events)
+    assert not any(isinstance(event, Expired) for event in events)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from wireproof_kit.clients.events import Answered, BadLine
+from wireproof_kit.clients.events import BadLine
 from wireproof_kit.clients.launch import check_command
+from wireproof_kit.clients.observe import answers
 from wireproof_kit.clients.story import Story
 from wireproof_kit.drivers.check import Finding, check_driver
 from wireproof_kit.drivers.child import split_command
@@ -37,14 +38,9 @@ def check_client(
         yield from (rule(command) for rule in rules)
 
 
-def list_answers(story: Story, op: str) -> list[Answered]:
-    """Return the driver's answers to an operation in a client case."""
-    return story.of(Answered, lambda event: event.op == op)
-
-
 def explain_failure(story: Story, op: str) -> str:
     """Return a sentence why an operation of the driver failed; empty if it did not."""
-    answered = next(iter(list_answers(story, op)), None)
+    answered = next(iter(answers(story, op)), None)
     bad = story.first(BadLine)
     if bad is not None:
         return f"it {bad.fault}"

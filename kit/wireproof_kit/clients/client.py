@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from wireproof_kit.clients.limits import OF_CASE, Bounds, Limits
+from wireproof_kit.clients.observe import is_prevented
 from wireproof_kit.clients.part import ClientPart, Role, Until, Values
 from wireproof_kit.clients.stage import Stage
 from wireproof_kit.clients.story import Story, read_story
@@ -29,7 +30,8 @@ class Client(Protocol[S_contra]):
     def play(self, script: S_contra, until: Until, *, within: float = COURSE_S) -> Story:
         """Play the servers for the client by a script; return the events.
 
-        It ends when ``until`` returns True for the events so far, or after ``within`` seconds.
+        It ends when ``until`` returns True for the events so far, when the driver cannot do its
+        part, or after ``within`` seconds.
         """
         ...
 
@@ -49,7 +51,8 @@ class StartedClient(Generic[S]):
     def play(self, script: S, until: Until, *, within: float = COURSE_S) -> Story:
         """Start the client and play the servers for it by a script; return the events.
 
-        It ends when ``until`` returns True for the events so far, or after ``within`` seconds.
+        It ends when ``until`` returns True for the events so far, when the driver cannot do its
+        part, or after ``within`` seconds.
 
         Raises:
             UsageFault: the client cannot be started.
@@ -62,7 +65,7 @@ class StartedClient(Generic[S]):
                 addresses,
                 self.command,
                 self.part.fill(script, addresses, self.names),
-                until=until,
+                until=lambda story: until(story) or is_prevented(story),
                 limits=Limits(self.start_s, within * machine_load(), self.kept),
             )
         finally:

@@ -47,6 +47,11 @@ def any_of(*questions: Until) -> Until:
     return lambda story: any(question(story) for question in questions)
 
 
+def is_prevented(story: Story) -> bool:
+    """Return True if the driver cannot do its part: it has no word for it, or writes bad lines."""
+    return _unable(story) is not None
+
+
 def unless(story: Story, value: str, *, seen: bool = True, note: str = "") -> Observation:
     """Return an observation, or instead what prevented it: a crash, a bad driver, a time-out.
 

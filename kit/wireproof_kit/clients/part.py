@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from wireproof_kit.clients.effects import Peers
-from wireproof_kit.clients.events import Answered
 from wireproof_kit.clients.story import Decoder, Story
 from wireproof_kit.observation import Observation
-from wireproof_spec.driver.lines import Unsupported
 
 Role: TypeAlias = Literal["producer", "consumer"]
 Values: TypeAlias = Mapping[str, str]
@@ -26,12 +24,6 @@ class Experiment(Generic[S]):
     role: Role
     script: S
     until: Until
-
-    def is_over(self, story: Story) -> bool:
-        """Return True once the run has shown the capability, or the driver cannot do its part."""
-        return self.until(story) or any(
-            isinstance(event.answer, Unsupported) for event in story.of(Answered)
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ class ClientSession(Generic[S]):
     def _run_once(self, experiment: Experiment[S]) -> tuple[Story, Transcript]:
         transcript = Transcript()
         client = replace(self._client(transcript), kept=OF_SHORT_RUN)
-        return client.play(experiment.script, experiment.is_over, within=PROBE_S), transcript
+        return client.play(experiment.script, experiment.until, within=PROBE_S), transcript
 
     def _stories(self) -> Stories:
         return {name: story for name, (story, _) in self._runs.items()}

@@ -7,8 +7,8 @@ from wireproof_kit.clients.check import (
     check_client,
     explain_failure,
     find_misfit,
-    list_answers,
 )
+from wireproof_kit.clients.observe import answers
 from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.drivers.check import Finding
@@ -45,7 +45,7 @@ def _polls(command: str) -> Finding:
     wrong = explain_failure(story, POLL)
     if not wrong and not polls(story):
         wrong = "it answered ok, but nothing was polled from the server"
-    for answered in list_answers(story, POLL):
+    for answered in answers(story, POLL):
         if not wrong and isinstance(answered.answer, Result):
             wrong = find_misfit("iggy/driver-polled", answered.answer.fields)
     return Finding("poll polls, and answers with the messages that the user is given", wrong)
@@ -63,8 +63,8 @@ def _play(command: str, role: Role, operation: Operation) -> Story:
     """Play over the first transport that the driver does not say it lacks."""
     story = _play_over(TRANSPORTS[0], command, role, operation)
     for transport in TRANSPORTS[1:]:
-        answers = list_answers(story, "open") + list_answers(story, operation.op)
-        if any(isinstance(each.answer, Unsupported) for each in answers):
+        answered = answers(story, "open") + answers(story, operation.op)
+        if any(isinstance(each.answer, Unsupported) for each in answered):
             story = _play_over(transport, command, role, operation)
     return story
 
@@ -72,4 +72,4 @@ def _play(command: str, role: Role, operation: Operation) -> Story:
 def _play_over(transport: Transport, command: str, role: Role, operation: Operation) -> Story:
     client = start_client(command, role, start_s=START_S, transcript=Transcript())
     script = Script(role, transport, asks=(operation,))
-    return client.play(script, lambda story: bool(list_answers(story, operation.op)))
+    return client.play(script, lambda story: bool(answers(story, operation.op)))

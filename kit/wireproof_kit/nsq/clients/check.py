@@ -7,10 +7,9 @@ from wireproof_kit.clients.check import (
     check_client,
     explain_failure,
     find_misfit,
-    list_answers,
 )
 from wireproof_kit.clients.events import Told
-from wireproof_kit.clients.observe import any_of
+from wireproof_kit.clients.observe import answers, any_of
 from wireproof_kit.clients.part import Role, Until
 from wireproof_kit.clients.story import Story
 from wireproof_kit.drivers.check import Finding
@@ -48,9 +47,9 @@ def check_client_driver(command: str) -> Iterator[Finding]:
 
 def _produces(command: str) -> Finding:
     script = Script("producer", publishes=1)
-    story = _play(command, script, "producer", lambda story: bool(list_answers(story, PRODUCE)))
+    story = _play(command, script, "producer", lambda story: bool(answers(story, PRODUCE)))
     rule = "produce publishes the message, and answers with what the user is told"
-    answered = next(iter(list_answers(story, PRODUCE)), None)
+    answered = next(iter(answers(story, PRODUCE)), None)
     wrong = explain_failure(story, PRODUCE)
     if not wrong and not commands(story, _PUBLISHES):
         wrong = "it answered ok, but nothing was published to the node"
