@@ -95,8 +95,11 @@ RUNS = (
     Column("findings", "count", since=2),
     Column("origins", "texts", since=3),
     Column("path", "text", since=3),
+    Column("target_role", "text", since=3),
 )
-"""One row a bundle; pairs stand as ``name=value``, ``path`` is where it lay when taken in."""
+"""One row a bundle; pairs stand as ``name=value``, ``path`` is where it lay when taken in.
+
+``target_role`` is ``client``, ``proxy`` for traffic between clients and a broker, or empty."""
 
 GRAMMAR = (
     *_TARGET,

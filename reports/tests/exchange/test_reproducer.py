@@ -303,6 +303,12 @@ def test_without_a_bundle_a_case_is_run_again_against_its_target() -> None:
     assert repeat_command(record, reference, "") == f"wireproof run --reference {record.case}"
 
 
+def test_traffic_of_a_proxy_is_judged_again_and_not_sent() -> None:
+    proxied = header(target=TargetRecord(URL, "nsq", role="proxy"))
+
+    assert repeat_command(next(failures()), proxied, "run.jsonl") == "wireproof judge run.jsonl"
+
+
 def code_of(tmp_path: Path, text: str, address: str) -> int:
     path = tmp_path / "again.py"
     path.write_text(text, encoding="utf-8")

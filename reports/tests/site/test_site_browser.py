@@ -1,5 +1,6 @@
 """The site as a person meets it: from a file, in Chromium, with the keyboard, light and dark."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -181,6 +182,23 @@ def test_the_matrix_has_a_cell_for_each_row_and_says_what_failed(
     assert fails == ["ext.publish.header-json, harbor 1.2: fails, 2 results do not conform"]
     assert found[fails[0]].split() == ["✕", "2"]
     assert visit.page.locator("span.none").count() == len(CLAUSES) * len(VENDORS) - 9
+
+
+def test_what_passed_a_proxy_is_judged_again_and_not_sent(page: Page, tmp_path: Path) -> None:
+    write_data(tmp_path)
+    answer = tmp_path / "data" / "evidence.json"
+    document = json.loads(answer.read_text("utf-8"))
+    document["rows"][0][-1] = "proxy"
+    answer.write_text(json.dumps(document), "utf-8")
+    write(tmp_path)
+    visit = Visit(page, tmp_path)
+
+    visit.open("matrix").locator("button.cell.fails").click()
+    facts = page.locator(".detail .evidence").inner_text()
+    visit.close()
+
+    assert "wireproof judge '/runs/a b.jsonl'" in facts
+    assert "wireproof replay" not in facts
 
 
 def test_a_cell_opens_the_law_and_the_evidence_and_has_an_address(visit: Visit) -> None:

@@ -36,7 +36,7 @@ def ask(tables: Tables) -> DataFrame:
     seen = last.withColumn("rank", place(NOT_PASSING[::-1]))
     told = F.struct("rank", "started", "bundle", "case", "verdict", "accepted", *_TEXTS, *_COUNTS)
     worst = seen.groupBy(*KEYS).agg(F.max(told).alias("worst"))
-    files = tables.runs.select(F.col("bundle").alias("of"), "path")
+    files = tables.runs.select(F.col("bundle").alias("of"), "path", "target_role")
     of_run = F.col("worst.bundle") == F.col("of")
     joined = worst.join(version_order(tables), "version").join(files, of_run, "left")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
@@ -48,7 +48,7 @@ def ask(tables: Tables) -> DataFrame:
         *(F.col(f"worst.{name}") for name in _COUNTS),
         F.col("worst.started").alias("last"),
         F.col("worst.bundle").alias("bundle"),
-        F.coalesce("path", F.lit("")).alias("path"),
+        *(F.coalesce(name, F.lit("")).alias(name) for name in ("path", "target_role")),
     )
 
 
@@ -85,6 +85,7 @@ QUESTION = Question(
         AnswerColumn("last", "time", "start of the last run that showed it"),
         AnswerColumn("bundle", "text", "SHA-256 of the bundle with its exchange"),
         AnswerColumn("path", "text", "where that bundle lay when it was taken in"),
+        AnswerColumn("target_role", "text", "client, proxy, or empty for a broker or an adapter"),
     ),
     ask,
 )

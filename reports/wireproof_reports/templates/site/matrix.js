@@ -225,14 +225,17 @@ wireproof.pictures.matrix = function matrix(place) {
 
   const quoted = (path) => (/^[\w./:@%+=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
-  /* What cannot be sent again from the bundle is run again, against a target of one's own. A bundle
-     in an object store must be fetched first: replay reads files. */
+  /* What cannot be sent again from the bundle is run again, against a target of one's own. What
+     passed a proxy is not the kit's to send; it is judged again as recorded. A bundle in an object
+     store must be fetched first: replay and judge read files. */
   function command(row) {
     const how = law[row.clause] ? law[row.clause].again : "replay";
     const name = quoted(row.case);
+    const bundle = row.path.startsWith("/") ? quoted(row.path) : "BUNDLE";
+    if (row.target_role === "proxy") return `wireproof judge ${bundle}`;
     if (how === "client") return `wireproof client --protocol ${row.protocol} --exec CMD ${name}`;
     if (how === "run") return `wireproof run URL ${name}`;
-    return `wireproof replay ${name} --bundle ${row.path.startsWith("/") ? quoted(row.path) : "BUNDLE"}`;
+    return `wireproof replay ${name} --bundle ${bundle}`;
   }
 
   function example(row) {
