@@ -28,13 +28,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def landing(tmp_path: Path) -> Path:
-    folder = tmp_path / "landing"
-    folder.mkdir()
-    return folder
-
-
 def test_good_bundles_are_taken_once_and_others_refused_with_their_reason(
     spark: SparkSession, landing: Path, tmp_path: Path
 ) -> None:

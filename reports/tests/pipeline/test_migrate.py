@@ -28,13 +28,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def landing(tmp_path: Path) -> Path:
-    folder = tmp_path / "landing"
-    folder.mkdir()
-    return folder
-
-
 def test_a_history_that_an_older_version_wrote_is_migrated(
     spark: SparkSession, tmp_path: Path
 ) -> None:
