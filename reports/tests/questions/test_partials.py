@@ -197,6 +197,25 @@ def test_what_another_version_counted_is_counted_anew(
 
 
 @on_spark
+def test_batches_with_nothing_to_count_are_kept_too(spark: SparkSession, tmp_path: Path) -> None:
+    """Delta makes no commit of no rows; an aggregate waited for it without end."""
+    history = tmp_path / "history"
+    whole = fleet([SHAPE])
+    write_fleet(history, whole)
+    before = answers(spark, history, names=("matrix",), keep=True)
+    passing = dict(whole.results[0], bundle=whole.runs[0]["bundle"], verdict="pass", deviation="")
+    write_fleet(history, Fleet([passing], [], [], [], []), batch=2)
+    write_fleet(history, Fleet([], [], [], whole.findings[:1], []), batch=3)
+
+    kept = answers(spark, history, names=("matrix",), keep=True)
+
+    assert kept == answers(spark, history, names=("matrix",), keep=False)
+    assert kept != before
+    for each in (*KEPT, FLIPS):
+        assert spans(spark, history, each) == [(0, 1), (1, 3)]
+
+
+@on_spark
 def test_vacuum_deletes_what_no_aggregate_of_the_newest_state_reads(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

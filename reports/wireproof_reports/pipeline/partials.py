@@ -158,6 +158,9 @@ def _write(history: str, table: str, rows: DataFrame, part: Part) -> None:
     named = rows.withColumn(NAME, F.lit(part.name))
     writer = named.write.format("delta").mode("append").partitionBy(NAME)
     writer.options(mergeSchema="true", userMetadata=msgspec.json.encode(part).decode())
+    # Without a transaction id Delta makes no commit of no rows, and new batches may have none to
+    # count: all their results conform, or they have findings alone.
+    writer.options(txnAppId=part.name, txnVersion=1)
     writer.save(path_of(history, table))
 
 
