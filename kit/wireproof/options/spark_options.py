@@ -172,9 +172,14 @@ def _reach_remote(remote: str) -> None:
     """
     refuse_without("grpc")
     kind, _, rest = remote.partition("://")
+    address, _, parameters = rest.partition("/")
+    if any(_SECRET.search(each.partition("=")[0]) for each in parameters.split(";")):
+        raise UsageFault(
+            f"--remote {kind}://{address}: a token is not taken from the command "
+            "line, where others can read it; give it in SPARK_CONNECT_AUTHENTICATE_TOKEN"
+        )
     if kind != "sc":
         raise UsageFault(f"--remote {remote}: expected sc://HOST:PORT")
-    address = rest.partition("/")[0]
     why = _unreachable("--remote", remote, "sc://HOST:PORT", address)
     if why:
         told = f"--remote {remote} cannot be reached ({why.lower()})"

@@ -172,6 +172,10 @@ def test_a_missing_java_is_said_before_any_work(
         (["ask", "h", "--sql", "select 1"], "is no history"),
         (["ask", "h"], "missing option '--sql'"),
         (["ask", "h", "--sql", "x", "--remote", "spark://x:1"], "expected sc://HOST:PORT"),
+        (
+            ["ask", "h", "--sql", "x", "--remote", "sc://x:1/;token=S3CRET"],
+            "--remote sc://x:1: a token is not taken from the command line",
+        ),
         (["ask", "h", "--sql", "x", "--limit", "0"], "--limit"),
         (["vacuum", "h"], "is no history"),
         (["vacuum", "h", "--keep", "-1"], "--keep"),
