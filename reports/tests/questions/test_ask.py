@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from fleet import Shape, fleet, write_fleet
 from history_fixture import write_history
+from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.history import read_published, read_published_as_of
-from wireproof_reports.questions.ask import Found, ask_sql, name_tables
+from wireproof_reports.questions.ask import Found, NotAQuestion, ask_sql, name_tables
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "questions.md"
 SHAPE = Shape(
@@ -133,6 +134,46 @@ def test_an_older_state_is_asked_by_its_version(spark: SparkSession, history: Pa
 
     assert asked(spark, history, sql).rows == [[90]]
     assert asked(spark, history, sql, as_of="0").rows == [[30]]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "with some as (select 7 as n) select n from some order by n;",
+        "-- a remark\nselect 7",
+        "values (7)",
+    ],
+)
+def test_a_query_is_answered(spark: SparkSession, sql: str) -> None:
+    assert ask_sql(spark, sql, 10).rows == [[7]]
+
+
+def test_a_table_is_described(spark: SparkSession, history: Path) -> None:
+    assert ["bundle", "string", None] in [
+        list(row) for row in asked(spark, history, "DESCRIBE runs").rows
+    ]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "delete from delta.`/nowhere/runs`",
+        "insert overwrite directory '/nowhere' using csv select 1",
+        "with some as (select 1) insert into runs select * from some",
+        "create table kept (n int)",
+        "drop view if exists runs",
+        "set spark.sql.ansi.enabled=false",
+    ],
+)
+def test_what_would_change_something_is_refused(spark: SparkSession, sql: str) -> None:
+    with pytest.raises(NotAQuestion, match="it would change something"):
+        ask_sql(spark, sql, 10)
+
+
+@pytest.mark.parametrize("sql", ["selec 1", "optimize delta.`/nowhere/runs`", ""])
+def test_what_spark_cannot_explain_is_refused(spark: SparkSession, sql: str) -> None:
+    with pytest.raises(ParseException, match=f"EXPLAIN {sql}"):
+        ask_sql(spark, sql, 10)
 
 
 def test_rows_beyond_the_limit_are_said_to_be_there(spark: SparkSession) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
 
+from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.history import Published, read_table
@@ -27,12 +28,38 @@ def name_tables(spark: SparkSession, history: str, state: Published) -> None:
         read_table(spark, history, table, state).createOrReplaceTempView(table)
 
 
+class NotAQuestion(Exception):
+    """Raised for SQL that would change something; ``str()`` is a sentence for the user."""
+
+
+_READS = ("describe", "desc ", "show", "explain")
+
+
 def ask_sql(spark: SparkSession, sql: str, most: int) -> Found:
-    """Return at most `most` rows of the result of a SQL statement."""
-    answer = run_sql(spark, sql)
+    """Return at most `most` rows of the result of a SQL statement that changes nothing.
+
+    Raises:
+        NotAQuestion: the statement is no query, and nothing that describes tables.
+    """
+    statement = sql.strip().rstrip(";")
+    if not statement.lower().startswith(_READS):
+        _refuse_command(spark, statement)
+    answer = run_sql(spark, statement)
     rows = answer.limit(most + 1).collect()
     shown = [[_plain(value) for value in cast(Sequence[object], row)] for row in rows[:most]]
     return Found(answer.columns, shown, len(rows) > most)
+
+
+def _refuse_command(spark: SparkSession, statement: str) -> None:
+    """Raise an error if a statement is a command: only queries may stand in brackets."""
+    try:
+        run_sql(spark, f"EXPLAIN SELECT * FROM (\n{statement}\n)")
+    except ParseException as error:
+        run_sql(spark, f"EXPLAIN {statement}")  # is it SQL at all? If not, this says where
+        raise NotAQuestion(
+            "--sql is no question: it would change something; expected SELECT, WITH, VALUES, "
+            "DESCRIBE, SHOW or EXPLAIN"
+        ) from error
 
 
 def _plain(value: object) -> object:

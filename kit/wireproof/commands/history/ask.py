@@ -36,7 +36,7 @@ EXAMPLES = (
 
 @click.command("ask", cls=Command, examples=EXAMPLES)
 @click.argument("history", metavar="HISTORY")
-@click.option("--sql", required=True, metavar="TEXT", help="The question, in Spark's SQL.")
+@click.option("--sql", required=True, metavar="TEXT", help="A query in Spark's SQL.")
 @click.option(
     "--limit",
     default=MOST_ROWS,
@@ -57,7 +57,7 @@ def ask(
     remote: str,
     as_of: str,
 ) -> None:
-    """Ask a history a question in SQL.
+    """Ask a history a question in SQL; nothing is changed.
 
     The tables are results, runs, findings, campaigns, grammar and quarantine. All of them are
     read at the versions of one state, so that an ingest at the same time changes nothing.
@@ -68,11 +68,14 @@ def ask(
     except HistoryFault as error:
         raise UsageFault(str(error)) from error
     from wireproof_reports.questions.aggregate import state_of
-    from wireproof_reports.questions.ask import ask_sql, name_tables
+    from wireproof_reports.questions.ask import NotAQuestion, ask_sql, name_tables
 
     with running_spark(spark) as session:
         name_tables(session, history, state_of(session, history, as_of))
-        found = ask_sql(session, sql, limit)
+        try:
+            found = ask_sql(session, sql, limit)
+        except NotAQuestion as error:
+            raise UsageFault(str(error)) from error
     if manner().json:
         told = {"event": "answered", "columns": found.columns, "rows": found.rows}
         echo(json.dumps({**told, "cut": found.is_cut}, ensure_ascii=False))
