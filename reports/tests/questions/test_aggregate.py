@@ -38,13 +38,24 @@ def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AnalysisRequest:
 
 
 def test_all_answers_are_replaced_at_once(wish: AnalysisRequest) -> None:
-    (wish.out / "data").mkdir(parents=True)
+    aggregate(wish)
     (wish.out / "data" / "old.json").write_text("{}")
 
     lines = aggregate(wish)
 
     assert set(tree(wish.out)) == {"data/flips.json", "data/causes.json", "data/index.json"}
     assert [line["question"] for line in lines] == ["flips", "causes"]
+
+
+@pytest.mark.parametrize("name", ["data/users.csv", "answers/1.txt", "assets/a.png", "index.html"])
+def test_a_folder_with_something_else_is_left_alone(wish: AnalysisRequest, name: str) -> None:
+    (wish.out / name).parent.mkdir(parents=True)
+    (wish.out / name).write_text("mine")
+
+    with pytest.raises(HistoryFault, match=r"is there, and not of a site of wireproof.*--out"):
+        aggregate(wish)
+
+    assert set(tree(wish.out)) == {name}
 
 
 def test_a_full_disk_leaves_the_site_as_it_was(
