@@ -100,6 +100,12 @@ def test_integers_too_large_for_a_browser_are_exact(visit: Visit) -> None:
     assert LARGE in visit.open("campaigns").inner_text("#findings")
 
 
+def test_a_clause_leads_to_its_row_in_the_matrix_of_its_protocol(visit: Visit) -> None:
+    link = visit.open("causes").locator("#causes td a")
+
+    assert str(link.first.get_attribute("href")).startswith("matrix.html#protocol=nsq&find=ext.")
+
+
 def test_a_head_sorts_up_down_and_not_at_all(visit: Visit) -> None:
     page = visit.open("causes")
     head = page.get_by_role("button", name="versions", exact=True)

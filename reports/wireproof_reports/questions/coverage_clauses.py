@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from wireproof_reports.bundle_file import BundleFault, law_of
 from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import CLAUSE, LEVEL, PROTOCOL, AnswerColumn, Question
-from wireproof_reports.questions.verdicts import ASSERTED, cases, how_many
+from wireproof_reports.questions.verdicts import ASSERTED, as_judged, cases, how_many
 
 _LAW = "protocol string, clause string, law_level string"
 
@@ -16,11 +16,13 @@ _LAW = "protocol string, clause string, law_level string"
 def ask(tables: Tables) -> DataFrame:
     """Return how many vendors and cases asserted each clause of the catalogue."""
     asserted = F.col("verdict").isin(*ASSERTED)
-    by_vendor = tables.counts.groupBy("protocol", "clause", "level", "vendor").agg(
-        cases(asserted).alias("asserted"), cases(~asserted).alias("touched")
+    by_vendor = tables.counts.groupBy("protocol", "clause", "vendor").agg(
+        cases(asserted).alias("asserted"),
+        cases(~asserted).alias("touched"),
+        F.max(as_judged("level")).alias("judged"),
     )
     met = by_vendor.groupBy("protocol", "clause").agg(
-        F.min("level").alias("level"),
+        F.max("judged")["level"].alias("level"),
         how_many(F.col("asserted") > 0).alias("vendors"),
         F.sum("asserted").alias("asserted"),
         F.sum("touched").alias("touched"),

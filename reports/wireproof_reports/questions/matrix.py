@@ -17,6 +17,7 @@ from wireproof_reports.questions.question import (
 )
 from wireproof_reports.questions.verdicts import (
     TARGET,
+    as_judged,
     cases,
     standings,
     version_order,
@@ -33,9 +34,7 @@ def ask(tables: Tables) -> DataFrame:
         F.sum("cases").alias("cases"), F.max("last").alias("last")
     )
     clauses = counted.groupBy(*KEYS).agg(
-        F.min("level").alias("level"),
-        F.max("origin").alias("origin"),
-        F.max("role").alias("role"),
+        F.max(as_judged("level", "origin", "role")).alias("judged"),
         *(cases(F.col("verdict") == verdict).alias(verdict) for verdict in VERDICTS),
         F.sort_array(F.collect_set(F.when(F.col("reading") != "", F.col("reading")))).alias(
             "readings"
@@ -44,7 +43,14 @@ def ask(tables: Tables) -> DataFrame:
     )
     joined = clauses.join(standings(tables), [*KEYS]).join(version_order(tables), "version")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
-        *KEYS, "level", "origin", "role", *VERDICTS, "readings", "standing", "last"
+        *KEYS,
+        "judged.level",
+        "judged.origin",
+        "judged.role",
+        *VERDICTS,
+        "readings",
+        "standing",
+        "last",
     )
 
 

@@ -68,7 +68,7 @@ def _states(tables: Tables) -> DataFrame:
 
 
 def _verdict(state: str) -> Column:
-    place = F.col(f"{state}.packed") % BITS
+    place = F.pmod(F.col(f"{state}.packed"), F.lit(BITS))  # a run may have begun before 1970
     return F.element_at(F.array(*(F.lit(verdict) for verdict in ORDER)), (place + 1).cast("int"))
 
 

@@ -14,7 +14,13 @@ from wireproof_reports.questions.question import (
     AnswerColumn,
     Question,
 )
-from wireproof_reports.questions.verdicts import TARGET, how_many, standings, version_order
+from wireproof_reports.questions.verdicts import (
+    TARGET,
+    as_judged,
+    how_many,
+    standings,
+    version_order,
+)
 
 KEYS = (*TARGET, "role", "origin", "level")
 
@@ -22,9 +28,11 @@ KEYS = (*TARGET, "role", "origin", "level")
 def ask(tables: Tables) -> DataFrame:
     """Return how many clauses of each role, origin and level conform or fail."""
     of_clause = tables.counts.groupBy(*TARGET, "clause").agg(
-        *(F.max(name).alias(name) for name in ("role", "origin", "level"))
+        F.max(as_judged("role", "origin", "level")).alias("judged")
     )
-    standing = of_clause.join(standings(tables), [*TARGET, "clause"])
+    standing = of_clause.select(*TARGET, "clause", "judged.*").join(
+        standings(tables), [*TARGET, "clause"]
+    )
     conform, fail = (F.col("standing").isin(*words) for words in (_GOOD, _BAD))
     counted = standing.groupBy(*KEYS).agg(
         how_many(conform).alias("conforming"),

@@ -47,21 +47,27 @@ def cases(condition: Column) -> Column:
     return F.sum(F.when(condition, F.col("cases")).otherwise(F.lit(0)))
 
 
+def as_judged(*names: str) -> Column:
+    """Return a struct of counted results' columns whose maximum is that of the last run."""
+    return F.struct(F.coalesce(F.unix_micros("last"), F.lit(-1)).alias("moment"), *names)
+
+
 def last_states(tables: Tables) -> DataFrame:
     """Return the state of each case in each version: its verdict in the last run, and when.
 
     A run in which the case had a conclusion counts before one in which it had none, as where
-    versions are compared; of runs that began at the same moment the worst counts.
+    versions are compared; of runs that began at the same moment the worst counts. A case
+    that was moved to another clause counts for the one of that run.
     """
     rank = place(SEVERITY[::-1])
     moment = F.coalesce(F.unix_micros("last"), F.lit(-1))
     state = F.max(
-        F.struct(is_tested().alias("tested"), moment.alias("moment"), rank.alias("rank"))
+        F.struct(is_tested().alias("tested"), moment.alias("moment"), rank.alias("rank"), "clause")
     )
-    states = tables.counts.groupBy(*TARGET, "clause", "case").agg(state.alias("state"))
+    states = tables.counts.groupBy(*TARGET, "case").agg(state.alias("state"))
     verdict = F.element_at(F.array(*map(F.lit, SEVERITY[::-1])), F.col("state.rank") + 1)
     moment = F.col("state.moment").alias("moment")
-    return states.select(*TARGET, "clause", "case", verdict.alias("verdict"), moment)
+    return states.select(*TARGET, "state.clause", "case", verdict.alias("verdict"), moment)
 
 
 def standings(tables: Tables) -> DataFrame:

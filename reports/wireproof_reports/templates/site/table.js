@@ -121,7 +121,9 @@ wireproof.table = function table(place, name) {
     const attributes = { class: kindOf(column) };
     if (column.name === "clause" && wireproof.data.law && wireproof.data.law[text]) {
       attributes.title = wireproof.data.law[text].law;
-      const link = made("a", { href: `matrix.html#find=${encodeURIComponent(text)}` }, text);
+      const protocol = columns.findIndex((each) => each.name === "protocol");
+      const asked = new URLSearchParams({ ...(protocol < 0 ? {} : { protocol: row[protocol] }), find: text });
+      const link = made("a", { href: `matrix.html#${asked}` }, text);
       return made("td", attributes, link);
     }
     if (["standing", "kind", "was", "now", "reached"].includes(column.name)) attributes.class = `word ${text.replace(/ .*/, "")}`;
