@@ -55,6 +55,22 @@ def test_jars_that_are_there_are_not_fetched(
     assert capsys.readouterr().out == f"Delta for Spark: {tmp_path} (1 jars, 2 MB)\n"
 
 
+def test_fetched_jars_lie_beside_what_the_folder_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "hadoop-aws.jar").write_bytes(b"x")
+    fetched = [tmp_path / f"io.delta_{name}.jar" for name in ("delta-spark_4", "delta-storage")]
+    for jar in fetched:
+        jar.write_bytes(b"x")
+    monkeypatch.setattr(jars, "resolve", lambda *_: fetched)
+
+    found = jars.fetch(tmp_path / "jars")
+
+    assert [jar.name for jar in found] == ["hadoop-aws.jar", *(jar.name for jar in fetched)]
+    assert len(list((tmp_path / "jars").iterdir())) == 3
+
+
 def test_a_fetch_that_hangs_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

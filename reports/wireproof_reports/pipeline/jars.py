@@ -49,12 +49,15 @@ def folder() -> Path:
 def find_jars(where: Path) -> list[Path]:
     """Return the jars in a folder; an empty list if Delta itself is not among them."""
     jars = sorted(where.glob("*.jar"))
-    has_delta = any(jar.name.startswith(("io.delta_delta-spark", "delta-spark")) for jar in jars)
-    return jars if has_delta else []
+    return jars if any(map(_is_delta, jars)) else []
+
+
+def _is_delta(jar: Path) -> bool:
+    return jar.name.startswith(("io.delta_delta-spark", "delta-spark"))
 
 
 def fetch(where: Path) -> list[Path]:
-    """Download Delta's jars into a folder, all of them or none, and return them.
+    """Download Delta's jars into a folder and return them; what else it has stays.
 
     Raises:
         JarFault: the jars could not be fetched.
@@ -94,15 +97,12 @@ def resolve(packages: str, scratch: Path, **settings: str) -> list[Path]:
 
 
 def _place(jars: Sequence[Path], where: Path) -> None:
-    where.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f"{where.name}-", dir=where.parent) as new:
-        whole = Path(new) / "jars"
-        whole.mkdir()
-        for jar in jars:
-            shutil.copyfile(jar, whole / jar.name)
-        if not find_jars(where):
-            shutil.rmtree(where, ignore_errors=True)
-            whole.rename(where)
+    """Copy jars beside what the folder has; Delta's own last, since it says that all are there."""
+    where.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=where) as new:
+        for jar in sorted(jars, key=_is_delta):
+            shutil.copyfile(jar, Path(new) / jar.name)
+            (Path(new) / jar.name).replace(where / jar.name)
 
 
 def megabytes(jars: Sequence[Path]) -> int:
