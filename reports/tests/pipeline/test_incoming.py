@@ -152,11 +152,12 @@ def test_content_may_come_with_the_row(tmp_path: Path) -> None:
 
 def test_a_run_that_tells_no_start_has_no_day(tmp_path: Path) -> None:
     days = ["2026-11-21T23:59:59+00:00", "2026-11-22T00:30:00+01:00", "2026-11-23T09:00:00", ""]
+    days.append("0001-01-01T00:00:00+14:00")  # before UTC's first year
     paths = [bundle(tmp_path / f"{i}.jsonl", started=day) for i, day in enumerate(days)]
 
     found = [str(row["day"]) for row in Read(*paths).tables["runs"]]
 
-    assert found == ["2026-11-21", "2026-11-21", "2026-11-23", "None"]
+    assert found == ["2026-11-21", "2026-11-21", "2026-11-23", "None", "None"]
 
 
 GOOD = msgspec.json.encode(next(made.passes()))
@@ -313,6 +314,44 @@ def test_findings_of_a_campaign_are_rows(tmp_path: Path) -> None:
     assert [(row["frame"], row["field"], row["sent"]) for row in mutated] == [
         ("PUB_EXT", "header_length", 7)
     ]
+
+
+def campaign_of(seconds: float, sent: int) -> bytes:
+    record = CampaignRecord(
+        seed=1,
+        seconds=seconds,
+        executed=1,
+        in_frame=1,
+        in_frame_s=1.0,
+        reconnecting=0,
+        reconnecting_s=0.0,
+        coverage={"PUB": {"body": {"one-more": {"fresh": sent, "subscribed": sent}}}},
+    )
+    return msgspec.json.encode(record)
+
+
+def test_a_campaign_of_impossible_length_is_put_aside(tmp_path: Path) -> None:
+    path = with_lines(tmp_path / "c.jsonl", bundle(tmp_path / "b.jsonl"), campaign_of(1e306, 1))
+
+    tables = Read(path).tables
+
+    assert [str(row["reason"]).partition(",")[0] for row in tables["quarantine"]] == [
+        "seconds: expected a count below 2^63"
+    ]
+    assert tables["campaigns"] == []
+    assert len(tables["results"]) == 3
+
+
+def test_a_bundle_whose_counts_no_column_holds_is_refused_alone(tmp_path: Path) -> None:
+    good, other = bundle(tmp_path / "a.jsonl"), bundle(tmp_path / "b.jsonl", seed=2)
+    bad = with_lines(tmp_path / "c.jsonl", other, campaign_of(1.0, 2**62))
+
+    read = Read(bad, good)
+
+    assert list(read.faults) == [str(bad)]
+    assert read.faults[str(bad)].startswith(f"cannot read {bad}: ")
+    assert [row["seed"] for row in read.tables["runs"]] == ["1"]
+    assert len(read.tables["results"]) == 3
 
 
 def test_text_that_no_terminal_likes_comes_through(tmp_path: Path) -> None:

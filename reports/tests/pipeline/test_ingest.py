@@ -14,7 +14,8 @@ from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.history import read_published, read_published_as_of, read_table
 from wireproof_reports.pipeline.incoming import TargetNaming
 from wireproof_reports.pipeline.ingest import How, IngestResult, ingest
-from wireproof_reports.pipeline.place import HistoryFault
+from wireproof_reports.pipeline.owner import only_writer
+from wireproof_reports.pipeline.place import WATCH_LOCK, HistoryFault
 from wireproof_reports.pipeline.vacuum import vacuum
 from wireproof_reports.pipeline.watch import watch
 from wireproof_reports.pipeline.worker import Work, make_reader
@@ -82,6 +83,56 @@ def test_a_strict_ingest_takes_nothing_when_one_is_damaged(
 
 
 @pytest.mark.spark
+def test_a_strict_ingest_of_what_is_in_adds_nothing(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    bundle(landing / "a.jsonl")
+    taken = [
+        ingest(spark, [str(landing)], str(tmp_path / "h"), how=How(strict=True)) for _ in range(2)
+    ]
+
+    assert [(one.bundles, one.already) for one in taken] == [(1, 0), (0, 1)]
+
+
+@pytest.mark.spark
+def test_what_another_tool_merged_is_no_claim(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    history = tmp_path / "h"
+    for seed in (1, 2):
+        bundle(landing / f"{seed}.jsonl", seed=seed)
+        ingest(spark, [str(landing)], str(history))
+
+    merged = DeltaTable(history / "results").optimize.compact()
+    bundle(landing / "3.jsonl", seed=3)
+    taken = ingest(spark, [str(landing)], str(history))
+
+    assert merged["numFilesRemoved"] > 0
+    assert (taken.bundles, taken.already) == (1, 2)
+    state = read_published(spark, str(history))
+    assert read_table(spark, str(history), "results", state).count() == 9
+
+
+@pytest.mark.spark
+def test_bundles_that_cannot_be_opened_are_refused_alone(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    bundle(landing / "a.jsonl")
+    (landing / "b.jsonl").symlink_to(landing / "gone")
+    Path(os.fsdecode(os.fsencode(landing) + b"/caf\xe9.jsonl")).write_bytes(b"")
+
+    taken = ingest(spark, [str(landing)], str(tmp_path / "h"))
+
+    assert taken.bundles == 1
+    assert sorted(one.reason.rpartition(": ")[2] for one in taken.refused) == [
+        "No such file or directory",
+        "its name is not UTF-8",
+    ]
+    quarantined = rows(tmp_path / "h", "quarantine")
+    assert sorted(str(row["file"]) for row in quarantined) == ["b.jsonl", "caf\ufffd.jsonl"]
+
+
+@pytest.mark.spark
 def test_a_batch_is_one_commit_a_table(spark: SparkSession, landing: Path, tmp_path: Path) -> None:
     history = tmp_path / "h"
     for seed in range(40):
@@ -143,6 +194,33 @@ def test_watching_once_takes_what_is_there_and_ends(
 
     assert [(one.bundles, one.already) for one in told] == [(2, 0), (1, 0)]
     assert len(rows(tmp_path / "h", "results")) == 9
+
+
+@pytest.mark.spark
+def test_watching_takes_the_signs_of_a_folder_as_they_are(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder, told = tmp_path / "runs[1] {a}", list[IngestResult]()
+    folder.mkdir()
+    bundle(folder / "1.jsonl")
+
+    watch(spark, str(folder), str(tmp_path / "h"), how=How(), told=told.append, once=True)
+
+    assert [one.bundles for one in told] == [1]
+
+
+@pytest.mark.spark
+def test_a_history_is_watched_by_one_alone(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    history = str(tmp_path / "h")
+    bundle(landing / "1.jsonl")
+
+    with (
+        only_writer(spark, history, 0, WATCH_LOCK),
+        pytest.raises(HistoryFault, match="is in use by another ingest"),
+    ):
+        watch(spark, str(landing), history, how=How(), told=lambda _: None, once=True)
 
 
 @pytest.mark.spark

@@ -157,7 +157,7 @@ def test_at_a_url_only_bundles_are_taken_and_too_large_ones_refused(
         store.put(f"sizes/{path.name}", path.read_bytes())
     store.put("sizes/next.jsonl.tmp", small.read_bytes()[:-400])
     store.put("empty/notes.txt", b"none")
-    shrunk = PATCHED.format(f"landing.MOST_AT_A_URL = {small.stat().st_size}")
+    shrunk = PATCHED.format(f"landing.MOST_BYTES = {small.stat().st_size}")
 
     for watch in ([], ["--watch", "--once"]):
         words = ("ingest", "s3a://runs/sizes", "--history", f"s3a://runs/sizes-{len(watch)}")
@@ -167,7 +167,9 @@ def test_at_a_url_only_bundles_are_taken_and_too_large_ones_refused(
         assert out == f"history  {words[-1]}   1 bundle taken; 3 results\n"
         refused = [line for line in err.splitlines() if line.startswith("refused")]
         assert len(refused) == 1
-        assert refused[0].startswith("refused  s3a://runs/sizes/large.jsonl is larger than 0 MiB")
+        assert refused[0].startswith(
+            "refused  s3a://runs/sizes/large.jsonl is larger than 256 MiB"
+        )
 
     code, out, err = ended(store, "ingest", "s3a://runs/empty", "--history", "s3a://runs/none")
     assert (code, out) == (2, "")

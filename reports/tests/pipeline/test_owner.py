@@ -20,6 +20,13 @@ def test_another_process_with_the_same_number_is_another() -> None:
     assert is_alive(f"{name} 1") is False
 
 
+def test_a_process_of_before_the_machine_was_started_again_has_ended() -> None:
+    host, _, rest = own_name().partition(" ")
+    process = rest.partition(" ")[2]
+
+    assert is_alive(f"{host} 00000000-another-boot {process}") is False
+
+
 @pytest.mark.process
 def test_a_process_that_has_ended_lives_no_more() -> None:
     code = "from wireproof_reports.pipeline.owner import own_name; print(own_name())"

@@ -24,6 +24,7 @@ from wireproof_reports.pipeline import owner
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
 from wireproof_reports.pipeline.ingest import How, ingest
 from wireproof_reports.pipeline.place import HistoryFault
+from wireproof_reports.pipeline.vacuum import unreachable
 from wireproof_reports.pipeline.worker import Batches, Work
 from wireproof_spec.history import TABLES
 
@@ -73,6 +74,7 @@ def test_what_a_killed_ingest_left_is_taken_back(
 
     assert taken.bundles == 1
     assert seeds(history) == [1, 2]
+    assert unreachable(spark, str(history), keep_days=0) == []
 
 
 def test_the_first_ingest_may_be_the_killed_one(
@@ -176,7 +178,9 @@ def test_of_another_machine_a_user_must_say_that_it_was_killed(
     slow = left_behind(spark, history, ELSEWHERE, monkeypatch)
     path = str(bundle(tmp_path / "2.jsonl", seed=2))
 
-    with pytest.raises(HistoryFault, match=r"process 7 on elsewhere at .* again with --take-over"):
+    with pytest.raises(
+        HistoryFault, match=r"process 7 on elsewhere at .* ingest` with --take-over"
+    ):
         ingest(spark, [path], str(history))
     assert ingest(spark, [path], str(history), how=How(take_over=True)).bundles == 1
 

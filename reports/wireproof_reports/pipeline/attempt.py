@@ -21,6 +21,7 @@ from wireproof_reports.pipeline.columns import BATCH, spark_schema, worker_colum
 from wireproof_reports.pipeline.history import (
     CLAIMED,
     FENCED,
+    KEEP_LOG,
     MOST_LOOKED_AT,
     NO_TABLE,
     PUBLISHED,
@@ -51,7 +52,7 @@ WAIT_S = 600.0
 _CAME_BETWEEN = re.compile(r"\[DELTA_(CONCURRENT_|METADATA_CHANGED|PROTOCOL_CHANGED)")
 """Delta's errors when two make the same table at once; two appends do not hinder each other."""
 _PROPERTIES = {
-    "delta.logRetentionDuration": "interval 3650 days",
+    **KEEP_LOG,
     "delta.deletedFileRetentionDuration": f"interval {KEEP_DAYS} days",
 }
 
@@ -228,19 +229,20 @@ def _begin(spark: SparkSession, history: str, kit: str, take_over: bool, wait_s:
         attempt = Attempt(spark, history, state, kit)
         if not unpublished:
             return attempt
-        first = unpublished[-1]
-        name = first.note.owner if first.note is not None else ""
-        alive = False if name == own_name() or take_over else is_alive(name) if name else False
-        if alive is False:
-            newest = max(entry.note.attempt for entry in unpublished if entry.note is not None)
+        # Commits without a note are those of other tools, such as OPTIMIZE: nobody's claim.
+        notes = [entry.note for entry in unpublished if entry.note is not None]
+        owners = {} if take_over else {note.owner: _lives(note.owner) for note in notes}
+        name = next((own for way in (True, None) for own in owners if owners[own] is way), "")
+        if not name:
+            newest = max((note.attempt for note in notes), default=0)
             attempt.number = max(attempt.number, newest + 1)
             attempt.restore()
             return attempt
-        if alive is None:
+        if owners[name] is None:
             raise HistoryFault(
                 f"{history} was being written by {in_words(name)} at "
-                f"{first.when.isoformat(timespec='seconds')}; wait until that has ended, or, "
-                "if it was killed, run this again with --take-over"
+                f"{unpublished[-1].when.isoformat(timespec='seconds')}; wait until it has ended, "
+                "or, if it was killed, run `wireproof ingest` with --take-over"
             )
         if time.monotonic() > deadline:
             raise HistoryFault(
@@ -248,6 +250,11 @@ def _begin(spark: SparkSession, history: str, kit: str, take_over: bool, wait_s:
                 "wait until it has ended"
             )
         time.sleep(POLL_S)
+
+
+def _lives(owner: str) -> bool | None:
+    """Return whether another process of this name runs; None if that cannot be known."""
+    return is_alive(owner) if owner not in ("", own_name()) else False
 
 
 def _list_unpublished(spark: SparkSession, history: str, state: Published) -> Iterator[Entry]:

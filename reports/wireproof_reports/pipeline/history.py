@@ -23,6 +23,8 @@ from wireproof_spec.history import FORMAT, LAST, TABLES, VERSION
 
 MOST_LOOKED_AT = 200
 """Commits looked through for the last publication; claims and fences lie between two."""
+KEEP_LOG = {"delta.logRetentionDuration": "interval 3650 days"}
+"""A property of new tables: what their commits say is read long after; Delta keeps it a month."""
 NO_TABLE = -1
 """The version before a table's first commit, which writes rows and makes the table."""
 _SKIPPING = {
@@ -67,6 +69,7 @@ class Entry:
 
     version: int
     when: datetime
+    operation: str
     note: Note | None
     removed: int
     written: int
@@ -225,6 +228,7 @@ def _entry(row: Row) -> Entry:
     return Entry(
         version=row["version"],
         when=when if when.tzinfo else when.astimezone(UTC),
+        operation=row["operation"],
         note=_note(told),
         removed=int(removed),
         written=int(metrics.get("numOutputRows", "-1")),

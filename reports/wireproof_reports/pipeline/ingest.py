@@ -6,10 +6,11 @@ read the others, and the tables are written, one commit each (see `history`).
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -34,6 +35,7 @@ from wireproof_reports.pipeline.worker import (
     refused_row,
 )
 from wireproof_spec.history import FIRST, LAST, TABLES
+from wireproof_spec.record_file import MOST_BYTES
 
 MOST_AT_ONCE = 5_000
 """Bundles of one batch: what it holds back until all is read must fit on the disk."""
@@ -118,11 +120,37 @@ def ingest(
         HistoryFault: the history is no history, newer, or in use.
     """
     local, urls = landing.split(named)
-    paths = [(os.path.abspath(path), path.stat().st_size) for path in landing.local_paths(local)]
+    paths, refused = _measure(landing.local_paths(local))
     frames = [landing.files(spark, paths)] if paths else []
     frames += [landing.files_at(spark, urls)] if urls else []
-    large = [path for url in urls for path in landing.too_large(landing.list_at(spark, url))]
-    return take(spark, frames, history, how=how, tell=tell, large=large)
+    for url in urls:
+        refused += refuse_large(landing.list_at(spark, url))
+    return take(spark, frames, history, how=how, tell=tell, refused=refused)
+
+
+def _measure(found: Iterable[Path]) -> tuple[list[tuple[str, int]], list[Refused]]:
+    """Return the paths and sizes of files, and those that Spark could not be told of.
+
+    A link may lead nowhere, a file may be gone by now, and a name may be no text.
+    """
+    paths: list[tuple[str, int]] = []
+    refused: list[Refused] = []
+    for path in found:
+        name = os.path.abspath(path)
+        try:
+            name.encode()
+            paths.append((name, path.stat().st_size))
+        except (OSError, UnicodeEncodeError) as error:
+            shown = os.fsencode(name).decode(errors="replace")
+            why = error.strerror if isinstance(error, OSError) else "its name is not UTF-8"
+            refused.append(Refused(shown, "", f"cannot read {shown}: {why}"))
+    return paths, refused
+
+
+def refuse_large(paths: Iterable[tuple[str, int]]) -> list[Refused]:
+    """Return those of the bundles at a URL that are too large, with the reason."""
+    words = f"is larger than {MOST_BYTES >> 20} MiB; expected the bundle of one run"
+    return [Refused(path, "", f"{path} {words}") for path in landing.too_large(paths)]
 
 
 def take(
@@ -132,24 +160,23 @@ def take(
     *,
     how: How,
     tell: Tell = silent,
-    large: Sequence[str] = (),
+    refused: Sequence[Refused] = (),
 ) -> IngestResult:
     """Add bundles to a history; the rows of ``frames`` name the bundle files.
 
-    ``large`` are those at a URL that are refused because they are too large.
+    ``refused`` are bundles that are refused before Spark reads them.
 
     Raises:
         BundleFault: if strict, a bundle is damaged or foreign; nothing was added.
         HistoryFault: the history is no history, newer, or in use.
     """
     taken = IngestResult()
-    seen, refused = _glance(frames)
-    words = f"is larger than {landing.MOST_AT_A_URL >> 20} MiB; ingest it from a folder"
-    refused += [Refused(path, "", f"{path} {words}") for path in large]
+    seen, unread = _glance(frames)
+    refused = [*refused, *unread]
     _refuse_if_strict(how, refused)
     taken.refused.extend(refused)
     new = _unknown(spark, history, seen, taken)
-    most = len(new) if how.strict else MOST_AT_ONCE
+    most = max(1, len(new)) if how.strict else MOST_AT_ONCE
     batches = [new[at : at + most] for at in range(0, len(new), most)] or [[]]
     for number, batch in enumerate(batches):
         if batch or (refused and number == 0):

@@ -10,14 +10,12 @@ from pyspark.sql import functions as F
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.place import is_url
 from wireproof_reports.pipeline.wanted import ENDINGS, bundles_below, no_bundle
+from wireproof_spec.record_file import MOST_BYTES
 
 GLOB = f"*{{{','.join(ENDINGS)}}}"
 """The names of bundles, as Hadoop writes patterns."""
 SLICE_BYTES = 64 * 1024 * 1024
 """So many bytes of bundles are a task's, or fewer where there are cores to spare."""
-MOST_AT_A_URL = 512 * 1024 * 1024
-"""Spark hands a file of an object store over in one piece, which must fit into the heap; a larger
-one is refused."""
 _GLOB_SIGNS = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
 
 
@@ -67,7 +65,7 @@ def slices(sizes: Sequence[int], cores: int) -> Iterator[int]:
 
 def files_at(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
     """Return all bundles at URLs but too large ones, as a frame of ``path, length, content``."""
-    found = _read_files(spark, urls).where(F.col("length") <= MOST_AT_A_URL)
+    found = _read_files(spark, urls).where(F.col("length") <= MOST_BYTES)
     return found.select("path", "length", "content")
 
 
@@ -89,8 +87,8 @@ def _read_files(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
 
 
 def too_large(paths: Iterable[tuple[str, int]]) -> list[str]:
-    """Return those of the paths at a URL whose bundles Spark cannot pass in one piece."""
-    return [path for path, size in paths if size > MOST_AT_A_URL]
+    """Return those of the paths at a URL that Spark is not to pass: it does so in one piece."""
+    return [path for path, size in paths if size > MOST_BYTES]
 
 
 def escape(path: str) -> str:

@@ -43,14 +43,18 @@ class _Channel(Protocol):
 
 
 @contextmanager
-def only_writer(spark: SparkSession, history: str, wait_s: float) -> Generator[None]:
+def only_writer(
+    spark: SparkSession, history: str, wait_s: float, lock: str = LOCK
+) -> Generator[None]:
     """Keep all other ingests of this machine, and of a shared folder, from writing meanwhile.
+
+    With another ``lock`` they are kept from what that file stands for.
 
     Raises:
         HistoryFault: another process was writing, and did not end in time; or the history cannot
             be locked.
     """
-    place = _lock_file(history)
+    place = _lock_file(history, lock)
     channel = _open(spark, place)
     deadline = time.monotonic() + wait_s
     try:
@@ -68,14 +72,14 @@ def only_writer(spark: SparkSession, history: str, wait_s: float) -> Generator[N
         channel.close()
 
 
-def _lock_file(history: str) -> Path:
+def _lock_file(history: str, lock: str) -> Path:
     """Return the file that is locked: in a folder's history, or on this machine for a URL."""
     root = root_of(history)
     if root.startswith("file://"):
-        return Path(root.removeprefix("file://")) / LOCK
+        return Path(root.removeprefix("file://")) / lock
     user = Path(tempfile.gettempdir()) / f"wireproof-{getattr(os, 'getuid', int)()}"
     user.mkdir(mode=0o700, exist_ok=True)
-    return user / hashlib.sha256(root.encode()).hexdigest()[:32]
+    return user / hashlib.sha256(f"{root} {lock}".encode()).hexdigest()[:32]
 
 
 def _open(spark: SparkSession, place: Path) -> _Channel:
@@ -103,13 +107,16 @@ def own_name() -> str:
 
 
 def is_alive(name: str) -> bool | None:
-    """Return True if the process of this name runs; None if it is one of another machine."""
+    """Return True if the process of this name runs; None if it is one of another machine.
+
+    A process of this machine that was started before the machine was started again has ended.
+    """
     host, _, rest = name.partition(" ")
     boot, _, process = rest.partition(" ")
     pid, _, start = process.partition(" ")
-    if (host, boot) != (platform.node(), _boot()) or not pid.isdigit():
+    if host != platform.node() or not pid.isdigit():
         return None
-    return _start(int(pid)) == start
+    return boot == _boot() and _start(int(pid)) == start
 
 
 def in_words(name: str) -> str:

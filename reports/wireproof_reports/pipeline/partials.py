@@ -18,7 +18,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.history import MOST_LOOKED_AT, is_missing, path_of, quote_table
+from wireproof_reports.pipeline.history import (
+    KEEP_LOG,
+    MOST_LOOKED_AT,
+    is_missing,
+    path_of,
+    quote_table,
+)
 from wireproof_reports.pipeline.place import PARTIALS
 from wireproof_reports.pipeline.session import USER_METADATA, run_sql, setting
 
@@ -160,7 +166,7 @@ def _write(history: str, table: str, rows: DataFrame, part: Part) -> None:
     writer.options(mergeSchema="true", userMetadata=msgspec.json.encode(part).decode())
     # Without a transaction id Delta makes no commit of no rows, and new batches may have none to
     # count: all their results conform, or they have findings alone.
-    writer.options(txnAppId=part.name, txnVersion=1)
+    writer.options(txnAppId=part.name, txnVersion=1, **KEEP_LOG)  # the parts stand in the log
     writer.save(path_of(history, table))
 
 

@@ -10,11 +10,11 @@ CHECKPOINT = "_checkpoint"
 """Beside the tables: which files of a landing folder a watching ingest has seen."""
 PARTIALS = "_partials"
 """Beside the tables: what aggregates keep of what they have counted."""
-LOCK = "_lock"
-"""Beside the tables: an empty file that who writes holds locked, or its name."""
+LOCK, WATCH_LOCK = "_lock", "_watched"
+"""Beside the tables: files that who writes, or watches, holds locked; with its name, or empty."""
 KEEP_DAYS = 30
 """Days for which files are kept that only older states need, unless the user says otherwise."""
-_OWN = {*TABLES, CHECKPOINT, PARTIALS, LOCK}
+_OWN = {*TABLES, CHECKPOINT, PARTIALS, LOCK, WATCH_LOCK}
 
 
 class HistoryFault(Exception):

@@ -54,9 +54,9 @@ def read_start(header: HeaderRecord) -> datetime | None:
     """Return when the run began, in UTC; None if the header has no valid time."""
     try:
         told = datetime.fromisoformat(header.started)
-    except ValueError:
+        return told.astimezone(UTC) if told.tzinfo else told.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # UTC's first year begins later than that of some zones
         return None
-    return told.astimezone(UTC) if told.tzinfo else told.replace(tzinfo=UTC)
 
 
 def result_row(record: CaseRecord, role: str) -> Row:
@@ -135,7 +135,7 @@ def campaign_row(record: CampaignRecord) -> Row:
     counts = ("executed", "skipped", "left_out", "not_again", "workers")
     return {
         "seed": str(record.seed),
-        "duration_ms": _count("seconds", round(record.seconds * 1000)),
+        "duration_ms": _count("seconds", _milliseconds(record.seconds)),
         **{name: _count(name, getattr(record, name)) for name in counts},
     }
 
@@ -204,6 +204,10 @@ def _count(name: str, value: int) -> int:
     if not 0 <= value <= LONGEST_COUNT:
         raise BadRecord(f"{name}: expected a count below 2^63, found {value}")
     return value
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(min(seconds, 1e18) * 1000)
 
 
 def _day(text: str) -> str:

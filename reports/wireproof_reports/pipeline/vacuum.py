@@ -41,14 +41,15 @@ def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[Pub
     """Return the states whose files a vacuum removes now, the newest first.
 
     A state needs the files of each table's version in it. A vacuum removes a file that a later
-    commit replaced before the retention period began.
+    commit replaced before the retention period began. Where a killed batch was undone, its files
+    were removed, which no state needs.
     """
     states = publications(spark, history, _ALL)
     before = datetime.now(UTC) - timedelta(days=keep_days)
     replaced: dict[str, int] = {}
     for table in [*states[0].note.versions, LAST] if states else ():
         for entry in entries(spark, history, table, _ALL):
-            if entry.removed and entry.when < before:
+            if entry.removed and entry.operation != "RESTORE" and entry.when < before:
                 replaced[table] = max(replaced.get(table, 0), entry.version)
     return [
         state

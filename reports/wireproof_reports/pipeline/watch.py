@@ -16,8 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from wireproof_reports.pipeline import landing
-from wireproof_reports.pipeline.ingest import How, IngestResult, take
-from wireproof_reports.pipeline.place import CHECKPOINT, is_url, root_of
+from wireproof_reports.pipeline.ingest import How, IngestResult, refuse_large, take
+from wireproof_reports.pipeline.owner import only_writer
+from wireproof_reports.pipeline.place import CHECKPOINT, WATCH_LOCK, is_url, root_of
 
 EVERY = "2 seconds"
 MOST_FILES = 2_000
@@ -48,7 +49,7 @@ def watch(
 
     Raises:
         BundleFault: if strict, a bundle is damaged or foreign.
-        HistoryFault: the history is no history, newer, or in use.
+        HistoryFault: the history is no history, newer, in use, or watched already.
     """
     faults: list[Exception] = []
 
@@ -67,14 +68,15 @@ def watch(
         .option("maxFilesPerTrigger", str(MOST_FILES))
         .option("maxFileAge", OLDEST)
         .schema(SCHEMA)
-        .load(root_of(folder))
+        .load(landing.escape(root_of(folder)))
         .select("path", "length")
     )
     writer = stream.writeStream.foreachBatch(one).option(
         "checkpointLocation", f"{root_of(history)}/{CHECKPOINT}"
     )
     trigger = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=EVERY)
-    with _catch_interrupt() as asked:
+    # The checkpoint is the history's: of two that share it Spark ends one, no matter which.
+    with only_writer(spark, history, 0, WATCH_LOCK), _catch_interrupt() as asked:
         query = trigger.start()
         while query.isActive and not asked.is_set():
             asked.wait(POLL_S)
@@ -114,7 +116,8 @@ def _take(
 ) -> IngestResult:
     if not any(is_url(path) for path, _ in paths):
         return take(spark, [landing.files(spark, paths)], history, how=how)
-    large = landing.too_large(paths)
+    refused = refuse_large(paths)
+    large = {one.path for one in refused}
     urls = [landing.escape(path) for path, _ in paths if path not in large]
     frames = [landing.files_at(spark, urls)] if urls else []
-    return take(spark, frames, history, how=how, large=large)
+    return take(spark, frames, history, how=how, refused=refused)

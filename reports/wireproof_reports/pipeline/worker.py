@@ -43,6 +43,8 @@ FAULTY = "faulty"
 BUNDLE = "bundle"
 """In the column ``of``: no table, but a bundle that was read, by its hash."""
 
+UNFIT = (OverflowError, pa.ArrowInvalid)
+"""What is raised for values that the columns cannot hold, such as counts that add up to 2^63."""
 ROWS_AT_ONCE = 10_000
 _PIECE = 1 << 20
 _WRITING = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -75,7 +77,7 @@ def make_reader(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
                 if incoming.glance.sha256 != expected[path]:
                     raise BundleFault(f"{path} was changed while it was read")
                 yield from packing.add(incoming)
-            except (BundleFault, *UNREADABLE) as error:
+            except (BundleFault, *UNREADABLE, *UNFIT) as error:
                 yield _line(FAULTY, 0, path.encode(), _reason(path, error))
         yield from packing.rest()
 
@@ -107,10 +109,13 @@ class Packing:
     def add(self, incoming: IncomingBundle) -> Batches:
         """Add a bundle's rows; yield the packs that are full."""
         protocol, day = incoming.glance.protocol, incoming.glance.day
-        for table, rows in incoming.rows.items():
-            if rows:
-                batch = record_batch(table, rows, incoming.shared, protocol, day)
-                yield from self.add_rows(table, batch)
+        batches = {  # all of them first: of a bundle that is refused no row may be added
+            table: record_batch(table, rows, incoming.shared, protocol, day)
+            for table, rows in incoming.rows.items()
+            if rows
+        }
+        for table, batch in batches.items():
+            yield from self.add_rows(table, batch)
         yield _line(BUNDLE, 1, incoming.glance.sha256.encode())
 
     def add_rows(self, table: str, rows: pa.RecordBatch) -> Batches:
