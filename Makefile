@@ -1,6 +1,6 @@
 # Three commands do all the rest: `make run` judges the embedded reference, `make quick` runs the
 # tests that take seconds, `make test` all tests. Each prepares what it needs; only Python 3.11 to
-# 3.13 and make must be there.
+# 3.14 and make must be there.
 
 PYTHON ?= python3
 BIN := .venv/bin

@@ -21,7 +21,8 @@ README = ROOT / "README.md"
 WIREPROOF = str(ROOT / ".venv" / "bin" / "wireproof")
 SHOWN_URL = "nsq://127.0.0.1:4150"
 FAULT = "trace-little-endian"
-CLIENT = "python -m wireproof_reference_impl.nsq.drive --fault client-trace-id-little-endian"
+FAULTY = "--fault client-trace-id-little-endian"
+CLIENT = f".venv/bin/python -m wireproof_reference_impl.nsq.drive {FAULTY}"
 SIZE = struct.pack("HHHH", 200, 80, 0, 0)
 PARAGRAPH = "\n\n"
 REDRAWN = re.compile(r"\x1b\[\d+F\x1b\[J")
@@ -30,7 +31,7 @@ REDRAWN = re.compile(r"\x1b\[\d+F\x1b\[J")
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        os.environ["PATH"] = f"{Path(WIREPROOF).parent}{os.pathsep}{os.environ['PATH']}"
+        Path(".venv").symlink_to(ROOT / ".venv")
         write("client", ["client", "--exec", CLIENT, "nsq/client-trace", "--failures-only"])
         write("run", ["run", "--reference", "nsq", "--timeout", "3", "--failures-only"])
         addresses = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", f"{folder}/data")
@@ -46,8 +47,7 @@ def main() -> int:
 
 def write(mark: str, command: list[str], url: str = SHOWN_URL) -> None:
     """Run a command, and put it with its output behind a mark in the README."""
-    words = [word for word in command if word not in ("--bundle", "out/fault.jsonl")]
-    sample = f"$ wireproof {shlex.join(words)}\n{shown(command)}".replace(url, SHOWN_URL)
+    sample = f"$ wireproof {shlex.join(command)}\n{shown(command)}".replace(url, SHOWN_URL)
     text = README.read_text("utf-8")
     block = re.compile(rf"(<!-- {mark} -->\n```\n).*?(```\n)", re.DOTALL)
     assert block.search(text), f"README.md has no sample {mark!r}"
