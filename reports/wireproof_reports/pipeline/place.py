@@ -1,4 +1,4 @@
-"""The location of a history: a folder of this machine, or a URL that Spark's file systems know."""
+"""The locations of a history, which may be a URL that Spark's file systems know, and of a site."""
 
 from pathlib import Path
 
@@ -14,6 +14,9 @@ LOCK, WATCH_LOCK = "_lock", "_watched"
 """Beside the tables: files that who writes, or watches, holds locked; with its name, or empty."""
 KEEP_DAYS = 30
 """Days for which files are kept that only older states need, unless the user says otherwise."""
+DATA = "data"
+"""In a site: the answers as JSON, from which its pages are made."""
+_REPLACED = (DATA, "answers", "assets", "index.html")
 _OWN = {*TABLES, CHECKPOINT, PARTIALS, LOCK, WATCH_LOCK}
 
 
@@ -75,6 +78,30 @@ def check_writable(history: str) -> None:
             f"{history} is no history: it holds {foreign[0]}, but no table {LAST}; "
             "name an empty folder, or one that does not exist"
         )
+
+
+def check_site(out: Path) -> None:
+    """Check that a site may be written to a folder, before the long start of Spark.
+
+    Raises:
+        HistoryFault: the folder holds what a site would replace, but is no site.
+    """
+    if any(_is_data(out / name) for name in (DATA, f"{DATA}.old")):
+        return
+    for name in _REPLACED:
+        if (out / name).exists():
+            raise HistoryFault(
+                f"{out / name} is there, and not of a site of wireproof; it would be replaced: "
+                "name another folder with --out"
+            )
+
+
+def _is_data(folder: Path) -> bool:
+    """Return True if a folder has the data of a site."""
+    try:
+        return '"questions"' in (folder / "index.json").read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _refuse_old(folder: Path) -> None:

@@ -17,7 +17,13 @@ from wireproof_reports.pipeline.history import (
     read_published_as_of,
     read_table,
 )
-from wireproof_reports.pipeline.place import PARTIALS, HistoryFault, check_readable
+from wireproof_reports.pipeline.place import (
+    DATA,
+    PARTIALS,
+    HistoryFault,
+    check_readable,
+    check_site,
+)
 from wireproof_reports.pipeline.session import ERRORS, Wanted, session
 from wireproof_reports.pipeline.shipping import ship
 from wireproof_reports.pipeline.tables import Warn, open_tables, unusable
@@ -30,9 +36,6 @@ from wireproof_reports.questions.answers import (
     write_index,
 )
 
-DATA = "data"
-WRITTEN = ("answers", "assets", "index.html")
-"""What the pages of a site replace beside its data."""
 LOG = "spark.log"
 
 
@@ -68,7 +71,7 @@ def aggregate(
         SparkFault: Spark cannot be started or cannot answer.
     """
     try:
-        _refuse_foreign(wish.out)
+        check_site(wish.out)
         wish.out.mkdir(parents=True, exist_ok=True)
         with _replace_folder(wish.out / DATA) as data:
             return _ask(wish, data, tell, warn)
@@ -142,30 +145,6 @@ def _describe_history(spark: SparkSession, history: str, state: Published) -> di
         "last_day": last.isoformat() if last else None,
         "version": state.version,
     }
-
-
-def _refuse_foreign(out: Path) -> None:
-    """Raise an error if a folder holds what a site would replace, but is no site.
-
-    Raises:
-        HistoryFault: such a file or folder is there.
-    """
-    if any(_is_data(out / name) for name in (DATA, f"{DATA}.old")):
-        return
-    for name in (DATA, *WRITTEN):
-        if (out / name).exists():
-            raise HistoryFault(
-                f"{out / name} is there, and not of a site of wireproof; it would be replaced: "
-                "name another folder with --out"
-            )
-
-
-def _is_data(folder: Path) -> bool:
-    """Return True if a folder has the data of a site."""
-    try:
-        return '"questions"' in (folder / "index.json").read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return False
 
 
 @contextmanager

@@ -75,6 +75,14 @@ def test_mistakes_get_one_sentence(
     assert not Path("s").exists() or not any(Path("s").iterdir())
 
 
+def test_a_folder_with_other_data_gets_no_site(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s", "data").mkdir(parents=True)
+    Path("runs").mkdir()
+
+    assert "s/data is there, and not of a site" in refused(capsys, "runs", "--out", "s")
+    assert [path.name for path in Path("s").iterdir()] == ["data"]
+
+
 def test_an_unreachable_master_is_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     url = f"spark://127.0.0.1:{closed_port()}"
 

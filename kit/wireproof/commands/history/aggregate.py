@@ -3,9 +3,9 @@
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
@@ -23,13 +23,20 @@ from wireproof.view.output import echo, write_lines
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
-from wireproof_reports.pipeline.place import HistoryFault, check_readable, is_history, is_url
+from wireproof_reports.pipeline.place import (
+    HistoryFault,
+    check_readable,
+    check_site,
+    is_history,
+    is_url,
+)
 from wireproof_reports.wording import count_noun
 
 if TYPE_CHECKING:
     from wireproof_reports.pipeline.session import Wanted
 
 OWN_HISTORY = "history"
+T = TypeVar("T")
 
 EXAMPLES = (
     ("wireproof aggregate history --out site", "analyse a history"),
@@ -69,6 +76,7 @@ def aggregate(
     SITE/history first. The output of Spark is in SITE/spark.log.
     """
     spark = wanted_spark(master, conf, remote)
+    _check(check_site, out)
     history, code = _history(source, out, spark)
     answered = _answer_questions(history, out, spark, as_of)
     _write_pages(out)
@@ -83,7 +91,7 @@ def _history(source: str, out: Path, wanted: "Wanted") -> tuple[str, int]:
     """Return the history and the exit code; a folder of bundles gets a history in the site."""
     folder = Path(source)
     if is_url(source) or is_history(folder):
-        _readable(source)
+        _check(check_readable, source)
         return source, 0
     if not folder.is_dir():
         raise UsageFault(f"{source} is neither a history nor a folder of bundles")
@@ -99,9 +107,9 @@ def _history(source: str, out: Path, wanted: "Wanted") -> tuple[str, int]:
     return own, finish(taken)
 
 
-def _readable(history: str) -> None:
+def _check(check: Callable[[T], None], place: T) -> None:
     try:
-        check_readable(history)
+        check(place)
     except HistoryFault as error:
         raise UsageFault(str(error)) from error
 
