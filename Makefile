@@ -46,7 +46,7 @@ test-allure:
 test-spark:
 	@$(PYTHON) tools/setup.py all
 	@$(BIN)/python tools/s3.py
-	@$(BIN)/python -m pytest -q -rs -m spark reports/tests kit/tests
+	@$(BIN)/python -m pytest -q -rs -n 2 --dist loadfile --no-loadscope-reorder -m spark reports/tests kit/tests
 
 bench-aggregate:
 	@$(PYTHON) tools/setup.py all
