@@ -18,15 +18,18 @@ from wireproof_reference_impl.nsq.client.core import (
     ready,
     retry,
 )
+from wireproof_reference_impl.nsq.client.core import message as messages
 from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
 from wireproof_reference_impl.nsq.client.core.commands import Identity
 from wireproof_reference_impl.nsq.client.core.connection import Refused
+from wireproof_reference_impl.nsq.client.core.consumer import Consumer
 from wireproof_reference_impl.nsq.client.core.effects import Address
 from wireproof_reference_impl.nsq.client.core.host import Host
 from wireproof_reference_impl.nsq.client.core.lookups import READ
 from wireproof_reference_impl.nsq.client.core.message import Message
+from wireproof_reference_impl.nsq.client.core.order import OrderCheck
 from wireproof_reference_impl.nsq.client.core.producer import Job, Lane
-from wireproof_reference_impl.nsq.client.core.settings import Settings
+from wireproof_reference_impl.nsq.client.core.settings import Settings, Subscribing
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.client.core.topology import Place, Topology
 from wireproof_reference_impl.nsq.variants.client_pool import POOL
@@ -125,6 +128,61 @@ def _close_refused(original: Original, self: Lane, job: Job, event: object) -> N
     original(self, job, event)
     if isinstance(event, Refused):
         self._reopen()
+
+
+def _close_answered(original: Original, self: Lane, job: Job, event: object) -> None:
+    original(self, job, event)
+    self._link.close()
+
+
+def _open_anew(original: Original, self: Lane) -> None:
+    if self._link._closed and self._jobs and not (self._is_held or self._is_retired):
+        self._link = self._open()
+    original(self)
+
+
+def _length_always(original: Original, **named: object) -> object:
+    return original(**named, length_always=True)
+
+
+def _unreported(
+    original: Original, subscription: Subscription, order: OrderCheck, message: Message
+) -> None:
+    original(subscription, OrderCheck(), message)
+
+
+def _is_early(subscription: Subscription, message: Message) -> bool:
+    order = vars(subscription).setdefault("seen", OrderCheck())
+    assert isinstance(order, OrderCheck)
+    return subscription.wants.ordered and bool(order.find_fault(message))
+
+
+def _give_early_back(
+    original: Original, self: Consumer, subscription: Subscription, message: Message
+) -> None:
+    if _is_early(subscription, message):
+        subscription.requeue(message.id, 1.0)
+    else:
+        original(self, subscription, message)
+
+
+def _leave_early(
+    original: Original, self: Consumer, subscription: Subscription, message: Message
+) -> None:
+    if not _is_early(subscription, message):
+        original(self, subscription, message)
+
+
+def _discard_sixth(original: Original, wants: Subscribing, message: Message) -> bool:
+    return message.attempts > 5 and not wants.ordered
+
+
+def _log_each_tenth(
+    original: Original, subscription: Subscription, order: OrderCheck, message: Message
+) -> None:
+    """Log a message at each tenth attempt from the hundredth on."""
+    is_logged = message.attempts >= 100 and not message.attempts % 10
+    original(subscription, order, replace(message, attempts=message.attempts if is_logged else 1))
 
 
 def _without_metainfo(original: Original, topic: str, access: str) -> str:
@@ -263,9 +321,41 @@ VARIANTS = (
         around(Host, "fetch", _any_form),
     ),
     client_variant(
+        "header-length-always",
+        "The ext part of a message without a header is read as version and length 0.",
+        around(messages, "message_schema", _length_always),
+    ),
+    client_variant(
+        "early-given-back",
+        "A message out of order is given back with REQ, and nobody is told.",
+        around(subscriptions, "check_order", _unreported),
+        around(Consumer, "hand", _give_early_back),
+    ),
+    client_variant(
+        "early-left",
+        "A message out of order is left to its time-out, and nobody is told.",
+        around(subscriptions, "check_order", _unreported),
+        around(Consumer, "hand", _leave_early),
+    ),
+    client_variant(
+        "attempts-logged-by-tens",
+        "A message in order is logged at each tenth attempt, from the hundredth on.",
+        around(subscriptions, "check_order", _log_each_tenth),
+    ),
+    client_variant(
         "logs-other-forms",
         "A consumer that traces logs ids, offset and size in hex digits, and a date.",
         around(subscriptions, "tell_consumed", _other_forms),
+    ),
+    alternative(
+        "client-discards-sixth-attempt",
+        "A message without order is finished unseen at its sixth attempt.",
+        overrides=(around(consumer, "is_given_up", _discard_sixth),),
+    ),
+    alternative(
+        "client-connection-for-each-publish",
+        "A producer opens a connection for each publish, and closes it after the answer.",
+        overrides=(around(Lane, "_judge", _close_answered), around(Lane, "_pump", _open_anew)),
     ),
     alternative(
         "client-logs-as-listed",

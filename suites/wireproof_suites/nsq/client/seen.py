@@ -10,9 +10,11 @@ from wireproof_kit.clients.events import (
     Connected,
     Disconnected,
     Event,
+    Greeted,
     Wrote,
 )
 from wireproof_kit.clients.observe import any_of, gave_up, list_told, unless
+from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import (
@@ -29,6 +31,10 @@ from wireproof_spec.nsq import names
 Question: TypeAlias = Callable[[Story], bool]
 
 NODES = "nsqd"
+HOT = 20
+"""More attempts in a second than this are a loop, if few publishes are asked for."""
+MOST_CALM = 5 * HOT
+"""The same for a client that publishes twenty times a second; a loop made 17,000 attempts."""
 _HEADER_LENGTH, _TRACE_ID = 2, 8
 
 
@@ -97,6 +103,15 @@ def comes_before(first: Event | None, second: Event | None, story: Story) -> boo
 def error_sent(story: Story) -> Sent | None:
     """Return the first error that the kit sent to the client, or None."""
     return story.first(Sent, lambda event: event.frame_type == 1)
+
+
+def most_calm(story: Story, role: Role) -> int:
+    """Return how many attempts in a second are no loop yet.
+
+    A producer without a driver publishes about twenty times a second, as docs/clients.md asks. For
+    each publish it may look up or connect, and do so again.
+    """
+    return HOT if role == "consumer" or story.first(Greeted) else MOST_CALM
 
 
 def distinct(values: Iterable[object]) -> int:

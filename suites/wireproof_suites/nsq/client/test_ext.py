@@ -8,6 +8,7 @@ import pytest
 from wireproof_kit.clients.observe import failures, list_told, results, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.events import Sent
 from wireproof_kit.nsq.clients.identity import list_identities
 from wireproof_kit.nsq.clients.node import header_of
 from wireproof_kit.nsq.clients.script import NODE_1, NODE_2, Delivery, Refuse, Script, always
@@ -15,6 +16,7 @@ from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import json_schema, strict_json
 from wireproof_spec.driver.lines import Fields, from_base64
 from wireproof_spec.nsq import names
+from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE
 from wireproof_spec.nsq.message import Extend
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
@@ -25,10 +27,11 @@ from wireproof_suites.nsq.client.test_order import HEAD, survival
 HEADER: dict[str, JsonValue] = {"k": "v", "other": "a b"}
 TAG = "tagA"
 EXTENDS: dict[str, Extend] = {
-    "none": Extend(names.EXT_VERSION_NONE, None),
     "tag": Extend(names.EXT_VERSION_TAG, TAG.encode()),
     "json": Extend(names.EXT_VERSION_JSON, json.dumps(HEADER).encode()),
 }
+_EXT_AT = 26
+"""Where the ext part of a message begins: after timestamp, attempts and id."""
 BROKEN = {
     "length-past-end": b"\x04\xff\xff{}",
     "no-length": b"\x04",
@@ -95,6 +98,20 @@ def test_decode(client: Client, kind: str) -> Observation:
     body = from_base64(str(message.event.fields.get("body"))) if message else b""
     value = "as-delivered" if body == b"body" else "other-body"
     return unless(story, value, seen=message is not None)
+
+
+@client_case("ext/decode/none", "ext.client.decode", "consumer", "ext-consumer", "driver")
+def test_decode_none(client: Client) -> Observation:
+    """A consumer gives its handler the body of a message without a header, in either layout."""
+    # Version 0 alone and a body, or version 0, length 0 and a shorter body: one or the other.
+    script = Script("consumer", extend=True, deliveries=(Delivery(b"\0\0body"),))
+    story = client.play(script, lambda s: bool(list_told(s, "message")))
+    message = next(iter(list_told(story, "message")), None)
+    sent = story.first(Sent, lambda event: event.frame_type == FRAME_TYPE_MESSAGE)
+    body = from_base64(str(message.event.fields.get("body"))) if message else b""
+    rest = sent.data[_EXT_AT:] if sent else b""
+    forms = {rest[1:]: "version-alone", rest[3:]: "version-and-length"}
+    return unless(story, forms.get(body, "other-body"), seen=message is not None)
 
 
 @client_case("ext/decode/header", "ext.client.decode", "consumer", "ext-consumer", "driver")

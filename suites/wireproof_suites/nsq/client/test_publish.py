@@ -36,6 +36,7 @@ from wireproof_kit.nsq.clients.script import (
     once,
 )
 from wireproof_kit.observation import Observation, observed
+from wireproof_spec.driver.lines import Failure
 from wireproof_spec.nsq.frame import error_frame
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
@@ -164,9 +165,20 @@ def test_wait(client: Client) -> Observation:
         Script("producer", publishes=1, rules=(late,)), lambda s: bool(answers(s, "produce"))
     )
     answer = next(iter(answers(story, "produce")), None)
-    sent = story.first(Sent, lambda event: event.data == b"OK")
-    early = answer is not None and (sent is None or story.index(answer) < story.index(sent))
+    if answer is not None and isinstance(answer.answer, Failure):
+        return gave_up(story, "gave-up")
+    early = answer is not None and not _is_accepted_before(story, answer)
     return shown(story, "early" if early else "waited", seen=answer is not None)
+
+
+def _is_accepted_before(story: Story, answer: Answered) -> bool:
+    """Return True if a node had answered a publish with OK before the user was told."""
+    before = story.events[: story.index(answer)]
+    sent = {event.conn: place for place, event in enumerate(before) if _is_publish(event)}
+    return any(
+        isinstance(event, Sent) and event.data == b"OK" and place > sent.get(event.conn, place)
+        for place, event in enumerate(before)
+    )
 
 
 @client_case("publish/told/success", "smart.client.wait-response", "producer", "driver")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.nsq.client.core import answers, commands, lookups, message
+from wireproof_reference_impl.nsq.client.core import answers, commands, lookups
 from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
 from wireproof_reference_impl.nsq.client.core.commands import Identity, Publish
 from wireproof_reference_impl.nsq.client.core.connection import NodeConnection, State
@@ -170,8 +170,11 @@ def _small_names(read: Message) -> Message:
     return replace(read, header=header or None)
 
 
-def _length_always(original: Original, **named: object) -> object:
-    return original(**named, length_always=True)
+def _keep_version(original: Original, data: bytes, *, extend: bool, ordered: bool) -> Message:
+    read = original(data, extend=extend, ordered=ordered)
+    assert isinstance(read, Message)
+    has_none = extend and read.header is None and not read.tag
+    return replace(read, body=b"\x00" + read.body) if has_none else read
 
 
 def _keep_length(read: Message) -> Message:
@@ -313,12 +316,11 @@ FAULTS = (
         "ext.client.decode",
         _read(_small_names),
     ),
-    boundary(
-        "no-header-with-length",
-        "A message without a header is read as if it had a length.",
+    condition(
+        "version-in-body",
+        "The body of a message without a header begins with the version of its ext part.",
         "ext.client.decode",
-        around(message, "message_schema", _length_always),
-        may="client-order.place ext.client-header.broken ext.client-header.no-loop",
+        around(subscriptions, "read_message", _keep_version),
     ),
     condition(
         "tag-shifts-body",

@@ -101,15 +101,11 @@ def _log_only(
     original(subscription, OrderCheck(), message)
 
 
-def _log_from(attempts: int) -> Override:
-    def call(
-        original: Original, subscription: Subscription, order: OrderCheck, message: Message
-    ) -> None:
-        original(
-            subscription, order, replace(message, attempts=max(message.attempts - attempts, 1))
-        )
-
-    return around(subscriptions, "check_order", call)
+def _log_to_100(
+    original: Original, subscription: Subscription, order: OrderCheck, message: Message
+) -> None:
+    shown = message.attempts if message.attempts <= 100 else 1
+    original(subscription, order, replace(message, attempts=shown))
 
 
 def _finish_third_failure(
@@ -201,10 +197,10 @@ FAULTS = (
         around(subscriptions, "check_order", _check_only),
     ),
     boundary(
-        "attempts-logged-late",
-        "Messages are logged from attempt 100 on.",
+        "attempts-logged-to-100",
+        "Messages are logged up to attempt 100 only.",
         "client.order-log",
-        _log_from(90),
+        around(subscriptions, "check_order", _log_to_100),
     ),
     boundary(
         "third-failure-finished",
