@@ -5,6 +5,7 @@ import pytest
 from wireproof_kit.clients.observe import failures, results, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.logged import is_logged, is_mentioned, is_number_logged
 from wireproof_kit.nsq.clients.script import Delivery, Reply, Script, Silence, always
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.decoding import encode
@@ -16,9 +17,6 @@ from wireproof_suites.nsq.client.seen import (
     at_least,
     commands,
     finishes,
-    is_logged,
-    is_mentioned,
-    is_number_logged,
     play,
     publishes,
 )
