@@ -114,7 +114,7 @@ def test_grammar(client: Client) -> Observation:
     return unless(story, value, seen=sent is not None, note=line)
 
 
-@client_case("subscribe/command", "smart.client-trace.no-command", "consumer", "trace")
+@client_case("subscribe/command", "smart.client-trace.no-command", "consumer", "trace-consumer")
 def test_command(client: Client) -> Observation:
     """A consumer that traces subscribes with SUB or SUB_ORDER, not with a command of its own."""
     script = Script("consumer", settings={"trace": "1"}, consume={"trace": True})
