@@ -64,7 +64,7 @@ class Pynsq:
             lookupd_poll_interval=self.settings["lookup_interval_ms"] // 1000,
             lookupd_poll_jitter=0.0,
             max_in_flight=request.get("max_in_flight", 20),
-            msg_timeout=request.get("msg_timeout_ms"),
+            msg_timeout=_seconds(request),
         )
 
     async def close(self, request):
@@ -73,6 +73,12 @@ class Pynsq:
             self.reader.close()
         for connection in [*self.writer.conns.values()] if self.writer else []:
             connection.close()
+
+
+def _seconds(request):
+    """Return the time-out of messages in seconds, as the library takes it, or None."""
+    asked = request.get("msg_timeout_ms")
+    return None if asked is None else asked / 1000
 
 
 if __name__ == "__main__":

@@ -124,9 +124,10 @@ def test_a_publish_by_an_older_answer_is_no_sign_of_merging(
 
 
 def test_a_message_given_back_once_is_given_back() -> None:
+    sub = Commanded(0.5, CONN, "SUB_ORDERED", ("t", "c", "0"))
     back = Commanded(1.0, CONN, "REQ", message_id=bytes(16))
-    beat = Commanded(3.0, CONN, "NOP")
+    beat = Commanded(3.6, CONN, "NOP")
 
-    assert policy(recorded(back, beat)).value == "req"
-    assert policy(recorded(back, back, back)).value == "req"
-    assert policy(recorded(beat)).value == "unfinished"
+    assert policy(recorded(sub, back, beat)).value == "req"
+    assert policy(recorded(sub, back, back, back)).value == "req"
+    assert policy(recorded(sub, beat)).value == "unfinished"

@@ -16,6 +16,7 @@ from wireproof_kit.wire.transcript import Step
 from wireproof_spec.driver.lines import Hello, Result, in_base64
 from wireproof_spec.nsq.frame import FRAME_TYPE_ERROR, FRAME_TYPE_MESSAGE, FRAME_TYPE_RESPONSE
 from wireproof_suites.nsq.client import test_consume as consuming
+from wireproof_suites.nsq.client import test_order as ordering
 from wireproof_suites.nsq.client import test_publish as publishing
 from wireproof_suites.nsq.client import test_sharding as sharding
 from wireproof_suites.nsq.client import test_trace as tracing
@@ -146,17 +147,48 @@ def test_partitions_in_turn_are_not_stable() -> None:
 
 
 MESSAGE, AGAIN = (Sent(at, CONN, bytes(26), FRAME_TYPE_MESSAGE) for at in (1.0, 2.0))
-NOP = Commanded(4.0, CONN, "NOP")
+ASKS, ASKS_NOT = (
+    Commanded(0.2, CONN, "IDENTIFY", body=body) for body in (b'{"msg_timeout": 1000}', b"{}")
+)
+READY = Commanded(0.5, CONN, "RDY", ("1",))
+EARLY, NOP = (Commanded(at, CONN, "NOP") for at in (1.5, 4.6))
 
 
 @pytest.mark.parametrize(
     ("events", "seen"),
     [
         ([MESSAGE, AGAIN, FIN, NOP], "finished"),
+        ([EARLY, MESSAGE, AGAIN, FIN], "silent"),
         ([MESSAGE, FIN, AGAIN, NOP], "dropped"),
         ([MESSAGE, AGAIN, NOP], "dropped"),
         ([MESSAGE, AGAIN, FIN], "silent"),
     ],
 )
 def test_a_message_that_timed_out_is_taken_again(events: Sequence[Event], seen: str) -> None:
-    assert consuming.test_handler_timed_out(recorded(*events)).value == seen
+    assert consuming.test_handler_timed_out(recorded(ASKS, READY, *events)).value == seen
+
+
+@pytest.mark.parametrize(
+    ("identify", "then", "seen"),
+    [
+        (ASKS, FIN, "late"),
+        (ASKS, NOP, "not-finished"),
+        (ASKS, EARLY, "silent"),
+        (ASKS_NOT, FIN, "unsupported"),
+    ],
+)
+def test_only_the_time_out_that_was_asked_for_can_be_over(
+    identify: Event, then: Event, seen: str
+) -> None:
+    client = recorded(identify, READY, MESSAGE, then)
+
+    assert consuming.test_late(client).value == seen
+
+
+@pytest.mark.parametrize(("at", "seen"), [(1.5, "silent"), (3.2, "kept")])
+def test_a_heartbeat_that_the_client_asked_for_does_not_end_a_case(at: float, seen: str) -> None:
+    subscribed = Commanded(0.1, CONN, "SUB_ORDERED", ("t", "c", "0"))
+
+    client = recorded(subscribed, Commanded(at, CONN, "NOP"))
+
+    assert ordering.test_no_skip(client).value == seen

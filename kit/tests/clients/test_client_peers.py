@@ -1,8 +1,12 @@
 """The peers that a client meets: closed connections, lost leaders, messages that time out."""
 
+import json
 from collections.abc import Iterable
+from typing import TypeGuard
 
-from wireproof_kit.clients.effects import Effect, HangUp, Send
+import pytest
+
+from wireproof_kit.clients.effects import Effect, HangUp, Later, Send
 from wireproof_kit.clients.events import Connected, Disconnected
 from wireproof_kit.nsq.clients.client import SETTINGS
 from wireproof_kit.nsq.clients.driver_requests import Asking
@@ -18,8 +22,16 @@ from wireproof_kit.nsq.clients.script import (
     Script,
     once,
 )
+from wireproof_spec.nsq.frame import response_frame
+from wireproof_spec.nsq.names import HEARTBEAT
 
 CONN = f"{NODE_1}.1"
+
+
+def traced(trace_id: str) -> bytes:
+    """Return the body of a PUB_EXT with a trace id in its header."""
+    header = json.dumps({"##trace_id": trace_id}).encode()
+    return len(header).to_bytes(2, "big") + header + b"body"
 
 
 def test_a_command_that_came_with_the_one_that_closes_is_passed_over() -> None:
@@ -70,3 +82,87 @@ def test_a_message_that_times_out_is_delivered_again() -> None:
     id = (7).to_bytes(8, "big") + bytes(8)
     assert b"\0\1" + id in first
     assert b"\0\2" + id in again
+
+
+def identify(peers: NsqPeers, **fields: object) -> list[Effect]:
+    list(peers.react(Connected(0.0, CONN)))
+    asked = {"feature_negotiation": True, **fields}
+    return list(peers.react(Commanded(0.1, CONN, "IDENTIFY", body=json.dumps(asked).encode())))
+
+
+@pytest.mark.parametrize(
+    ("asked", "granted"), [(1000, 1000), (10**9, 900_000), (0, 60_000), (True, 60_000)]
+)
+def test_a_node_grants_the_time_out_of_messages_that_a_client_asks_for(
+    asked: object, granted: int
+) -> None:
+    answer = sent(identify(meet(Script("consumer")), msg_timeout=asked))
+
+    assert json.loads(answer[8:])["msg_timeout"] == granted
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [(1000, 1.0), (15_000, 15.0), (10, 30.0), (None, 30.0), ("x", 30.0), (10**400, 3600.0)],
+)
+def test_a_node_sends_heartbeats_at_the_interval_that_a_client_asks_for(
+    asked: object, seconds: float
+) -> None:
+    peers = meet(Script("consumer"))
+
+    (later,) = (each for each in identify(peers, heartbeat_interval=asked) if is_timer(each))
+    again = list(peers.react_to_timer(later.token))
+
+    assert later.seconds == seconds
+    assert again == [Send(CONN, response_frame(HEARTBEAT)), later]
+    list(peers.react(Disconnected(0.3, CONN, "client")))
+    assert list(peers.react_to_timer(later.token)) == []
+
+
+def is_timer(effect: Effect) -> TypeGuard[Later]:
+    return isinstance(effect, Later)
+
+
+def test_a_client_that_wants_no_heartbeats_gets_none() -> None:
+    assert not any(map(is_timer, identify(meet(Script("consumer")), heartbeat_interval=-1)))
+
+
+def test_a_consumer_in_order_needs_no_ready() -> None:
+    deliveries = (Delivery(b"first"), Delivery(b"second"))
+    peers = meet(Script("consumer", ordered=True, deliveries=deliveries))
+    identify(peers)
+
+    answer = sent(peers.react(Commanded(0.1, CONN, "SUB_ORDER", ("t", "c", "0"))))
+
+    assert answer.startswith(response_frame(b"OK"))
+    assert (b"first" in answer, b"second" in answer) == (True, False)
+    assert sent(peers.react(Commanded(0.2, CONN, "RDY", ("9",)))) == b""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        Commanded(0.1, CONN, "IDENTIFY", body=b"[" * 100_000),
+        Commanded(0.1, CONN, "PUB_EXT", ("t", "0"), body=b"\xff\xff" + b"[" * 65_535),
+        Commanded(0.1, CONN, "PUB_EXT", ("t", "0"), body=traced("1" + "0" * 30)),
+        Commanded(0.1, CONN, "PUB_EXT", ("t", "0"), body=traced("9" * 5000)),
+        Commanded(0.1, CONN, "SUB", ("t", "c", "9" * 4000)),
+    ],
+    ids=["identify", "header", "trace-id", "long-trace-id", "partition"],
+)
+def test_what_no_node_can_read_is_answered(command: Commanded) -> None:
+    peers = meet(Script("producer"))
+    list(peers.react(Connected(0.0, CONN)))
+
+    assert sent(peers.react(command))
+
+
+def test_a_trace_id_of_more_than_64_bits_is_refused() -> None:
+    peers = meet(Script("producer"))
+    list(peers.react(Connected(0.0, CONN)))
+
+    def publish(trace_id: str) -> bytes:
+        return sent(peers.react(Commanded(0.1, CONN, "PUB_EXT", ("t",), body=traced(trace_id))))
+
+    assert publish("0" * 30 + str(2**64 - 1))[8:10] == b"OK"
+    assert b"INVALID_TRACE_ID" in publish(str(2**64))

@@ -5,16 +5,18 @@ from collections.abc import Sequence
 import pytest
 
 from wireproof_kit.clients.client import StartedClient
-from wireproof_kit.clients.events import Event, Expired, Measured
+from wireproof_kit.clients.events import Answered, Event, Expired, Greeted, Measured, Wrote
 from wireproof_kit.clients.session import open_client
-from wireproof_kit.clients.story import Story
+from wireproof_kit.clients.story import DRIVER, STDERR, Story
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
-from wireproof_kit.nsq.clients.events import Commanded
-from wireproof_kit.nsq.clients.script import NODE_1, Script
+from wireproof_kit.nsq.clients.events import Commanded, Requested
+from wireproof_kit.nsq.clients.probes import observe_capability
+from wireproof_kit.nsq.clients.script import LOOKUP_1, LOOKUP_2, NODE_1, Script
 from wireproof_kit.protocols import read_target
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.verdicts.judge import claim_state
 from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.driver.lines import Hello, Result, Unsupported
 
 CONN = f"{NODE_1}.1"
 WORKED = (
@@ -53,3 +55,77 @@ def test_a_capability_is_only_absent_if_the_client_could_have_shown_it(
     assert ("order" in found.note) == (state == "unknown")
     assert sum(script.ordered for script in tries) == (3 if state == "unknown" else 1)
     assert session.probe_capability("client-consumer").observation.value == "ok"
+
+
+def story_of(*events: Event) -> Story:
+    story = Story(NSQ_CLIENTS.decode())
+    story.events += events
+    return story
+
+
+def lookup(peer: str, at: float = 0.0) -> Requested:
+    return Requested(at, f"{peer}.1", "GET", "/lookup", {}, {})
+
+
+ONE_ROUND = (lookup(LOOKUP_1), lookup(LOOKUP_2))
+TWO_ROUNDS = (*ONE_ROUND, lookup(LOOKUP_2, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("producer", "consumer", "open_to_both"),
+    [
+        (TWO_ROUNDS, TWO_ROUNDS, True),
+        ((), TWO_ROUNDS, True),  # a producer of the original is told its node, and looks up never
+        (ONE_ROUND, ONE_ROUND, False),
+        (TWO_ROUNDS, ONE_ROUND, True),
+        (ONE_ROUND, TWO_ROUNDS, False),
+        ((), (), False),
+    ],
+)
+def test_a_client_looks_up_again_if_it_asks_a_server_twice_in_the_role_of_a_case(
+    producer: Sequence[Event], consumer: Sequence[Event], *, open_to_both: bool
+) -> None:
+    stories = {
+        "producer": story_of(*producer),
+        "refresh-producer": story_of(*producer),
+        "refresh-consumer": story_of(*consumer),
+    }
+
+    def is_shown(name: str) -> bool:
+        return observe_capability(stories, name).value == "ok"
+
+    assert is_shown("client-refresh") is open_to_both
+    assert is_shown("client-refresh-producer") is (producer == TWO_ROUNDS)
+    assert is_shown("client-refresh-consumer") is (consumer == TWO_ROUNDS)
+
+
+def test_a_client_that_consumes_in_every_role_looks_up_again() -> None:
+    """It looks up when it is started as a producer, too, and publishes nothing."""
+    stories = {"producer": story_of(*TWO_ROUNDS), "refresh-consumer": story_of(*TWO_ROUNDS)}
+
+    assert observe_capability(stories, "client-refresh").value == "ok"
+
+
+SUB, FIN = WORKED[:2]
+GREETED = Greeted(0.1, DRIVER, Hello((1,), "toy", "", (), ()))
+
+
+@pytest.mark.parametrize(
+    ("events", "seen"),
+    [
+        ((SUB, FIN), "not-shown"),
+        ((SUB, FIN, Wrote(2.0, STDERR, b"took message 12")), "not-shown"),
+        ((SUB, FIN, Wrote(2.0, STDERR, b"trace 4611686018497387936")), "ok"),
+        ((SUB, FIN, Wrote(2.0, STDERR, b"id 70000031")), "ok"),
+        ((Commanded(1.0, CONN, "SUB_ADVANCED", ("t", "c", "0")), FIN), "ok"),
+        ((GREETED, Answered(1.0, DRIVER, "consume", Result(2, {})), SUB, FIN), "ok"),
+        ((GREETED, Answered(1.0, DRIVER, "consume", Unsupported(2, "trace"))), "not-shown"),
+    ],
+)
+def test_a_consumer_shows_without_a_producer_that_it_traces(
+    events: Sequence[Event], seen: str
+) -> None:
+    stories = {"trace-consumer": story_of(*events)}
+
+    assert observe_capability(stories, "client-trace-consumer").value == seen
+    assert observe_capability(stories, "client-trace").value == "not-shown"

@@ -317,6 +317,19 @@ def test_a_patient_run_waits_for_everything() -> None:
     assert verdicts == ["fail"] * 3
 
 
+def test_a_target_whose_waits_are_fixed_hurries_nobody() -> None:
+    """A client is waited for as its script says: a hurried case would wait as long for nothing."""
+    session = FakeSession()
+    session.patience = Patience(answer=1.0, push=0.0, redelivery=0.0, is_fixed=True)
+    core = msgspec.structs.replace(CLAUSE, core=True)
+    kit = engine(session, repeats=2, hurry_after=1)
+
+    first = kit.run(instance(scripted("missing", "missing", overdue=True), core))
+    later = kit.run(instance(scripted("missing", "missing", overdue=True), CLAUSE))
+
+    assert [(each.verdict, each.repeats.runs) for each in (first, later)] == [("fail", 2)] * 2
+
+
 def test_repeats_of_one_run_have_a_budget() -> None:
     kit = engine(repeats=5, all_repeats_s=0.0)
     assert kit.run(case(scripted("bad"))).repeats.runs == 1

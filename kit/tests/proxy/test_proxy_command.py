@@ -134,6 +134,32 @@ def test_a_deviation_is_told_at_once_and_ends_with_exit_1() -> None:
     assert "smart.trace.response" in verdict["not_seen"]
 
 
+def test_what_was_seen_is_told_also_when_the_bundle_cannot_be_written(tmp_path: Path) -> None:
+    folder = tmp_path / "seen"
+    folder.mkdir()
+    with (
+        ScriptedPeer(polite) as broker,
+        running(
+            "--to",
+            f"nsq://127.0.0.1:{broker.address[1]}",
+            "--bundle",
+            str(folder / "seen.jsonl"),
+        ) as process,
+    ):
+        assert process.stdout is not None
+        publish(process.stdout.readline().split()[1])
+        for line in process.stdout:
+            if "closes" in line:
+                break
+        folder.rmdir()
+        folder.write_text("")
+        out = end(process)
+
+    assert process.returncode == 2
+    assert re.search(r"broker +MUST +smart\.partition\.publish +conforms 1", out)
+    assert "cannot be written" in out
+
+
 def test_a_proxy_that_saw_nothing_is_never_green() -> None:
     with running("--to", "nsq://127.0.0.1:9") as process:
         assert process.stdout is not None
@@ -154,6 +180,8 @@ def test_a_proxy_that_saw_nothing_is_never_green() -> None:
             "--listen is given 2 times, but --to names 1 services (nsqd)",
         ),
         (("--to", "nsq://127.0.0.1:1", "--listen", "192.0.2.1:1"), "--listen 192.0.2.1:1"),
+        (("--to", "nsq://127.0.0.1:1", "--bundle", "/dev/null/b"), "/dev/null is no folder"),
+        (("--to", "nsq://127.0.0.1:1", "--pcap", "/dev/null/p"), "/dev/null is no folder"),
     ],
 )
 def test_bad_options_are_one_sentence(arguments: tuple[str, ...], told: str) -> None:

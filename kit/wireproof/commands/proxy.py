@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from wireproof.commands.bundles.report import refuse_unwritable
+from wireproof.commands.run import check_bundle
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.view.passing import JsonPassing, LinePassing
@@ -81,11 +83,15 @@ def proxy(
     services = part.list_services(target)
     places = [_address(each) for each in listen] or [LOOPBACK]
     check_listen(places, services)
+    if bundle is not None:
+        check_bundle(bundle)
     catalogue = load_catalogue(target.protocol)
     opening = collect(target.protocol, within=CLIENT_CASES) if part.opening else ()
     tally = Tally(target.protocol, catalogue, opening)
     view = _view(part)
     listeners: list[Listener] = [view]
+    if capture is not None:
+        refuse_unwritable({"pcap": capture})
     capturing = None if capture is None else pcap.open_live(capture)
     if capturing is not None:
         listeners.append(capturing)
@@ -96,9 +102,13 @@ def proxy(
     finally:
         if capturing is not None:
             capturing.close()
-    code = _conclude(target, tally, profile, bundle)
-    code = EXIT_NOT_DONE if observer.faults and not code else code
-    view.end(observer, tap, tally.list_unseen(part.clauses), code)
+    code = EXIT_NOT_DONE
+    try:
+        concluded = _conclude(target, tally, profile, bundle)
+        code = EXIT_NOT_DONE if observer.faults and not concluded else concluded
+    finally:
+        # Also when the bundle cannot be written: what was seen is told nowhere else.
+        view.end(observer, tap, tally.list_unseen(part.clauses), code)
     return code
 
 

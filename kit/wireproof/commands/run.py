@@ -180,10 +180,19 @@ def bundle_place(given: Path | None, settings: Settings, *, name: str = "") -> P
     configured = Path(settings.bundle) if settings.bundle else None
     asked = given or configured
     path = _add_name(asked, name) if asked else _fresh(name)
+    check_bundle(path)
+    return path
+
+
+def check_bundle(path: Path) -> None:
+    """Check that a bundle can be written at a path, and that no other kind of file is there.
+
+    Raises:
+        UsageFault: nothing can be written there.
+    """
     refuse_unwritable({"bundle": path})
     if path.is_file():
         _refuse_taken(path)
-    return path
 
 
 def _refuse_taken(path: Path) -> None:

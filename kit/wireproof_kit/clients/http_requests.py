@@ -47,7 +47,7 @@ class HttpRequests:
         try:
             self._parser.receive_data(data)
             yield from self._requests()
-        except h11.RemoteProtocolError as error:
+        except (h11.RemoteProtocolError, ValueError) as error:  # urlsplit refuses some targets
             self._is_broken = True
             raise NotHttp(str(error)) from None
 

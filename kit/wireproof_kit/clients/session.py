@@ -63,7 +63,7 @@ class ClientSession(Generic[S]):
         self._start_s = options.timeout or START_S
         self._played: Role = ROLES[target.role][0]
         self._runs: dict[str, tuple[Story, Transcript]] = {}
-        self.patience = Patience(answer=ANSWER_S, push=0.0, redelivery=0.0)
+        self.patience = Patience(answer=ANSWER_S, push=0.0, redelivery=0.0, is_fixed=True)
 
     def meet(self) -> None:
         """Start the client in each role and check that it can be tested.

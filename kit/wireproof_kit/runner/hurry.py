@@ -72,9 +72,12 @@ class Hurry:
 
 
 def hurry_with(patience: Patience, *, after: int, never: bool) -> Hurry:
-    """Return the `Hurry` of a run against a target with this patience."""
+    """Return the `Hurry` of a run against a target with this patience.
+
+    Where waits are fixed, no case is hurried: it would wait as long, and then decide nothing.
+    """
     rounds_s = GROUP_WAITS * patience.push if patience.in_rounds else 0.0
-    return Hurry(after, max(GROUP_S, rounds_s), patience.is_withheld, never)
+    return Hurry(after, max(GROUP_S, rounds_s), patience.is_withheld, never or patience.is_fixed)
 
 
 def _has_waited_in_vain(record: CaseRecord) -> bool:

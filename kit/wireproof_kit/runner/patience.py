@@ -54,7 +54,8 @@ class Patience:
     ``settling`` is for what several nodes have to agree on, such as a leader: no text says how
     soon they must, and measured clusters took 30 s under load. It is ``redelivery`` unless given.
     ``is_withheld``: nothing was delivered while patience was measured. ``in_rounds``: the target
-    looks for due messages at intervals, which are longer on a busy machine.
+    looks for due messages at intervals, which are longer on a busy machine. ``is_fixed``: no case
+    waits by these limits, and none ever waits shorter.
     """
 
     answer: float
@@ -63,6 +64,7 @@ class Patience:
     in_rounds: bool = False
     settling: float | None = None
     is_withheld: bool = False
+    is_fixed: bool = False
 
     def seconds(self, wait: Wait) -> float:
         """Return the time limit of a kind of wait in seconds."""

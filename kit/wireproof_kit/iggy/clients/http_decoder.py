@@ -39,6 +39,8 @@ _STRATEGY_CODES = {name: code for code, name in STRATEGIES.items()}
 _PARTITIONING_CODES = {name: code for code, name in PARTITIONING_NAMES.items()}
 _PUBLISHED_MEMBERS = frozenset({"id", "payload", "headers"})
 _STREAM_AT, _TOPIC_AT = 1, 3
+_DIGITS = 10
+"""The digits of the greatest number of 32 bits."""
 
 
 def decode(at: float, conn: str, request: HttpRequest) -> Asked:
@@ -168,11 +170,13 @@ def _checked(schema: str, body: bytes) -> dict[str, JsonValue]:
 
 
 def _identifier(word: str) -> Identifier:
-    return numeric(int(word)) if word.isdecimal() else make_named(word)
+    """Return the identifier in a path; as at real servers, more than 32 bits are a name."""
+    is_number = word.isdecimal() and len(word) <= _DIGITS and int(word) < 1 << 32
+    return numeric(int(word)) if is_number else make_named(word)
 
 
 def _number(name: str, text: str, bits: int) -> int:
-    if not text.isdecimal() or int(text) >= 1 << bits:
+    if not text.isdecimal() or len(text) > 2 * _DIGITS or int(text) >= 1 << bits:
         raise _unfit(name, f"an integer of {bits} bits without sign", text)
     return int(text)
 

@@ -15,6 +15,7 @@ from wireproof_kit.clients.story import Story
 from wireproof_kit.drivers.check import Finding
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS, SETTINGS, start_client
 from wireproof_kit.nsq.clients.driver_requests import CONSUME, PRODUCE, driver_settings
+from wireproof_kit.nsq.clients.heartbeats import is_answered
 from wireproof_kit.nsq.clients.probes import commands
 from wireproof_kit.nsq.clients.script import (
     LOOKUP_1,
@@ -30,6 +31,7 @@ from wireproof_spec.driver.lines import Result
 from wireproof_spec.strict_json import JsonValue
 
 _NAMES = {"topic": "wp_check", "channel": "wp_check_c"}
+LATE_S = 2.0
 _NOWHERE = {LOOKUP_1: "127.0.0.1:1", NODE_1: "127.0.0.1:1"}
 
 
@@ -60,7 +62,7 @@ def _produces(command: str) -> Finding:
 
 def _consumes(command: str) -> Finding:
     # A heartbeat answered two seconds later shows that nothing more comes.
-    late = once("RDY", After(2.0, (Beat(),)))
+    late = once("RDY", After(LATE_S, (Beat(),)))
     script = Script("consumer", deliveries=(Delivery(),), rules=(late,))
     story = _play(command, script, "consumer", any_of(_has_told_and_finished, _answers_beat))
     rule = "consume subscribes, writes an event for each message, and finishes it"
@@ -89,7 +91,7 @@ def _has_told_and_finished(story: Story) -> bool:
 
 
 def _answers_beat(story: Story) -> bool:
-    return bool(commands(story, frozenset({"NOP"})))
+    return is_answered(story, "RDY", after=LATE_S)
 
 
 def _has_finished(story: Story) -> bool:

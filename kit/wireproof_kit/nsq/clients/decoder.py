@@ -11,10 +11,13 @@ from wireproof_spec.nsq.command import CommandLine
 from wireproof_spec.nsq.command_reader import Command, CommandReader
 from wireproof_spec.nsq.frame import NEED_MORE, FrameReader
 from wireproof_spec.wire_error import WireError
+from wireproof_spec.wording import show_value
 
 LOOKUPD, NSQD, NSQD_HTTP = "lookupd", "nsqd", "http"
 """The start of the names of the servers that the kit plays."""
 _SIZE = 4
+_COUNT_DIGITS = 19
+"""The digits of the greatest number of 63 bits."""
 
 
 class NsqDecoder:
@@ -81,8 +84,12 @@ class _TcpStream:
 
     def _commands(self, at: float, conn: str) -> Iterator[Event]:
         try:
+            start = self._reader.offset
             while (command := self._reader.next_command()) is not NEED_MORE:
-                yield make_commanded(at, conn, command)
+                event = make_commanded(at, conn, command)
+                _check_count(event, start)
+                yield event
+                start = self._reader.offset
         except WireError as error:
             self._is_broken = True
             yield Malformed(at, conn, error.at(len(names.MAGIC)))
@@ -116,6 +123,27 @@ def make_commanded(at: float, conn: str, command: Command) -> Commanded:
     name = {Finish: names.FIN, Requeue: names.REQ, Touch: names.TOUCH}[type(line)].decode()
     timeout = line.timeout_ms if isinstance(line, Requeue) else 0
     return Commanded(at, conn, name, message_id=line.message_id, timeout_ms=timeout, line=data)
+
+
+def _check_count(event: Commanded, start: int) -> None:
+    """Check that the count of an RDY is a number; without one it is 1, as at real nodes.
+
+    ``start`` is the offset of the command in the stream, in bytes after the magic.
+
+    Raises:
+        WireError: the count is no number of 64 bits in decimal digits.
+    """
+    if event.name != names.RDY.decode() or not event.words:
+        return
+    word = event.words[0]
+    if not word.isdecimal() or len(word) > _COUNT_DIGITS:
+        raise WireError(
+            clause="smart.connection.ready",
+            field="count",
+            offset=start + len(names.RDY) + 1,
+            expected="a number in decimal digits",
+            found=show_value(word.encode("latin-1")),
+        )
 
 
 def wrong_magic(data: bytes) -> WireError:

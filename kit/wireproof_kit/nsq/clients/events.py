@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 from wireproof_kit.clients.events import Event
 
+_DIGITS = 10
+"""The digits of the greatest number of 32 bits: there are no more partitions."""
+
 
 @dataclass(frozen=True, slots=True)
 class Requested(Event):
@@ -52,7 +55,7 @@ class Commanded(Event):
         """The partition in a publish or subscribe command, or None."""
         at = 2 if self.name in SUBSCRIPTIONS else 1
         word = self.words[at] if len(self.words) > at else ""
-        return int(word) if word.isdecimal() else None
+        return int(word) if word.isdecimal() and len(word) <= _DIGITS else None
 
 
 @dataclass(frozen=True, slots=True)

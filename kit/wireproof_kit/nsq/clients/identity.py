@@ -14,7 +14,7 @@ def list_identities(story: Story) -> Iterator[dict[str, JsonValue]]:
     for event in story.of(Commanded, lambda event: event.name == "IDENTIFY"):
         try:
             fields: object = json.loads(event.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(fields, dict):
             yield cast(dict[str, JsonValue], fields)

@@ -2,10 +2,11 @@
 
 import json
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from wireproof_kit.nsq.clients import heartbeats
 from wireproof_kit.nsq.clients.events import Commanded
 from wireproof_kit.nsq.clients.script import Delivery
 from wireproof_spec.decoding import encode
@@ -19,25 +20,26 @@ PARTITION_SHIFT = 50
 """Deployed nodes number the messages of a partition from 2^50 times the partition's number."""
 _ID_AT = 10
 """The offset of the id in a message: after timestamp and attempts."""
+_TRACE_DIGITS = 21
+"""One more than 64 bits have: enough to see that there are too many."""
 TIMESTAMP_NS = 1_500_000_000_000_000_000
 NO_EXTEND = Extend(names.EXT_VERSION_NONE, None)
-IDENTIFIED = json.dumps(
-    {
-        "max_rdy_count": 2500,
-        "version": "0.3.7-HA.1.9",
-        "max_msg_timeout": 900000,
-        "msg_timeout": 60000,
-        "tls_v1": False,
-        "deflate": False,
-        "deflate_level": 0,
-        "max_deflate_level": 6,
-        "snappy": False,
-        "sample_rate": 0,
-        "auth_required": False,
-        "output_buffer_size": 16384,
-        "output_buffer_timeout": 250,
-    }
-).encode()
+MSG_TIMEOUT_MS, MAX_MSG_TIMEOUT_MS = 60_000, 900_000
+FEATURES: Mapping[str, object] = {
+    "max_rdy_count": 2500,
+    "version": "0.3.7-HA.1.9",
+    "max_msg_timeout": MAX_MSG_TIMEOUT_MS,
+    "msg_timeout": MSG_TIMEOUT_MS,
+    "tls_v1": False,
+    "deflate": False,
+    "deflate_level": 0,
+    "max_deflate_level": 6,
+    "snappy": False,
+    "sample_rate": 0,
+    "auth_required": False,
+    "output_buffer_size": 16384,
+    "output_buffer_timeout": 250,
+}
 """All fields in the response of real nodes: tokio-nsq refuses a response without one of them."""
 
 
@@ -66,7 +68,8 @@ class Connection:
     negotiates: bool = False
     subscription: str = ""
     partition: int | None = None
-    ready: int = 0
+    ready: int | None = None
+    heartbeat_s: float | None = None
     closing: bool = False
     in_flight: dict[bytes, Delivery] = field(default_factory=dict[bytes, Delivery])
 
@@ -81,8 +84,14 @@ class Connection:
         return self.is_ordered or self.subscription.encode() == names.SUB_ADVANCED
 
     def window(self) -> int:
-        """Return how many more messages the node may deliver, by RDY and messages in flight."""
-        most = min(self.ready, 1) if self.is_ordered else self.ready
+        """Return how many more messages the node may deliver, by RDY and messages in flight.
+
+        In order a client needs no RDY (reading ``order-rdy``), and none widens the window.
+        """
+        if self.is_ordered:
+            most = 1 if self.ready is None else min(self.ready, 1)
+        else:
+            most = self.ready or 0
         return 0 if self.closing else most - len(self.in_flight)
 
 
@@ -90,12 +99,21 @@ def identify(connection: Connection, command: Commanded) -> bytes:
     """Store the fields of a client's IDENTIFY, and return the node's response."""
     try:
         told: object = json.loads(command.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return error_frame(error_codes.E_BAD_BODY, "IDENTIFY failed to decode JSON body")
     fields = _members(told)
     connection.extend_support = fields.get(names.EXTEND_SUPPORT) is True
     connection.negotiates = fields.get("feature_negotiation") is True
-    return response_frame(IDENTIFIED if connection.negotiates else names.OK)
+    connection.heartbeat_s = heartbeats.interval(fields.get("heartbeat_interval"))
+    return response_frame(_features(fields) if connection.negotiates else names.OK)
+
+
+def _features(fields: Mapping[str, object]) -> bytes:
+    """Return the response to IDENTIFY: with the time-out of messages that the client asks for."""
+    asked, granted = fields.get("msg_timeout"), MSG_TIMEOUT_MS
+    if isinstance(asked, int) and not isinstance(asked, bool) and asked > 0:
+        granted = min(asked, MAX_MSG_TIMEOUT_MS)
+    return json.dumps({**FEATURES, "msg_timeout": granted}).encode()
 
 
 def publish(command: Commanded, partition: Partition) -> bytes:
@@ -103,6 +121,8 @@ def publish(command: Commanded, partition: Partition) -> bytes:
     trace_id = trace_of(command)
     if trace_id is None:
         return response_frame(names.OK)
+    if trace_id >= 1 << 64:
+        return error_frame(error_codes.INVALID_TRACE_ID)
     size = len(command.body) + 30
     response = TraceResponse(partition.new_id(), trace_id, partition.next_offset, size)
     partition.next_offset += size
@@ -110,12 +130,13 @@ def publish(command: Commanded, partition: Partition) -> bytes:
 
 
 def trace_of(command: Commanded) -> int | None:
-    """Return the trace id of a publish, or None."""
+    """Return the trace id of a publish, or None; one of a header may have more than 64 bits."""
     if command.name == names.PUB_TRACE.decode() and len(command.body) >= 8:
         return int.from_bytes(command.body[:8], "big")
     if command.name == names.PUB_EXT.decode():
         value = header_of(command).get(names.TRACE_ID)
-        return int(value) if isinstance(value, str) and value.isdecimal() else None
+        if isinstance(value, str) and value.isdecimal():
+            return int(value.lstrip("0")[:_TRACE_DIGITS] or "0")
     return None
 
 
@@ -124,7 +145,7 @@ def header_of(command: Commanded) -> dict[str, object]:
     length = int.from_bytes(command.body[:2], "big")
     try:
         return _members(json.loads(command.body[2 : 2 + length]))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 

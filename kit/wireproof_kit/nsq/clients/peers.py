@@ -55,6 +55,13 @@ class _Due:
     usual: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Pulse:
+    """The timer of a node's own heartbeats on a connection, at the interval of IDENTIFY."""
+
+    conn: str
+
+
 class NsqPeers:
     """The two lookup servers and two nodes that the kit plays for a client; they do no I/O."""
 
@@ -117,6 +124,9 @@ class NsqPeers:
             if token.usual:
                 yield from self._usual(token.event)
             yield from self._act(token.acts, token.event)
+        elif isinstance(token, _Pulse) and token.conn in self._connections:
+            yield Send(token.conn, response_frame(names.HEARTBEAT))
+            yield from self._beat_later(self._connections[token.conn])
 
     def _list_fitting(self, event: Event, words: Sequence[str]) -> Iterator[Rule]:
         partition = self._partition_of(event)
@@ -170,6 +180,7 @@ class NsqPeers:
             return  # it came together with the command at which the script closed the connection
         if event.name == names.IDENTIFY.decode():
             yield Send(event.conn, node.identify(connection, event))
+            yield from self._beat_later(connection)
         elif event.name in SUBSCRIPTIONS:
             yield from self._subscribe(connection, event)
         elif event.name in PUBLISHES:
@@ -180,6 +191,10 @@ class NsqPeers:
         else:
             self._acknowledge(connection, event)
         yield from self._deliver(connection)
+
+    def _beat_later(self, connection: node.Connection) -> Iterator[Effect]:
+        if connection.heartbeat_s is not None:
+            yield Later(connection.heartbeat_s, _Pulse(connection.name))
 
     def _subscribe(self, connection: node.Connection, event: Commanded) -> Iterator[Effect]:
         partition = self._named_partition(event)

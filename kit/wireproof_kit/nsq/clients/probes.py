@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping
 
 from wireproof_kit.clients.events import Greeted
+from wireproof_kit.clients.observe import results
 from wireproof_kit.clients.part import Experiment, Stories
 from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.driver_requests import CONSUME
 from wireproof_kit.nsq.clients.events import (
     ORDERED,
     PUBLISHES,
@@ -13,12 +15,16 @@ from wireproof_kit.nsq.clients.events import (
     Requested,
 )
 from wireproof_kit.nsq.clients.identity import list_identities
+from wireproof_kit.nsq.clients.logged import is_number_logged
 from wireproof_kit.nsq.clients.script import NODE_1, NODE_2, Delivery, Script
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq import names
 
 ORDER_COMMAND = "order-command"
 TRACE_ID = "1"
+TRACED_ID = 70_000_031
+TRACED = Delivery(internal_id=TRACED_ID, trace_id=2**62 + 70_000_032)
+"""A message with ids that nothing else in a log is likely to contain."""
 TWO_PARTITIONS = {0: NODE_1, 1: NODE_2}
 UNAVAILABLE = "unavailable"
 
@@ -46,7 +52,13 @@ def _has_subscribed(story: Story) -> bool:
 
 
 def _has_repeated(story: Story) -> bool:
-    return len(lookups(story)) >= 2
+    """Return True if the client has asked one lookup server twice; a round asks each once."""
+    asked = [event.peer for event in lookups(story)]
+    return len(asked) > len(set(asked))
+
+
+def _has_finished_two(story: Story) -> bool:
+    return len(commands(story, frozenset({"FIN"}))) >= 2
 
 
 FIRST: Mapping[str, Experiment[Script]] = {
@@ -79,6 +91,16 @@ FURTHER: Mapping[str, Experiment[Script]] = {
             settings={"trace": "1"},
         ),
         _has_published,
+    ),
+    "trace-consumer": Experiment(
+        "consumer",
+        Script(
+            "consumer",
+            deliveries=(TRACED, Delivery(internal_id=TRACED_ID + 1)),
+            settings={"trace": "1"},
+            consume={"trace": True},
+        ),
+        _has_finished_two,
     ),
     "key": Experiment(
         "producer",
@@ -152,17 +174,46 @@ def _trace(stories: Stories) -> bool:
     return any(commands(story, _PUB_TRACE) for story in _any(stories, "trace"))
 
 
+def _trace_consumer(stories: Stories) -> bool:
+    """Return True if a driver took the request to trace, or else the client shows that it traces.
+
+    It shows so by ids in its log, or by a command of its own, which no text knows.
+    """
+    for story in _any(stories, "trace-consumer"):
+        if story.first(Greeted):
+            return bool(results(story, CONSUME))
+        return bool(commands(story, _SUB_ADVANCED)) or any(
+            is_number_logged(story, number) for number in (TRACED_ID, TRACED.trace_id)
+        )
+    return False
+
+
 def _key(stories: Stories) -> bool:
     """Return True if a driver took a sharding key; without a driver nobody can give one."""
     return any(map(_has_published, (s for s in _any(stories, "key") if s.first(Greeted))))
 
 
 def _refresh(stories: Stories) -> bool:
-    return any(map(_has_repeated, _any(stories, "refresh-producer", "refresh-consumer")))
+    """Return True if the client looks up again in the role of cases that leave the role open.
+
+    It is the producer's, if the client plays that role and looks up in it.
+    """
+    if "refresh-producer" in stories and _lookup_producer(stories):
+        return _refresh_producer(stories)
+    return _refresh_consumer(stories)
+
+
+def _refresh_producer(stories: Stories) -> bool:
+    return any(map(_has_repeated, _any(stories, "refresh-producer")))
+
+
+def _refresh_consumer(stories: Stories) -> bool:
+    return any(map(_has_repeated, _any(stories, "refresh-consumer")))
 
 
 _PUB_EXT = frozenset({names.PUB_EXT.decode()})
 _PUB_TRACE = frozenset({names.PUB_TRACE.decode()})
+_SUB_ADVANCED = frozenset({names.SUB_ADVANCED.decode()})
 _QUESTIONS: Mapping[str, Callable[[Stories], bool]] = {
     "client-producer": _producer,
     "client-consumer": _consumer,
@@ -174,8 +225,11 @@ _QUESTIONS: Mapping[str, Callable[[Stories], bool]] = {
     "client-ext-consumer": _ext_consumer,
     "client-ext-producer": _ext_producer,
     "client-trace": _trace,
+    "client-trace-consumer": _trace_consumer,
     "client-key": _key,
     "client-refresh": _refresh,
+    "client-refresh-producer": _refresh_producer,
+    "client-refresh-consumer": _refresh_consumer,
 }
 
 

@@ -25,6 +25,7 @@ from wireproof_reference_impl.nsq.client.core.connection import Refused
 from wireproof_reference_impl.nsq.client.core.consumer import Consumer
 from wireproof_reference_impl.nsq.client.core.effects import Address
 from wireproof_reference_impl.nsq.client.core.host import Host
+from wireproof_reference_impl.nsq.client.core.link import Link
 from wireproof_reference_impl.nsq.client.core.lookups import READ
 from wireproof_reference_impl.nsq.client.core.message import Message
 from wireproof_reference_impl.nsq.client.core.order import OrderCheck
@@ -122,6 +123,19 @@ def _trace_in_order(original: Original, self: Subscription) -> None:
 def _published_name(original: Original, *args: object, ordered: bool) -> bytes:
     line = cast(bytes, original(*args, ordered=ordered))
     return line.replace(names.SUB_ORDERED, names.SUB_ORDER, 1) if ordered else line
+
+
+def _no_ready_in_order(original: Original, self: Subscription, count: int) -> None:
+    if not self.wants.ordered:
+        original(self, count)
+
+
+def _each_second(original: Original, identity: Identity) -> object:
+    return original(replace(identity, heartbeat_interval_ms=1000))
+
+
+def _impatient(original: Original, self: Link, seconds: float) -> None:
+    original(self, min(seconds, 2.5))
 
 
 def _close_refused(original: Original, self: Lane, job: Job, event: object) -> None:
@@ -299,6 +313,17 @@ VARIANTS = (
         "sub-order-published",
         "A consumer in order sends SUB_ORDER, as published.",
         around(commands, "subscribe", _published_name),
+    ),
+    client_variant(
+        "no-ready-in-order",
+        "A consumer in order sends no RDY: it is fixed as 1.",
+        around(Subscription, "send_ready", _no_ready_in_order),
+    ),
+    client_variant(
+        "heartbeat-each-second",
+        "IDENTIFY asks for a heartbeat each second; a node that is silent for 2.5 s is left.",
+        around(commands, "identify_fields", _each_second),
+        around(Link, "_watch_for", _impatient),
     ),
     client_variant(
         "pool-of-two",

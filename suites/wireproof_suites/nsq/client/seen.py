@@ -1,7 +1,5 @@
 """What a story shows, in the words that the cases for clients share."""
 
-import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
@@ -11,11 +9,11 @@ from wireproof_kit.clients.events import (
     Disconnected,
     Event,
     Greeted,
-    Wrote,
 )
-from wireproof_kit.clients.observe import any_of, gave_up, list_told, unless
+from wireproof_kit.clients.observe import any_of, gave_up, unless
 from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients import heartbeats
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import (
     PUBLISHES,
@@ -88,6 +86,17 @@ def closed_by_client(story: Story, conn: str) -> bool:
     return bool(story.of(Disconnected, lambda event: event.conn == conn and event.by == "client"))
 
 
+def list_ready(story: Story) -> list[tuple[str, int]]:
+    """Return connection and count of each RDY that the client sent; the count is 1 if left out."""
+    sent = commands(story, "RDY")
+    return [(event.conn, int(event.words[0]) if event.words else 1) for event in sent]
+
+
+def answers_after(seconds: float, *called: str) -> Question:
+    """Return the condition that a heartbeat is answered so long after one of these commands."""
+    return lambda story: heartbeats.is_answered(story, *called, after=seconds)
+
+
 def at_least(count: int, find: Callable[[Story], list[Commanded]]) -> Callable[[Story], bool]:
     """Return the condition that the client sent at least this number of commands."""
     return lambda story: len(find(story)) >= count
@@ -145,30 +154,3 @@ def end_of(
         if question(story):
             return (gave_up if value == given_up else unless)(story, value)
     return unless(story, otherwise, seen=False)
-
-
-def is_mentioned(story: Story, text: str) -> bool:
-    """Return True if the client wrote this text to its log, or into an error for its user.
-
-    A number that is part of a longer one is not mentioned: a timestamp may hold any id.
-    """
-    return is_logged(story, rf"(?<!\d){text}(?!\d)" if text.isdecimal() else re.escape(text))
-
-
-def is_logged(story: Story, pattern: str) -> bool:
-    """Return True if a regular expression fits the client's log, or an error for its user."""
-    written = b"".join(event.data for event in story.of(Wrote)).decode("utf-8", "replace")
-    told = [
-        json.dumps(event.event.fields)
-        for event in (*list_told(story, "log"), *list_told(story, "error"))
-    ]
-    return any(re.search(pattern, each, re.IGNORECASE) for each in (written, *told))
-
-
-def is_number_logged(story: Story, number: int) -> bool:
-    """Return True if the client logged a number in decimal or hex digits: the text leaves it open.
-
-    In hex digits an id of 64 bits may stand beside another one, without anything between them.
-    """
-    hexadecimal = rf"{number:016x}|(?<![0-9a-f])0*{number:x}(?![0-9a-f])"
-    return is_logged(story, rf"(?<!\d){number}(?!\d)|{hexadecimal}")

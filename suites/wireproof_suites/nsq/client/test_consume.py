@@ -7,6 +7,7 @@ from wireproof_kit.clients.observe import any_of, list_told, malformed_observati
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import Commanded, Sent
+from wireproof_kit.nsq.clients.identity import list_identities
 from wireproof_kit.nsq.clients.script import (
     After,
     Beat,
@@ -22,15 +23,18 @@ from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
     Question,
+    answers_after,
     at_least,
     closed_by_client,
     commands,
     end_of,
     finishes,
+    list_ready,
     play,
 )
 
 LONG = 15.0
+TIMEOUT_MS, LATE_S = 1000, 4.0
 IDS = {
     "line-feed": (0x0A0A0A0A0A0A0A0A, 0x0A),
     "blank": (0x2020202020202020, 0x2020202020202020),
@@ -174,10 +178,10 @@ def test_handler_timed_out(client: Client) -> Observation:
         "consumer",
         deliveries=(Delivery(),),
         handler="hold",
-        consume={"hold_ms": 1500, "msg_timeout_ms": 1000},
-        settings={"msg_timeout_ms": "1000"},
+        consume={"hold_ms": 1500, "msg_timeout_ms": TIMEOUT_MS},
+        settings={"msg_timeout_ms": str(TIMEOUT_MS)},
         # By the time of the heartbeat a handler could have held both deliveries in turn.
-        rules=(once("RDY", After(1.2, (Expire(),)), After(4.0, (Beat(),))),),
+        rules=(once("RDY", After(1.2, (Expire(),)), After(LATE_S, (Beat(),))),),
     )
     story = client.play(script, any_of(_answers_last, _has_closed), within=LONG)
     ends: dict[str, Question] = {
@@ -186,7 +190,7 @@ def test_handler_timed_out(client: Client) -> Observation:
         "finished": lambda s: _answers_last(s) and _is_finished_again(s),
         "dropped": _answers_last,
     }
-    return end_of(story, ends, "silent")
+    return _unannounced(story) or end_of(story, ends, "silent")
 
 
 def _deliveries(story: Story) -> list[Sent]:
@@ -200,7 +204,10 @@ def _is_finished_again(story: Story) -> bool:
 
 
 def _answers_last(story: Story) -> bool:
-    return len(_deliveries(story)) >= 2 and bool(commands(story, "NOP"))
+    return len(_deliveries(story)) >= 2 and _answers_late(story)
+
+
+_answers_late = answers_after(LATE_S, "RDY")
 
 
 def _has_closed(story: Story) -> bool:
@@ -214,15 +221,25 @@ def test_late(client: Client) -> Observation:
         "consumer",
         deliveries=(Delivery(),),
         handler="hold",
-        consume={"hold_ms": 2500, "msg_timeout_ms": 1000},
-        settings={"msg_timeout_ms": "1000"},
-        rules=(once("RDY", After(4.0, (Beat(),))),),
+        consume={"hold_ms": 2500, "msg_timeout_ms": TIMEOUT_MS},
+        settings={"msg_timeout_ms": str(TIMEOUT_MS)},
+        rules=(once("RDY", After(LATE_S, (Beat(),))),),
     )
-    ends: dict[str, Question] = {
-        "late": at_least(1, finishes),
-        "not-finished": lambda s: bool(commands(s, "NOP")),
-    }
-    return play(client, script, ends, "silent", within=LONG)
+    ends: dict[str, Question] = {"late": at_least(1, finishes), "not-finished": _answers_late}
+    story = client.play(script, any_of(*ends.values()), within=LONG)
+    return _unannounced(story) or end_of(story, ends, "silent")
+
+
+def _unannounced(story: Story) -> Observation | None:
+    """Return ``unsupported`` if the client did not ask for the time-out that the case is about.
+
+    The node then holds the client to what it did ask for, or to the usual time-out of a minute.
+    """
+    asked = [fields.get("msg_timeout") for fields in list_identities(story)]
+    if not _deliveries(story) or TIMEOUT_MS in asked:
+        return None
+    note = f"IDENTIFY asks for a msg_timeout of {asked}, not of {TIMEOUT_MS} ms"
+    return unless(story, "unsupported", note=note)
 
 
 @client_case("consume/attempts", "ext.client-header.attempts", "consumer", "driver")
@@ -241,6 +258,5 @@ def test_ready_range(client: Client) -> Observation:
     later = once("FIN", Push((Delivery(b"again"),)))
     script = Script("consumer", deliveries=(Delivery(),), rules=(later,))
     story = client.play(script, at_least(2, finishes))
-    counts = [int(event.words[0]) for event in commands(story, "RDY") if event.words]
-    within = all(0 <= count <= 2500 for count in counts)
+    within = all(count <= 2500 for _, count in list_ready(story))
     return shown(story, "in-range" if within else "too-many", seen=len(finishes(story)) >= 2)

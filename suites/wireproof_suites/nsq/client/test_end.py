@@ -41,7 +41,7 @@ def test_producer_end(client: Client) -> Observation:
     "consumer",
     "driver",
     "lookup",
-    "refresh",
+    "refresh-consumer",
 )
 def test_consumer_end_lookups(client: Client) -> Observation:
     """A consumer that is stopped by its user makes no more lookups."""
@@ -54,7 +54,7 @@ def test_consumer_end_lookups(client: Client) -> Observation:
     "producer",
     "driver",
     "lookup-producer",
-    "refresh",
+    "refresh-producer",
 )
 def test_producer_end_lookups(client: Client) -> Observation:
     """A producer that is stopped by its user makes no more lookups."""

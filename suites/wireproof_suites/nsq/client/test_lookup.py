@@ -207,7 +207,7 @@ def _asks_all(story: Story) -> bool:
     "consumer",
     "lookup",
     "partition",
-    "refresh",
+    "refresh-consumer",
 )
 def test_consumer_merge(client: Client) -> Observation:
     """A consumer subscribes to both partitions if each lookup server names only one of them."""
@@ -244,7 +244,11 @@ def test_interval(client: Client) -> Observation:
 
 
 @client_case(
-    "lookup/follow/consumer", "smart.client.lookup-follow", "consumer", "lookup", "refresh"
+    "lookup/follow/consumer",
+    "smart.client.lookup-follow",
+    "consumer",
+    "lookup",
+    "refresh-consumer",
 )
 def test_consumer_follow(client: Client) -> Observation:
     """A consumer subscribes at the new leader of its partition when a later lookup names one."""
@@ -261,7 +265,7 @@ def test_consumer_follow(client: Client) -> Observation:
     "smart.client.lookup-follow",
     "producer",
     "lookup-producer",
-    "refresh",
+    "refresh-producer",
 )
 def test_producer_follow(client: Client) -> Observation:
     """A producer publishes to the new leader of the partition when a later lookup names one."""
@@ -271,7 +275,9 @@ def test_producer_follow(client: Client) -> Observation:
     )
 
 
-@client_case("lookup/let-go", "smart.client.lookup-leave", "consumer", "lookup", "refresh")
+@client_case(
+    "lookup/let-go", "smart.client.lookup-leave", "consumer", "lookup", "refresh-consumer"
+)
 def test_let_go(client: Client) -> Observation:
     """A consumer closes its connection to a leader that lookups no longer name."""
     story = client.play(_move_script("consumer"), any_of(_has_let_go, _looks_on), within=LONG)

@@ -5,7 +5,8 @@ import pytest
 from wireproof_kit.clients.observe import any_of, list_told, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
-from wireproof_kit.nsq.clients.events import ORDERED, Commanded
+from wireproof_kit.nsq.clients.events import ORDERED, SUBSCRIPTIONS, Commanded
+from wireproof_kit.nsq.clients.logged import is_number_logged
 from wireproof_kit.nsq.clients.script import (
     NODE_1,
     NODE_2,
@@ -13,6 +14,7 @@ from wireproof_kit.nsq.clients.script import (
     Beat,
     Delivery,
     Script,
+    always,
     once,
 )
 from wireproof_kit.observation import Observation, observed
@@ -22,12 +24,13 @@ from wireproof_spec.nsq.message import Extend
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
     Question,
+    answers_after,
     at_least,
     commands,
     distinct,
     end_of,
     finishes,
-    is_number_logged,
+    list_ready,
     play,
     subscriptions,
 )
@@ -40,6 +43,11 @@ ABOVE_ALL = 1000
 """Attempts above the threshold of any client; one that logs each tenth attempt logs it, too."""
 OFFSET, SIZE = 2**40 + 7, 12345
 HEADER = Extend(names.EXT_VERSION_JSON, b'{"k":"v"}')
+HANDLED_S, LATER_S = 1.5, 3.0
+LATER = (always("SUBSCRIBE", After(LATER_S, (Beat(),))),)
+"""A heartbeat on each subscription: its answer shows that the client has handled what came."""
+_answers_handled = answers_after(HANDLED_S, "FIN")
+_answers_later = answers_after(LATER_S, *SUBSCRIPTIONS)
 
 
 def _order_script(*deliveries: Delivery, handler: str = "finish", extend: bool = False) -> Script:
@@ -89,8 +97,8 @@ def test_one_by_one(client: Client) -> Observation:
 def test_ready(client: Client) -> Observation:
     """An ordered consumer sends no RDY count above 1."""
     story = client.play(_order_script(Delivery()), at_least(1, finishes))
-    counts = {event.words[0] for event in commands(story, "RDY") if event.words}
-    value = "rdy:1" if counts <= {"0", "1"} else "rdy:other"
+    counts = {count for _, count in list_ready(story)}
+    value = "rdy:1" if counts <= {0, 1} else "rdy:other"
     return shown(story, value, seen=bool(finishes(story)), note=f"RDY {sorted(counts)}")
 
 
@@ -134,7 +142,7 @@ def test_validate(client: Client, what: str) -> Observation:
         "unnoticed": at_least(3, finishes),
     }
     # The FIN of the first message brings the early one; the heartbeat comes when that is handled.
-    later = once("FIN", After(1.5, (Beat(),)))
+    later = once("FIN", After(HANDLED_S, (Beat(),)))
     script = Script("consumer", ordered=True, deliveries=deliveries, rules=(later,))
     return play(client, script, ends, "stopped")
 
@@ -145,7 +153,7 @@ def _is_refused(story: Story, internal_id: int) -> bool:
     acknowledged = [each for each in commands(story, "FIN", "REQ") if each.message_id[:8] == id]
     if acknowledged:
         return acknowledged[0].name == "REQ"
-    return bool(finishes(story)) and (_answers(story) or _comes_again(story))
+    return bool(finishes(story)) and (_answers_handled(story) or _comes_again(story))
 
 
 @client_case("order/attempts", "smart.client.order-log", "consumer", "order", "driver")
@@ -163,35 +171,31 @@ def test_attempts(client: Client) -> Observation:
 @client_case("order/no-skip", "smart.client.order-no-skip", "consumer", "order", "driver")
 def test_no_skip(client: Client) -> Observation:
     """An ordered consumer does not finish a message that its handler could not process."""
-    late = once("RDY", After(3.0, (Beat(),)))
     script = Script(
         "consumer",
         ordered=True,
         deliveries=(Delivery(attempts=MANY_ATTEMPTS),),
         handler="fail",
-        rules=(late,),
+        rules=LATER,
     )
-    ends: dict[str, Question] = {
-        "skipped": at_least(1, finishes),
-        "kept": lambda s: bool(commands(s, "NOP")),
-    }
+    ends: dict[str, Question] = {"skipped": at_least(1, finishes), "kept": _answers_later}
     return play(client, script, ends, "silent", within=LONG)
 
 
 @client_case("order/policy", "smart.client.order-policy", "consumer", "order", "driver")
 def test_policy(client: Client) -> Observation:
     """An ordered consumer does not finish a message as long as its handler reports failure."""
-    late = once("RDY", After(3.0, (Beat(),)))
     script = Script(
-        "consumer", ordered=True, deliveries=(Delivery(),), handler="fail", rules=(late,)
+        "consumer", ordered=True, deliveries=(Delivery(),), handler="fail", rules=LATER
     )
     given_back = at_least(3, _given_back)
-    story = client.play(script, any_of(at_least(1, finishes), given_back, _answers), within=LONG)
+    over = any_of(at_least(1, finishes), given_back, _answers_later)
+    story = client.play(script, over, within=LONG)
     # A busy client may have given the message back only once by then.
     ends: dict[str, Question] = {
         "finished": at_least(1, finishes),
-        "req": lambda s: given_back(s) or (_answers(s) and bool(_given_back(s))),
-        "unfinished": _answers,
+        "req": lambda s: given_back(s) or (_answers_later(s) and bool(_given_back(s))),
+        "unfinished": _answers_later,
     }
     return end_of(story, ends, "silent")
 
@@ -220,6 +224,8 @@ def survival(
     client: Client, *, raw: bytes, ordered: bool = False, extend: bool = False, trace: bool = False
 ) -> Observation:
     """Deliver raw bytes as a message; observe whether the client answers a later heartbeat."""
+    # In order no RDY is needed; else it lets the message come, which is to be there before.
+    event, names = ("SUBSCRIBE", SUBSCRIPTIONS) if ordered else ("RDY", {"RDY"})
     script = Script(
         "consumer",
         ordered=ordered,
@@ -227,15 +233,12 @@ def survival(
         deliveries=(Delivery(raw=raw),),
         settings={"trace": "1"} if trace else {},
         consume={"trace": True} if trace else {},
-        rules=(once("RDY", After(1.0, (Beat(),))),),
+        rules=(once(event, After(1.0, (Beat(),))),),
     )
-    story = client.play(script, any_of(_answers, _comes_again))
-    alive = _answers(story) or _comes_again(story)
+    is_alive = any_of(answers_after(1.0, *names), _comes_again)
+    story = client.play(script, is_alive)
+    alive = is_alive(story)
     return unless(story, "survives" if alive else "silent", seen=alive)
-
-
-def _answers(story: Story) -> bool:
-    return bool(commands(story, "NOP"))
 
 
 def _comes_again(story: Story) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from wireproof_kit.clients.observe import failures, list_told, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
-from wireproof_kit.nsq.clients.events import Sent
+from wireproof_kit.nsq.clients.events import SUBSCRIPTIONS, Sent
 from wireproof_kit.nsq.clients.script import (
     NODE_1,
     NODE_2,
@@ -26,12 +26,14 @@ from wireproof_spec.nsq.frame import error_frame
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
     Question,
+    answers_after,
     closed_by_client,
     comes_before,
     commands,
     distinct,
     error_sent,
     finishes,
+    list_ready,
     play,
     requests,
     subscriptions,
@@ -39,6 +41,7 @@ from wireproof_suites.nsq.client.seen import (
 
 FOUR = {0: NODE_1, 1: NODE_2, 2: NODE_1, 3: NODE_2}
 LONG = 12.0
+KEPT_S = 2.0
 CODES = ["E_INVALID", "E_BAD_TOPIC", "E_BAD_CHANNEL", "E_SUB_ORDER_IS_MUST"]
 MOST = 3
 MOVED = ["E_FAILED_ON_NOT_LEADER", "E_TOPIC_NOT_EXIST"]
@@ -111,7 +114,7 @@ def test_grammar(client: Client) -> Observation:
     return unless(story, value, seen=sent is not None, note=line)
 
 
-@client_case("subscribe/command", "smart.client-trace.no-command", "consumer", "trace")
+@client_case("subscribe/command", "smart.client-trace.no-command", "consumer", "trace-consumer")
 def test_command(client: Client) -> Observation:
     """A consumer that traces subscribes with SUB or SUB_ORDER, not with a command of its own."""
     script = Script("consumer", settings={"trace": "1"}, consume={"trace": True})
@@ -156,10 +159,11 @@ def test_ready_sum(client: Client) -> Observation:
         consume={"max_in_flight": MOST},
         rules=(once("RDY", After(1.5, (Beat(),)), peer=NODE_2),),
     )
-    story = client.play(script, _is_kept)
-    counts = {event.conn: int(event.words[0]) for event in commands(story, "RDY") if event.words}
+    is_over = answers_after(1.5, "RDY")
+    story = client.play(script, is_over)
+    counts = dict(list_ready(story))
     value = "within" if sum(counts.values()) <= MOST else "exceeded"
-    return shown(story, value, seen=_is_kept(story), note=f"RDY {counts}")
+    return shown(story, value, seen=is_over(story), note=f"RDY {counts}")
 
 
 @client_case("subscribe/error/closed", "smart.client.subscribe-error", "consumer")
@@ -183,7 +187,7 @@ def test_error_told(client: Client, code: str) -> Observation:
 def _list_refusing(code: str) -> tuple[Rule, ...]:
     """Return rules that refuse a SUB and ask, with a heartbeat later, whether anybody is there."""
     refused = Bytes(error_frame(code, "refused"))
-    return (always("SUBSCRIBE", Silence(), refused, After(2.0, (Beat(),))),)
+    return (always("SUBSCRIBE", Silence(), refused, After(KEPT_S, (Beat(),))),)
 
 
 def _has_closed(story: Story) -> bool:
@@ -191,8 +195,7 @@ def _has_closed(story: Story) -> bool:
     return error is not None and closed_by_client(story, error.conn)
 
 
-def _is_kept(story: Story) -> bool:
-    return bool(commands(story, "NOP"))
+_is_kept = answers_after(KEPT_S, *SUBSCRIPTIONS)
 
 
 def _is_told(story: Story) -> bool:

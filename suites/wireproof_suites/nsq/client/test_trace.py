@@ -5,6 +5,7 @@ import pytest
 from wireproof_kit.clients.observe import failures, results, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.logged import is_logged, is_mentioned, is_number_logged
 from wireproof_kit.nsq.clients.script import Delivery, Reply, Script, Silence, always
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.decoding import encode
@@ -16,9 +17,6 @@ from wireproof_suites.nsq.client.seen import (
     at_least,
     commands,
     finishes,
-    is_logged,
-    is_mentioned,
-    is_number_logged,
     play,
     publishes,
 )
@@ -170,7 +168,7 @@ def test_producer_log(client: Client) -> Observation:
     return play(client, script, ends, "unlogged")
 
 
-@client_case("trace/log/consumer", "smart.client.trace-log-consumer", "consumer", "trace")
+@client_case("trace/log/consumer", "smart.client.trace-log-consumer", "consumer", "trace-consumer")
 def test_consumer_log(client: Client) -> Observation:
     """A consumer logs internal id, timestamp and IP addresses of a message while it traces."""
 
@@ -185,7 +183,7 @@ def test_consumer_log(client: Client) -> Observation:
     "trace/log/consumer/ordered",
     "smart.client.trace-log-consumer",
     "consumer",
-    "trace",
+    "trace-consumer",
     "order",
 )
 def test_ordered_consumer_log(client: Client) -> Observation:
@@ -193,7 +191,9 @@ def test_ordered_consumer_log(client: Client) -> Observation:
     return _watch_log(client, _all_logged(LOGGED.offset, LOGGED.size), ordered=True)
 
 
-@client_case("trace/log/consumer/trace-id", "smart.client-trace.log-id", "consumer", "trace")
+@client_case(
+    "trace/log/consumer/trace-id", "smart.client-trace.log-id", "consumer", "trace-consumer"
+)
 def test_consumer_log_id(client: Client) -> Observation:
     """A consumer logs the trace id of a message while it traces."""
     return _watch_log(client, _all_logged(LOGGED.trace_id))
@@ -215,7 +215,7 @@ def _all_logged(*numbers: int | None) -> Question:
     return lambda story: all(is_number_logged(story, number or 0) for number in numbers)
 
 
-@client_case("trace/survives", "smart.client-robust.prefix", "consumer", "trace")
+@client_case("trace/survives", "smart.client-robust.prefix", "consumer", "trace-consumer")
 @pytest.mark.parametrize("size", [0, 5, 11])
 def test_survives(client: Client, size: int) -> Observation:
     """A tracing consumer survives a message too short for offset and size."""

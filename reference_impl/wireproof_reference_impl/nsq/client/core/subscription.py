@@ -194,10 +194,11 @@ def identity_of(consumer: "Consumer", *, extend: bool) -> commands.Identity:
 
 
 def message_timeout(wants: Subscribing, features: dict[str, object]) -> float:
-    """Return the seconds that a handler has for a message, by settings or the node's answer."""
+    """Return the seconds that a handler has for a message, by the node's answer or settings."""
     told = features.get("msg_timeout")
-    timeout_ms = told if isinstance(told, int) and told > 0 else wants.msg_timeout_ms
-    return (wants.msg_timeout_ms or timeout_ms or MSG_TIMEOUT_MS) / 1000
+    if isinstance(told, int) and told > 0:
+        return told / 1000
+    return (wants.msg_timeout_ms or MSG_TIMEOUT_MS) / 1000
 
 
 def clamp_ready(count: int, features: dict[str, object]) -> int:
