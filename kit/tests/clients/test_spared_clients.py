@@ -1,6 +1,7 @@
 """Clients that keep to the texts in another way are not accused; those that break them are."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -127,11 +128,9 @@ FINISHED = [SUB, acknowledge("FIN", FIRST)]
     ("events", "seen"),
     [
         ([*FINISHED, acknowledge("REQ", EARLY)], "noticed"),
-        ([*FINISHED, beat(), nop()], "noticed"),
-        (
-            [*FINISHED, GONE, Commanded(2.0, f"{NODE_1}.2", "SUB_ORDER", ("t", "c", "0"))],
-            "noticed",
-        ),
+        ([*FINISHED, beat(), replace(nop(), at=2.0 + ordering.HANDLED_S)], "noticed"),
+        ([*FINISHED, beat(), nop()], "stopped"),
+        ([*FINISHED, GONE, ANEW], "noticed"),
         ([*FINISHED, acknowledge("FIN", EARLY), nop(), acknowledge("FIN", LAST)], "unnoticed"),
         (FINISHED, "stopped"),
     ],
