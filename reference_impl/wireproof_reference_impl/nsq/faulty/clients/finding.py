@@ -356,7 +356,7 @@ FAULTS = (
         "The process dies at a lookup answer without nodes.",
         "client-lookup.nobody",
         _read(_die_without_nodes),
-        may="client-lookup.told client-robust.lookup",
+        may="client-lookup.told client.listlookup-failure client-robust.lookup",
     ),
     missing(
         "gives-up-without-nodes",

@@ -211,7 +211,7 @@ FAULTS = (
         "Of all lookup answers only the last one counts.",
         _MERGE,
         around(lookups, "merge", lambda _, answers: _last_answer(answers)),
-        may="client.lookup-retry",
+        may="client.lookup-retry client.listlookup-failure",
     ),
     wrong_value(
         "first-answer-counts",
