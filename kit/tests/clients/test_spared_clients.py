@@ -22,6 +22,7 @@ from wireproof_kit.nsq.clients.client import NSQ_CLIENTS, Client
 from wireproof_kit.nsq.clients.events import Commanded, Sent
 from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1
 from wireproof_kit.observation import Observation
+from wireproof_kit.wire.transcript import Step
 from wireproof_spec.driver.lines import Event as DriverEvent
 from wireproof_spec.driver.lines import Failure, Hello, Result, in_base64
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, FRAME_TYPE_RESPONSE
@@ -165,3 +166,14 @@ def test_a_producer_without_a_driver_may_try_once_more_for_each_of_its_publishes
     dead = {"producer": failing.test_producer_dead, "consumer": failing.test_consumer_dead}
     assert hostile.test_node_loop(client(NODE_1)).value == seen
     assert dead[role](client(LOOKUP_1)).value == seen
+
+
+@pytest.mark.parametrize("length", range(16))
+def test_a_fin_with_too_short_an_id_does_not_hide_the_answers_behind_it(length: int) -> None:
+    story = Story(NSQ_CLIENTS.decode())
+    story.add(Step(0, CONN, "open", b""))
+    for data in (b"  V2", b"FIN " + bytes(length) + b"\n", *[b"NOP\n"] * len(hostile.LATER)):
+        story.add(Step(1, CONN, "send", data))
+
+    client = RecordedClient(story, role="consumer")
+    assert hostile.test_frame(client, frame="short-message").value == "survives"
