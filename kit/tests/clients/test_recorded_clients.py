@@ -14,12 +14,8 @@ BUNDLES = sorted((PAGE.parent / "nsq-clients").glob("*.jsonl.gz"))
 
 RENEWED = {
     ("tokio_nsq", "nsq/client-connection/identify/fields"): "as-the-original",
-    ("youzan", "nsq/client-ext/decode/none"): "version-alone",
-    ("pynsq", "nsq/client-consume/late"): "unsupported",
 }
-"""What recordings show by rules that have changed since: null is taken for a field left out, the
-layout of a message without a header is told, and a client has to announce the time-out that it is
-to keep; pynsq's driver announced another one."""
+"""What recordings show by rules that have changed since: null is taken for a field left out."""
 
 
 @pytest.mark.parametrize("path", BUNDLES, ids=lambda path: path.name.partition(".")[0])
