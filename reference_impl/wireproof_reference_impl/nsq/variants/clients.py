@@ -110,9 +110,10 @@ def _wordy(original: Original, identity: Identity) -> object:
 
 
 def _brief(original: Original, identity: Identity) -> object:
-    """Leave out all fields of the original, but keep what document 000 adds."""
+    """Leave out the fields of the original that no user has set; keep what document 000 adds."""
     fields = cast(dict[str, object], original(identity))
-    return {name: fields[name] for name in (EXTEND_SUPPORT, DESIRED_TAG) if name in fields}
+    kept = (EXTEND_SUPPORT, DESIRED_TAG, "msg_timeout")
+    return {name: fields[name] for name in kept if name in fields}
 
 
 def _trace_in_order(original: Original, self: Subscription) -> None:
@@ -296,7 +297,7 @@ VARIANTS = (
     ),
     client_variant(
         "identifies-briefly",
-        "IDENTIFY has no field that the original names.",
+        "IDENTIFY has no field that the original names but a time-out that the user sets.",
         around(commands, "identify_fields", _brief),
     ),
     client_variant(
