@@ -12,23 +12,16 @@ from wireproof_kit.runner.collect import collect
 BUNDLES = sorted((PAGE.parent / "nsq-clients").glob("*.jsonl.gz"))
 
 
-RENEWED = {
-    ("tokio_nsq", "nsq/client-connection/identify/fields"): "as-the-original",
-}
-"""What recordings show by rules that have changed since: null is taken for a field left out."""
-
-
 @pytest.mark.parametrize("path", BUNDLES, ids=lambda path: path.name.partition(".")[0])
 def test_what_fails_is_explained_and_seen_in_the_log(path: Path) -> None:
     client = path.name.partition(".")[0]
     cases = read_bundle(path).cases
     again = observe_again(cases, collect("nsq"))
-    renewed = {case: seen for (name, case), seen in RENEWED.items() if name == client}
 
-    assert list_failures(cases) - renewed.keys() <= read_explained(client)
+    assert list_failures(cases) <= read_explained(client)
     assert {each.case: each.observation for each in again} == {
         each.case: each.observation for each in cases
-    } | renewed
+    }
 
 
 def test_each_row_of_the_page_has_the_level_of_its_cases() -> None:
