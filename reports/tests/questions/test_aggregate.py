@@ -52,7 +52,7 @@ def test_a_folder_with_something_else_is_left_alone(wish: AnalysisRequest, name:
     (wish.out / name).parent.mkdir(parents=True)
     (wish.out / name).write_text("mine")
 
-    with pytest.raises(HistoryFault, match=r"is there, and not of a site of wireproof.*--out"):
+    with pytest.raises(HistoryFault, match=r"exists and was not written by wireproof.*--out"):
         aggregate(wish)
 
     assert set(tree(wish.out)) == {name}

@@ -91,7 +91,7 @@ def check_site(out: Path) -> None:
     for name in _REPLACED:
         if (out / name).exists():
             raise HistoryFault(
-                f"{out / name} is there, and not of a site of wireproof; it would be replaced: "
+                f"{out / name} exists and was not written by wireproof; a site would replace it: "
                 "name another folder with --out"
             )
 

@@ -57,8 +57,8 @@ def _refuse_command(spark: SparkSession, statement: str) -> None:
     except ParseException as error:
         run_sql(spark, f"EXPLAIN {statement}")  # is it SQL at all? If not, this says where
         raise NotAQuestion(
-            "--sql is no question: it would change something; expected SELECT, WITH, VALUES, "
-            "DESCRIBE, SHOW or EXPLAIN"
+            "--sql takes queries only (SELECT, WITH, VALUES, DESCRIBE, SHOW, EXPLAIN); "
+            "this statement is a command"
         ) from error
 
 

@@ -79,7 +79,9 @@ def test_a_folder_with_other_data_gets_no_site(capsys: pytest.CaptureFixture[str
     Path("s", "data").mkdir(parents=True)
     Path("runs").mkdir()
 
-    assert "s/data is there, and not of a site" in refused(capsys, "runs", "--out", "s")
+    assert "s/data exists and was not written by wireproof" in refused(
+        capsys, "runs", "--out", "s"
+    )
     assert [path.name for path in Path("s").iterdir()] == ["data"]
 
 

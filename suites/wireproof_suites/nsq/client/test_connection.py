@@ -211,7 +211,11 @@ def _of_kept(client: Client, script: Script, answered: Question) -> Observation:
     story = client.play(script, any_of(answered, _has_let_go))
     if answered(story) or not _has_let_go(story):
         return unless(story, "answered" if answered(story) else "silent", seen=answered(story))
-    return unless(story, "unsupported", note="the producer closes the connection of a publish")
+    return unless(
+        story,
+        "unsupported",
+        note="the producer closed its connection after the publish; it owes no answer",
+    )
 
 
 def _has_let_go(story: Story) -> bool:

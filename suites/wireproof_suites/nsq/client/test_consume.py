@@ -238,7 +238,8 @@ def _unannounced(story: Story) -> Observation | None:
     asked = [fields.get("msg_timeout") for fields in list_identities(story)]
     if not _deliveries(story) or TIMEOUT_MS in asked:
         return None
-    note = f"IDENTIFY asks for a msg_timeout of {asked}, not of {TIMEOUT_MS} ms"
+    told = ", ".join(f"{each} ms" for each in asked if each is not None) or "none"
+    note = f"IDENTIFY announced msg_timeout {told}; the case asked for {TIMEOUT_MS} ms"
     return unless(story, "unsupported", note=note)
 
 

@@ -102,7 +102,7 @@ def test_decode(client: Client, kind: str) -> Observation:
 
 @client_case("ext/decode/none", "ext.client.decode", "consumer", "ext-consumer", "driver")
 def test_decode_none(client: Client) -> Observation:
-    """A consumer gives its handler the body of a message without a header, in either layout."""
+    """A consumer hands over the body of a message that has no header, read in either layout."""
     # Version 0 alone and a body, or version 0, length 0 and a shorter body: one or the other.
     script = Script("consumer", extend=True, deliveries=(Delivery(b"\0\0body"),))
     story = client.play(script, lambda s: bool(list_told(s, "message")))

@@ -123,7 +123,7 @@ def test_producer_frame(client: Client, frame: str) -> Observation:
 
 @client_case("robust/node-loop", "smart.client-robust.loop")
 def test_node_loop(client: Client) -> Observation:
-    """A client whose node closes every connection does not reconnect in a loop."""
+    """A client pauses between its connections to a node that closes each of them."""
     rules = (
         Rule("connect", (After(1.0, (Note(),)),), peer=NODE_1, first=1, last=1),
         Rule("connect", (Close(reset=True),), peer=NODE_1),
