@@ -9,6 +9,7 @@ from wireproof_kit.nsq.proxy.part import (
     CLAUSES,
     OPENING,
     OPENING_LOOKUP,
+    OPENING_NAMED,
     OPENING_ORDERED,
     OPENING_PARTITION,
     NsqWatcher,
@@ -47,6 +48,11 @@ class Traffic:
             self.events.append(event)
             for each in self.watcher.see(event):
                 self.shown.setdefault(each.clause, []).append(each.what)
+        return self
+
+    def later(self, seconds: float) -> "Traffic":
+        """Let time pass before what comes next."""
+        self.at += seconds
         return self
 
     def deviating(self) -> set[str]:
@@ -145,6 +151,6 @@ def role_of(clause_id: str) -> str:
 
 def opening_clauses() -> set[str]:
     """Return the clauses that the beginning of each connection shows."""
-    cases = (*OPENING, *OPENING_PARTITION, *OPENING_ORDERED, *OPENING_LOOKUP)
+    cases = (*OPENING, *OPENING_NAMED, *OPENING_PARTITION, *OPENING_ORDERED, *OPENING_LOOKUP)
     clauses = [load_catalogue("nsq").clause_of(case) for case in cases]
     return {clause.id for clause in clauses if clause is not None}

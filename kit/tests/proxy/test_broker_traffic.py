@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 from nsq_traffic import (
+    BEAT,
     OK,
     PUB,
     Row,
@@ -160,9 +161,9 @@ ROWS: dict[str, Row] = {
     ),
     "ext-attempts-same": (
         subscribed(fields=EXT)
-        .broker(message(1, extend=Extend(0, None)))
+        .broker(message(1, attempts=2, extend=Extend(0, None)))
         .client(requeue(1))
-        .broker(message(1, extend=Extend(0, None))),
+        .broker(message(1, attempts=2, extend=Extend(0, None))),
         "ext.consume.attempts",
         False,
     ),
@@ -187,7 +188,11 @@ ROWS: dict[str, Row] = {
         True,
     ),
     "window-exceeded": (
-        subscribed(ready=2).broker(message(1), message(2), message(3)),
+        subscribed(ready=2)
+        .broker(message(1), message(2), message(3))
+        .client(finish(1), finish(2), finish(3))
+        .later(6)
+        .broker(BEAT),
         "smart.connection.ready",
         False,
     ),
@@ -231,7 +236,11 @@ ROWS: dict[str, Row] = {
         True,
     ),
     "order-two": (
-        subscribed(ORDERED, ready=5).broker(message(1, place=(0, 40)), message(2, place=(40, 9))),
+        subscribed(ORDERED, ready=5)
+        .broker(message(1, place=(0, 40)), message(2, place=(40, 9)))
+        .client(finish(1), finish(2))
+        .later(6)
+        .broker(BEAT),
         "smart.order.one-in-flight",
         False,
     ),
@@ -260,9 +269,9 @@ ROWS: dict[str, Row] = {
     ),
     "order-attempts-same": (
         subscribed(ORDERED)
-        .broker(message(1, place=(0, 40)))
+        .broker(message(1, attempts=2, place=(0, 40)))
         .client(requeue(1))
-        .broker(message(1, place=(0, 40))),
+        .broker(message(1, attempts=2, place=(0, 40))),
         "smart.order.attempts",
         False,
     ),
@@ -291,6 +300,48 @@ def test_the_place_of_a_traced_message_is_that_of_its_publish() -> None:
     assert "smart.order.position" not in shown((0, 1), trace=8)
 
 
+def bare(number: int, offset: int) -> bytes:
+    """Return an ordered message without a header: version and length 0, offset, size."""
+    head = bytes(10) + number.to_bytes(8, "big") + bytes(8)
+    place = offset.to_bytes(8, "big") + (40).to_bytes(4, "big")
+    return message_frame(head + b"\0\0\0" + place + b"m")
+
+
+SPARED: dict[str, Traffic] = {
+    "a channel that is emptied while the client holds a message": subscribed(ready=1)
+    .broker(message(1), message(2))
+    .client(finish(1), finish(2))
+    .broker(error_frame("E_FIN_FAILED", "FIN 1 failed ID not in flight"))
+    .later(6)
+    .broker(BEAT),
+    "a client that has not finished all": subscribed(ready=1)
+    .broker(message(1), message(2))
+    .client(finish(2))
+    .later(6)
+    .broker(BEAT),
+    "RDY renewed as a credit": subscribed(ready=4)
+    .broker(*(message(number) for number in range(3)))
+    .client(b"RDY 4\n")
+    .broker(*(message(number) for number in range(3, 7)))
+    .client(*(finish(number) for number in range(7)))
+    .later(6)
+    .broker(BEAT),
+    "a channel that is set back": subscribed(ORDERED)
+    .broker(message(1, place=(0, 40)))
+    .client(requeue(1))
+    .broker(message(1, place=(0, 40))),
+    "version and length of messages without a header": subscribed(ORDERED, fields=EXT)
+    .broker(bare(1, 0))
+    .client(finish(1))
+    .broker(bare(2, 40)),
+}
+
+
+@pytest.mark.parametrize("name", SPARED)
+def test_what_the_texts_permit_is_no_deviation(name: str) -> None:
+    assert SPARED[name].deviating() == set()
+
+
 def test_messages_that_may_have_timed_out_do_not_count_against_rdy() -> None:
     traffic = subscribed(ready=1).broker(message(1))
     traffic.at = 0.95
@@ -301,8 +352,8 @@ def test_messages_that_may_have_timed_out_do_not_count_against_rdy() -> None:
 
 def test_an_older_rdy_counts_for_some_seconds_only() -> None:
     traffic = subscribed(ready=3).client(b"RDY 1\n")
-    traffic.at = 6.0
-    traffic.broker(message(1), message(2))
+    traffic.later(6).broker(message(1), message(2)).client(finish(1), finish(2))
+    traffic.later(6).broker(BEAT)
 
     assert "smart.connection.ready" in traffic.deviating()
 

@@ -3,7 +3,6 @@
 import pytest
 from nsq_traffic import (
     BEAT,
-    PUB,
     Row,
     Traffic,
     check_each_clause_has_rows,
@@ -55,12 +54,6 @@ ROWS: dict[str, Row] = {
         True,
     ),
     "beats-unanswered": (beaten(3), "smart.client.heartbeat", False),
-    "nop": (identified().broker(BEAT).client(b"NOP\n"), "smart.client.heartbeat-nop", True),
-    "no-nop": (
-        beaten(3, PUB),
-        "smart.client.heartbeat-nop",
-        False,
-    ),
     "rdy": (subscribed(ready=100), "smart.client-send.ready", True),
     "rdy-too-many": (subscribed(ready=101), "smart.client-send.ready", False),
     "pub-ext": (identified().client(pub_ext({"a": "b"})), "ext.client-header.publish", True),

@@ -151,7 +151,7 @@ def test_right_peers_conform_whatever_they_choose(options: Sequence[str]) -> Non
 @pytest.mark.parametrize("fault", BROKERS)
 def test_a_faulty_broker_is_found_by_the_clause_that_it_breaks(fault: str) -> None:
     with standing_before(("--fault", fault)) as proxy:
-        work(proxy, ("--variant", "client-repeats-slowly"))
+        work(proxy, ("--variant", "client-repeats-slowly"), beats=4 * BEATS)
 
     assert BROKERS[fault] in proxy.deviating()
     assert "client" not in {entry.clause.role for entry in proxy.seen.deviations}

@@ -30,6 +30,8 @@ REMEMBERED = 5_000
 KNOWN_TYPES = (FRAME_TYPE_RESPONSE, FRAME_TYPE_ERROR, FRAME_TYPE_MESSAGE)
 RDY_LAG_S = 5.0
 """Seconds in which messages may still come for an older RDY: on their way, or from a slow node."""
+PROVED_S = 1.0
+"""Seconds after a FIN in which its error would have come, before a later frame."""
 IN_TIME = 0.9
 """The part of the message timeout in which a message cannot have timed out at the node."""
 _SHOWN = 40
@@ -63,6 +65,7 @@ class BrokerChecks:
             if event.name == names.REQ.decode() and event.message_id in self._attempts:
                 self._given_back.keep(event.message_id, self._attempts[event.message_id])
         elif isinstance(event, Sent):
+            yield from self._window.hear(event)
             known = event.frame_type in KNOWN_TYPES
             what = "" if known else f"a frame of type {event.frame_type}"
             yield Shown("smart.connection.frame", what)
@@ -117,7 +120,8 @@ class BrokerChecks:
         yield from self._count_attempts(message)
         if message.extend is not None:
             yield from self._dispatch(message.extend)
-        if state.is_ordered:
+        is_bare = message.extend is not None and message.extend.version == names.EXT_VERSION_NONE
+        if state.is_ordered and not is_bare:  # where its ext part ends, the text leaves open
             yield from self._order(message)
 
     def _count_attempts(self, message: Message) -> Iterator[Shown]:
@@ -128,6 +132,8 @@ class BrokerChecks:
         self._attempts.keep(name, message.attempts)
         if state.is_extended and message.attempts > limits.MAX_ATTEMPTS:
             yield Shown(clause, f"attempts {message.attempts:#06x} has high bits set")
+        elif message.attempts == 1 and before is not None:
+            return  # a channel that was set back begins anew; a duplicate may be on its way
         elif (
             before is not None
             and before < limits.MAX_ATTEMPTS
@@ -171,35 +177,66 @@ class BrokerChecks:
 
 
 class _Window:
-    """How many messages the client holds for certain, and how many it may."""
+    """How many messages the client holds, and how many it may.
+
+    A node lets go of the messages of a channel that is emptied, and delivers others. So too many
+    are held for certain only once the client has finished all of them without an error.
+    """
 
     def __init__(self, state: NodeState) -> None:
         self._state = state
         self._held: Recent[bytes, float] = Recent(REMEMBERED)
         self._ready: deque[tuple[float, int]] = deque()
+        self._credit = self._carried = 0
+        self._suspected: Shown | None = None
+        self._unproved: set[bytes] = set()
+        self._proved_at = 0.0
 
     def command(self, event: Commanded) -> None:
         """Follow a command of the client."""
         if event.name == names.RDY.decode():
             count = event.words[0] if event.words else "1"
+            # A node may count RDY down; messages for the RDY before may be on their way.
+            self._carried = self._ready[-1][1] if self._ready else 0
             self._ready.append((event.at, int(count) if count.isdecimal() else 1 << 31))
+            self._credit = self._carried + self._ready[-1][1]
             while len(self._ready) > REMEMBERED:
                 self._ready.popleft()
         elif event.name in (names.FIN.decode(), names.REQ.decode()):
             self._held.pop(event.message_id, None)
+            if event.name == names.FIN.decode() and event.message_id in self._unproved:
+                self._unproved.discard(event.message_id)
+                self._proved_at = event.at
+
+    def hear(self, event: Sent) -> Iterator[Shown]:
+        """Return what a frame of the node shows of messages that the client has finished."""
+        if self._suspected is None:
+            return
+        if event.frame_type == FRAME_TYPE_ERROR:
+            self._suspected = None  # it may be that a message was no longer the client's
+        elif not self._unproved and event.at - self._proved_at > PROVED_S:
+            yield self._suspected
+            self._suspected = None
 
     def deliver(self, event: Sent) -> Iterator[Shown]:
         """Return what a delivery shows."""
         self._forget(event.at)
         self._held.keep(event.data[ID], event.at)
         held = len(self._held)
+        if self._ready and event.at - self._ready[-1][0] > RDY_LAG_S:
+            self._credit, self._carried = self._credit - self._carried, 0
+        self._credit -= 1
         if self._state.is_ordered:
-            what = "" if held <= 1 else f"{held} messages in flight"
-            yield Shown("smart.order.one-in-flight", what)
-            return
-        most = max((count for _, count in self._ready), default=0)
-        what = "" if held <= most else f"{held} messages in flight at RDY {most}"
-        yield Shown("smart.connection.ready", what)
+            clause, what = "smart.order.one-in-flight", f"{held} messages in flight"
+            right = held <= 1
+        else:
+            most = max((count for _, count in self._ready), default=0)
+            clause, what = "smart.connection.ready", f"{held} messages in flight at RDY {most}"
+            right = held <= most or self._credit >= 0
+        if right:
+            yield Shown(clause)
+        elif self._suspected is None:
+            self._suspected, self._unproved = Shown(clause, what), set(self._held)
 
     def _forget(self, now: float) -> None:
         """Forget messages that may have timed out, and values of RDY that count no more."""

@@ -32,7 +32,6 @@ class ClientChecks:
         self._state = state
         self._delivered: Recent[bytes, None] = Recent(REMEMBERED)
         self._unanswered = _Beats()
-        self._without_nop = _Beats()
 
     def see(self, event: Event) -> Iterator[Shown]:
         """Yield which clauses an event shows to be kept or broken."""
@@ -53,21 +52,13 @@ class ClientChecks:
         if self._unanswered.are_missed(at):
             missed = f"{self._unanswered.count} heartbeats without any command"
             yield Shown("smart.client.heartbeat", missed)
-        elif self._without_nop.are_missed(at):
-            missed = f"{self._without_nop.count} heartbeats without NOP, but with other commands"
-            yield Shown("smart.client.heartbeat-nop", missed)
         self._unanswered.add(at)
-        self._without_nop.add(at)
 
     def _command(self, event: Commanded) -> Iterator[Shown]:
         if self._unanswered.count:
             yield Shown("smart.client.heartbeat")
         self._unanswered = _Beats()
-        if event.name == names.NOP.decode():
-            if self._without_nop.count:
-                yield Shown("smart.client.heartbeat-nop")
-            self._without_nop = _Beats()
-        elif event.name == names.FIN.decode():
+        if event.name == names.FIN.decode():
             yield from self._finish(event)
         elif event.name == names.RDY.decode():
             yield from self._ready(event)

@@ -28,7 +28,8 @@ class LookupChecks:
             self._asked.append(event)
         elif isinstance(event, Answered) and self._asked:
             asked = self._asked.popleft()
-            if event.path == "/lookup" and event.status == OK and event.is_whole:
+            is_lookup = asked.method == "GET" and event.path == "/lookup"
+            if is_lookup and event.status == OK and event.is_whole:
                 yield from _lookup(asked, event.body)
 
 
@@ -36,7 +37,8 @@ def _lookup(asked: Requested, body: bytes) -> Iterator[Shown]:
     try:
         value: object = json.loads(body)
     except ValueError:
-        yield Shown("smart.lookup.answer", "the answer is no JSON")
+        if "accept-encoding" not in asked.headers:  # else it may be compressed
+            yield Shown("smart.lookup.answer", "the answer is no JSON")
         return
     answer = cast(dict[str, JsonValue], value) if isinstance(value, dict) else {}
     if answer.get("status_code", OK) != OK:

@@ -57,6 +57,8 @@ class NodeState:
     """The subscription that the node has accepted."""
     answered: Commanded | None = None
     """The command to which the latest event is the answer."""
+    names_partition: bool = False
+    """True once a publish or a subscription has named a partition."""
     can_match: bool = True
     """False once it is uncertain to which command an answer belongs."""
     _asked: deque[Commanded] = field(default_factory=deque[Commanded])
@@ -66,6 +68,7 @@ class NodeState:
         """Update the state by an event; call this before checks use the state."""
         self.answered = None
         if isinstance(event, Commanded) and event.name in ANSWERED:
+            self.names_partition = self.names_partition or event.partition is not None
             self._asked.append(_without_message(event))
             self._asked_bytes += len(self._asked[-1].body)
             is_little = len(self._asked) <= MOST_ASKED and self._asked_bytes <= MOST_ASKED_BYTES

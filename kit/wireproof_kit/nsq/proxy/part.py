@@ -20,12 +20,7 @@ from wireproof_kit.wire.address import split_address
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.frame import SERVER_FRAME, ServerFrame
 
-OPENING = (
-    "nsq/client-connection/handshake",
-    "nsq/client-connection/identify/answer",
-    "nsq/client-connection/identify/fields",
-    "nsq/client-subscribe/ready/first",
-)
+OPENING = ("nsq/client-subscribe/ready/first",)
 """Cases whose observation is true of any client at the start of a connection to a node."""
 CLAUSES = (
     "smart.client.handshake",
@@ -39,7 +34,6 @@ CLAUSES = (
     "smart.client-send.finish",
     "smart.client-send.ready",
     "smart.client.heartbeat",
-    "smart.client.heartbeat-nop",
     "ext.client-header.publish",
     "ext.client-header.tag",
     "ext.client-header.trace",
@@ -68,8 +62,14 @@ CLAUSES = (
     "smart.lookup.metainfo",
 )
 """All clauses that passing traffic can show to be kept or broken; nothing else is judged."""
+OPENING_NAMED = (
+    "nsq/client-connection/handshake",
+    "nsq/client-connection/identify/answer",
+    "nsq/client-connection/identify/fields",
+)
+"""Clients of the original NSQ, which name no partition, may leave IDENTIFY out."""
 OPENING_PARTITION = ("nsq/client-subscribe/ready",)
-"""Clients of the original NSQ, which name no partition, are not bound by these clauses."""
+"""Nor are clients that name no partition in SUB bound by this clause."""
 OPENING_ORDERED = ("nsq/client-order/handshake",)
 OPENING_LOOKUP = ("nsq/client-lookup/accept",)
 MOST_POSITIONS = 10_000
@@ -84,7 +84,13 @@ def make_part() -> ProxyPart:
         watch=lambda conn: NsqWatcher(conn, positions),
         tell=tell,
         clauses=CLAUSES,
-        opening=(*OPENING, *OPENING_PARTITION, *OPENING_ORDERED, *OPENING_LOOKUP),
+        opening=(
+            *OPENING,
+            *OPENING_NAMED,
+            *OPENING_PARTITION,
+            *OPENING_ORDERED,
+            *OPENING_LOOKUP,
+        ),
     )
 
 
@@ -115,11 +121,12 @@ class NsqWatcher:
     @property
     def opening(self) -> tuple[str, ...]:
         """The ids of the cases that are observed at the start of the connection."""
+        found = self._opening + (OPENING_NAMED if self._state.names_partition else ())
         subscribed = self._state.subscription
         if subscribed is None:
-            return self._opening
+            return found
         partition = () if subscribed.partition is None else OPENING_PARTITION
-        return self._opening + partition + (OPENING_ORDERED if self._state.is_ordered else ())
+        return found + partition + (OPENING_ORDERED if self._state.is_ordered else ())
 
     def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterable[Event]:
         """Return the events completed by these bytes, received at time ``at``."""
