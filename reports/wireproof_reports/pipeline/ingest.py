@@ -4,13 +4,11 @@ The workers hash all bundles; the driver leaves out those whose hash is in ``run
 read the others, and the tables are written, one commit each (see `history`).
 """
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -23,6 +21,7 @@ from wireproof_reports.pipeline.attempt import WAIT_S, Attempt, Conflict, begin
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
 from wireproof_reports.pipeline.history import Published, read_published, read_table
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
+from wireproof_reports.pipeline.landing import Refused
 from wireproof_reports.pipeline.place import HistoryFault, is_url
 from wireproof_reports.pipeline.worker import (
     BUNDLE,
@@ -35,7 +34,6 @@ from wireproof_reports.pipeline.worker import (
     refused_row,
 )
 from wireproof_spec.history import FIRST, LAST, TABLES
-from wireproof_spec.record_file import MOST_BYTES
 
 MOST_AT_ONCE = 5_000
 """Bundles of one batch: what it holds back until all is read must fit on the disk."""
@@ -54,15 +52,6 @@ class QuarantinedLine:
 
     file: str
     line: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A bundle that an ingest did not add, and the reason."""
-
-    path: str
-    bundle: str
     reason: str
 
 
@@ -120,37 +109,12 @@ def ingest(
         HistoryFault: the history is no history, newer, or in use.
     """
     local, urls = landing.split(named)
-    paths, refused = _measure(landing.local_paths(local))
+    paths, refused = landing.measure(landing.local_paths(local))
     frames = [landing.files(spark, paths)] if paths else []
     frames += [landing.files_at(spark, urls)] if urls else []
     for url in urls:
-        refused += refuse_large(landing.list_at(spark, url))
+        refused += landing.refuse_large(landing.list_at(spark, url))
     return take(spark, frames, history, how=how, tell=tell, refused=refused)
-
-
-def _measure(found: Iterable[Path]) -> tuple[list[tuple[str, int]], list[Refused]]:
-    """Return the paths and sizes of files, and those that Spark could not be told of.
-
-    A link may lead nowhere, a file may be gone by now, and a name may be no text.
-    """
-    paths: list[tuple[str, int]] = []
-    refused: list[Refused] = []
-    for path in found:
-        name = os.path.abspath(path)
-        try:
-            name.encode()
-            paths.append((name, path.stat().st_size))
-        except (OSError, UnicodeEncodeError) as error:
-            shown = os.fsencode(name).decode(errors="replace")
-            why = error.strerror if isinstance(error, OSError) else "its name is not UTF-8"
-            refused.append(Refused(shown, "", f"cannot read {shown}: {why}"))
-    return paths, refused
-
-
-def refuse_large(paths: Iterable[tuple[str, int]]) -> list[Refused]:
-    """Return those of the bundles at a URL that are too large, with the reason."""
-    words = f"is larger than {MOST_BYTES >> 20} MiB; expected the bundle of one run"
-    return [Refused(path, "", f"{path} {words}") for path in landing.too_large(paths)]
 
 
 def take(

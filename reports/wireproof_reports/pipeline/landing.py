@@ -1,6 +1,8 @@
 """Bundles as Spark's rows: those of folders of this machine, and those of a URL."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +21,15 @@ SLICE_BYTES = 64 * 1024 * 1024
 _GLOB_SIGNS = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A bundle that an ingest did not add, and the reason."""
+
+    path: str
+    bundle: str
+    reason: str
+
+
 def local_paths(named: Sequence[str]) -> Iterator[Path]:
     """Yield the paths of the named bundles, and of all bundles in the named folders.
 
@@ -33,6 +44,25 @@ def local_paths(named: Sequence[str]) -> Iterator[Path]:
             yield path
         else:
             raise BundleFault(f"cannot read {name}: there is no such file or folder")
+
+
+def measure(found: Iterable[Path]) -> tuple[list[tuple[str, int]], list[Refused]]:
+    """Return the paths and sizes of files, and those that Spark could not be told of.
+
+    A link may lead nowhere, a file may be gone by now, and a name may be no text.
+    """
+    paths: list[tuple[str, int]] = []
+    refused: list[Refused] = []
+    for path in found:
+        name = os.path.abspath(path)
+        try:
+            name.encode()
+            paths.append((name, path.stat().st_size))
+        except (OSError, UnicodeEncodeError) as error:
+            shown = os.fsencode(name).decode(errors="replace")
+            why = error.strerror if isinstance(error, OSError) else "its name is not UTF-8"
+            refused.append(Refused(shown, "", f"cannot read {shown}: {why}"))
+    return paths, refused
 
 
 def files(spark: SparkSession, paths: Sequence[tuple[str, int]]) -> DataFrame:
@@ -86,9 +116,10 @@ def _read_files(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
     return reader.option("pathGlobFilter", GLOB).load(list(urls))
 
 
-def too_large(paths: Iterable[tuple[str, int]]) -> list[str]:
-    """Return those of the paths at a URL that Spark is not to pass: it does so in one piece."""
-    return [path for path, size in paths if size > MOST_BYTES]
+def refuse_large(paths: Iterable[tuple[str, int]]) -> list[Refused]:
+    """Return those of the bundles at a URL that are too large for Spark to pass in one piece."""
+    words = f"is larger than {MOST_BYTES >> 20} MiB; expected the bundle of one run"
+    return [Refused(path, "", f"{path} {words}") for path, size in paths if size > MOST_BYTES]
 
 
 def escape(path: str) -> str:

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from wireproof_reports.pipeline import landing
-from wireproof_reports.pipeline.ingest import How, IngestResult, refuse_large, take
+from wireproof_reports.pipeline.ingest import How, IngestResult, take
 from wireproof_reports.pipeline.owner import only_writer
 from wireproof_reports.pipeline.place import CHECKPOINT, WATCH_LOCK, is_url, root_of
 
@@ -116,7 +116,7 @@ def _take(
 ) -> IngestResult:
     if not any(is_url(path) for path, _ in paths):
         return take(spark, [landing.files(spark, paths)], history, how=how)
-    refused = refuse_large(paths)
+    refused = landing.refuse_large(paths)
     large = {one.path for one in refused}
     urls = [landing.escape(path) for path, _ in paths if path not in large]
     frames = [landing.files_at(spark, urls)] if urls else []
