@@ -14,7 +14,7 @@ from pathlib import Path
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.ingest import How, ingest
-from wireproof_reports.pipeline.place import HistoryFault
+from wireproof_reports.pipeline.place import HistoryFault, check_writable
 from wireproof_reports.pipeline.session import SparkFault, Wanted, session
 from wireproof_reports.pipeline.shipping import VERSION
 from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
@@ -48,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _take(history: str, landing: str) -> int:
+    check_writable(history)
     with (
         tempfile.TemporaryDirectory(prefix="wireproof-log-") as scratch,
         session(SUBMITTED, Path(scratch) / "spark.log") as spark,

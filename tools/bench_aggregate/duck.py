@@ -1,6 +1,9 @@
 """The five measured questions as SQL for DuckDB, on the same files."""
 
-import duckdb
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
 
 TESTED = "('pass','reading','fail','known','unstable')"
 GOOD = "verdict in ('pass','reading')"
@@ -64,8 +67,11 @@ QUERIES = {
 }
 
 
-def connect(history: str, threads: int) -> duckdb.DuckDBPyConnection:
+def connect(history: str, threads: int) -> "duckdb.DuckDBPyConnection":
     """Return a DuckDB connection that has the history's tables as views."""
+    # Imported here: at the end of a process that loaded it and asked nothing, DuckDB prints leaks.
+    import duckdb
+
     duck = duckdb.connect()
     duck.execute(f"set threads = {threads}")
     duck.execute("set enable_progress_bar = false")
@@ -76,6 +82,6 @@ def connect(history: str, threads: int) -> duckdb.DuckDBPyConnection:
     return duck
 
 
-def ask(duck: duckdb.DuckDBPyConnection, name: str) -> int:
+def ask(duck: "duckdb.DuckDBPyConnection", name: str) -> int:
     """Ask DuckDB a question, fetch the whole answer, and return its number of rows."""
     return len(duck.execute(QUERIES[name]).fetchall())

@@ -8,8 +8,10 @@ aggregate, whose site must then be the one before, or whole; every second one wi
 `--only` all kills are of that kind. Aggregates keep their counts beside the history, as they do of
 a long one. After each kill all tables are read with `deltalake`, at the versions that `runs`
 names; after the last one the answers from kept counts must be those of a full recomputation.
-Before the first kill, and every tenth, both commands are run to their ends: a kill comes somewhere
-in the time that they took, for on a loaded machine Spark starts in minutes.
+Every second kill of each kind comes a moment after the command has begun to write, for most of
+its time is Spark's start; how many left a batch, or kept counts, half written is counted. Before
+the first kill, and every tenth, both commands are run to their ends: the other kills come
+somewhere in the time that they took.
 """
 
 import argparse
@@ -42,7 +44,11 @@ MEASURE_EVERY = 10
 machine, kills by the older times come before an ingest has written anything."""
 SHARES = (0.1, 1.1)
 """When a kill comes, as a share of the time that the command took undisturbed."""
+WRITING_S = {"ingest": 4.0, "watch": 4.0, "aggregate": 12.0}
+"""Seconds after its first commit in which a command is killed: it writes for about as long."""
 FLAGS = ["--master", "local[2]", "--conf", "spark.driver.memory=1g", "-q"]
+MOST_S = 300.0
+"""Seconds for which a first commit is waited for."""
 KINDS = ("ingest", "watch", "aggregate")
 KEEPING = """
 import runpy
@@ -66,18 +72,22 @@ def main() -> int:
         kind = told.only or KINDS[number % len(KINDS)]
         arrive(ARRIVING)
         took = state["whole_s"]["aggregate" if kind == "aggregate" else "ingest"]
-        length = random.Random(number).uniform(*SHARES) * took
-        kill(kind, length, whole_group=number % 2 == 0)
+        chance = random.Random(number)
+        length = chance.uniform(*SHARES) * took
+        writing = chance.uniform(0, WRITING_S[kind]) if number % 2 else None
+        took, is_half = kill(kind, length, writing, whole_group=number % 4 < 2)
         found = check()
         site()
-        STATE.write_text(json.dumps({**state, "done": number + 1}) + "\n")
-        said = f"{kind} killed after {length:.0f} s; {found} of {arrived()} bundles in"
-        print(f"{number + 1}/{told.kills} {said}", flush=True)
+        state = {**state, "done": number + 1, "half": state.get("half", 0) + is_half}
+        STATE.write_text(json.dumps(state) + "\n")
+        said = f"{kind} killed after {took:.0f} s{', half written' if is_half else ''}"
+        print(f"{number + 1}/{told.kills} {said}; {found} of {arrived()} bundles in", flush=True)
     subprocess.run(command("ingest"), check=True)
     subprocess.run(command("aggregate"), check=True)
     found = check()
     check_kept()
-    print(f"{told.kills} kills; {found} of {arrived()} bundles in, once each")
+    half = f"{state.get('half', 0)} of them in the midst of writing"
+    print(f"{told.kills} kills, {half}; {found} of {arrived()} bundles in, once each")
     return int(found != arrived())
 
 
@@ -109,16 +119,28 @@ def arrive(more: int) -> None:
     write_bundles(LANDING, arrived() + more, CASES)
 
 
-def kill(kind: str, length: float, *, whole_group: bool) -> None:
-    """Start a command and kill it after `length` seconds; bundles arrive while one watches."""
+def kill(
+    kind: str, length: float, writing: float | None, *, whole_group: bool
+) -> tuple[float, bool]:
+    """Start a command and kill it after `length` seconds, or `writing` ones after a commit.
+
+    Bundles arrive while one watches. Return the seconds it had, and whether it left a batch, or
+    kept counts, half written.
+    """
+    before = commits()
     process = subprocess.Popen(command(kind), start_new_session=True)
     began = time.monotonic()
+    until = began + (length if writing is None else MOST_S)
     coming = [began + length * part / (ARRIVING + 1) for part in range(1, ARRIVING + 1)]
-    while time.monotonic() < began + length and process.poll() is None:
+    while time.monotonic() < until and process.poll() is None:
         if kind == "watch" and coming and time.monotonic() > coming[0]:
             coming.pop(0)
             arrive(1)
+        if writing is not None and commits() != before:
+            until, writing = time.monotonic() + writing, None
         time.sleep(0.05)
+    took = time.monotonic() - began
+    is_half = kind == "aggregate" and process.poll() is None and commits() != before
     if kind == "watch" and process.poll() is not None:
         raise SystemExit(f"the watching ingest ended by itself with {process.returncode}")
     if process.poll() is None and not whole_group:
@@ -126,6 +148,20 @@ def kill(kind: str, length: float, *, whole_group: bool) -> None:
     elif process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    return took, is_half or (kind != "aggregate" and is_unpublished())
+
+
+def commits() -> int:
+    """Return how many commits all tables of the history have, those of kept counts with them."""
+    return len(list(HISTORY.rglob("_delta_log/*.json")))
+
+
+def is_unpublished() -> bool:
+    """Return True if `results` has a commit that no publication names."""
+    if not (HISTORY / "results" / "_delta_log").exists():
+        return False
+    named = read_note().get("versions", {}).get("results", -1)
+    return DeltaTable(HISTORY / "results").version() > named
 
 
 def check() -> int:

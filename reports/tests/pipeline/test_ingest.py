@@ -18,7 +18,7 @@ from wireproof_reports.pipeline.owner import only_writer
 from wireproof_reports.pipeline.place import WATCH_LOCK, HistoryFault
 from wireproof_reports.pipeline.vacuum import vacuum
 from wireproof_reports.pipeline.watch import watch
-from wireproof_reports.pipeline.worker import Work, make_reader
+from wireproof_reports.pipeline.worker import Work, make_reader, make_unpacker
 from wireproof_spec.history import FORMAT
 
 pytestmark = [
@@ -259,6 +259,27 @@ def test_a_bundle_that_spark_passes_over_is_noticed(
 
 
 @pytest.mark.spark
+def test_a_batch_is_not_published_without_the_runs_of_all_its_bundles(
+    spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker is lost before ``runs`` is written, and one bundle was moved away meanwhile."""
+
+    def lose_runs(table: str) -> Work:
+        return (lambda _batches: iter(())) if table == "runs" else make_unpacker(table)
+
+    history = str(tmp_path / "h")
+    for seed in range(2):
+        bundle(landing / f"{seed}.jsonl", seed=seed)
+    with monkeypatch.context() as patched:
+        patched.setattr("wireproof_reports.pipeline.ingest.make_unpacker", lose_runs)
+        with pytest.raises(HistoryFault, match="that Spark had read, 0 could be read"):
+            ingest(spark, [str(landing)], history)
+
+    assert read_published(spark, history).version == -1
+    assert ingest(spark, [str(landing)], history).bundles == 2
+
+
+@pytest.mark.spark
 def test_older_states_can_be_asked_until_vacuum_removes_their_files(
     spark: SparkSession, landing: Path, tmp_path: Path
 ) -> None:
@@ -270,6 +291,10 @@ def test_older_states_can_be_asked_until_vacuum_removes_their_files(
 
     assert [read_table(spark, history, "results", s).count() for s in (oldest, newest)] == [3, 9]
     assert read_published_as_of(spark, history, "9999-12-31") == newest
+    for log in (tmp_path / "h").rglob("_delta_log/*.json"):
+        os.utime(log)  # as in a copy, whose files are newer than their states
+    assert oldest.when is not None
+    assert read_published_as_of(spark, history, oldest.when.isoformat()) == oldest
     for wanted, sentence in (
         ("1999-01-01", "had no version then"),
         ("77", "the newest version of .* is 2"),

@@ -27,6 +27,15 @@ def test_a_process_of_before_the_machine_was_started_again_has_ended() -> None:
     assert is_alive(f"{host} 00000000-another-boot {process}") is False
 
 
+def test_of_a_process_in_another_container_nothing_is_known() -> None:
+    host, started, process = own_name().split(" ", 2)
+    boot, _, namespace = started.partition("@")
+
+    assert namespace
+    assert is_alive(f"{host} {boot}@pid:[7] {process}") is None
+    assert is_alive(f"{host} {boot} {process}") is True  # as earlier versions called it
+
+
 @pytest.mark.process
 def test_a_process_that_has_ended_lives_no_more() -> None:
     code = "from wireproof_reports.pipeline.owner import own_name; print(own_name())"

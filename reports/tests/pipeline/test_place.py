@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from wireproof_reports import job
 from wireproof_reports.pipeline.place import (
     HistoryFault,
     check_readable,
@@ -26,6 +27,17 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path, name: str) -
 
     with pytest.raises(HistoryFault, match=f"is no history: it holds {name.partition('/')[0]}"):
         check_writable(str(tmp_path / "h"))
+
+
+def test_a_submitted_job_leaves_a_folder_with_something_else_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "h").mkdir()
+    (tmp_path / "h" / "notes.txt").write_text("mine")
+
+    assert job.main([str(tmp_path / "h"), "--ingest", str(tmp_path)]) == 2
+    assert "h is no history: it holds notes.txt" in capsys.readouterr().err
+    assert [entry.name for entry in (tmp_path / "h").iterdir()] == ["notes.txt"]
 
 
 def test_a_history_that_was_begun_may_be_gone_on_with(tmp_path: Path) -> None:

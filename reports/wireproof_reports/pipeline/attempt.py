@@ -121,7 +121,7 @@ class Attempt:
         top = entries(self.spark, self.history, LAST, 1)[0]
         if top.note != note:
             raise Conflict(LAST)
-        return Published(top.version, top.when, note)
+        return Published.of(top.version, top.when, note)
 
     def restore(self) -> None:
         """Restore every table to its published version, after a batch that was killed.

@@ -22,7 +22,9 @@ from wireproof_reports.pipeline.session import run_sql
 from wireproof_spec.history import FORMAT, LAST, TABLES, VERSION
 
 MOST_LOOKED_AT = 200
-"""Commits looked through for the last publication; claims and fences lie between two."""
+"""Commits looked through at first: claims and fences lie between two publications."""
+ALL = 1_000_000
+"""More commits than any table has."""
 KEEP_LOG = {"delta.logRetentionDuration": "interval 3650 days"}
 """A property of new tables: what their commits say is read long after; Delta keeps it a month."""
 NO_TABLE = -1
@@ -79,12 +81,19 @@ class Entry:
 class Published:
     """A published state of a history: one version of each table, which readers see together.
 
-    Version -1 of ``runs`` stands for an empty history.
+    Version -1 of ``runs`` stands for an empty history. The time is that of the attempt: Delta
+    tells that of a file, which a copy of the history changes.
     """
 
     version: int = -1
     when: datetime | None = None
     note: Note = field(default_factory=lambda: Note(PUBLISHED))
+
+    @classmethod
+    def of(cls, version: int, when: datetime, note: Note) -> "Published":
+        """Return the state that a commit published."""
+        attempted = datetime.fromtimestamp(note.attempt / 1000, UTC) if note.attempt else when
+        return cls(version, attempted, note)
 
     def count(self, table: str) -> int:
         """Return the number of rows of a table in this state."""
@@ -145,7 +154,7 @@ def publications(spark: SparkSession, history: str, most: int = MOST_LOOKED_AT) 
 
 def _publications(history: str, commits: Sequence[Entry]) -> list[Published]:
     found = [
-        Published(entry.version, entry.when, entry.note)
+        Published.of(entry.version, entry.when, entry.note)
         for entry in commits
         if entry.note is not None and entry.note.wireproof == PUBLISHED
     ]
@@ -160,7 +169,7 @@ def read_published(spark: SparkSession, history: str) -> Published:
     Raises:
         HistoryFault: a newer version wrote the history, or it is not wireproof's.
     """
-    for most in (1, MOST_LOOKED_AT):
+    for most in (1, MOST_LOOKED_AT, ALL):
         commits = entries(spark, history, LAST, most)
         if not commits:
             return NOTHING
@@ -171,8 +180,7 @@ def read_published(spark: SparkSession, history: str) -> Published:
     if commits[-1].version == 0 and set(notes) == {FENCED}:
         return NOTHING  # all that the history ever had was killed before it was published
     raise HistoryFault(
-        f"{history} is no history: the last {MOST_LOOKED_AT} commits of its table {LAST} "
-        "name no versions of the others"
+        f"{history} is no history: no commit of its table {LAST} names versions of the others"
     )
 
 
@@ -182,7 +190,7 @@ def read_published_as_of(spark: SparkSession, history: str, wanted: str) -> Publ
     Raises:
         HistoryFault: no such state exists, vacuum removed its files, or the text is invalid.
     """
-    found = publications(spark, history, 1_000_000)
+    found = publications(spark, history, ALL)
     if wanted.isdigit():
         chosen = next((one for one in found if one.version <= int(wanted)), None)
         if found and int(wanted) > found[0].version:

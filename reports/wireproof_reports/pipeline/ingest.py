@@ -312,13 +312,32 @@ def _write(
             rows, count = rows.unionByName(_frame(spark, refused_rows)), count + len(refused_rows)
         if table != LAST and (count or table == FIRST):
             attempt.append(table, rows, count)
-    attempt.publish(_rows(packed, LAST), len(read.bundles))
+    attempt.publish(_collect_runs(packed, read), len(read.bundles))
     taken.bundles += len(read.bundles)
     taken.results += read.rows["results"]
     taken.findings += read.rows["findings"]
     if read.rows["quarantine"]:
         taken.quarantined.extend(_list_quarantined(packed))
     return True
+
+
+def _collect_runs(packed: DataFrame, read: _Read) -> DataFrame:
+    """Return the rows of ``runs``, from the driver.
+
+    To write them is to publish the batch. Where a worker is lost meanwhile Spark reads bundles
+    again, and a bundle that was moved since would be missing.
+
+    Raises:
+        HistoryFault: a bundle's row is missing already.
+    """
+    runs = _rows(packed, LAST).toArrow()
+    if runs.num_rows != len(read.bundles):
+        raise HistoryFault(
+            f"of {len(read.bundles)} bundles that Spark had read, {runs.num_rows} could be read "
+            "again after a worker was lost; nothing of this batch is in; run this again"
+        )
+    schema = spark_schema(worker_columns(LAST))
+    return packed.sparkSession.createDataFrame(runs, schema)
 
 
 def _compact(spark: SparkSession, history: str, kit: str) -> None:

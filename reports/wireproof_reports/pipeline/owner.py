@@ -25,6 +25,7 @@ _TAKEN = "OverlappingFileLockException"
 """Java's error when the lock is held by the same Java process."""
 
 
+_AT = "@"
 _OPEN = attrgetter("_jvm.java.io.RandomAccessFile")
 """pyspark has no public name for the classes of its Java."""
 
@@ -101,20 +102,25 @@ def _try_lock(channel: _Channel, place: Path) -> bool:
 
 
 def own_name() -> str:
-    """Return a unique name of this process: host, boot, process id and start time."""
+    """Return a unique name of this process: host, boot, namespace, process id, start time."""
     pid = os.getpid()
-    return f"{platform.node()} {_boot()} {pid} {_start(pid)}"
+    return f"{platform.node()} {_boot()}{_AT}{_namespace()} {pid} {_start(pid)}"
 
 
 def is_alive(name: str) -> bool | None:
     """Return True if the process of this name runs; None if it is one of another machine.
 
-    A process of this machine that was started before the machine was started again has ended.
+    A process of this machine that was started before the machine was started again has ended. One
+    of another container may have this machine's host name, but its process ids are others: of it
+    nothing is known either.
     """
     host, _, rest = name.partition(" ")
-    boot, _, process = rest.partition(" ")
+    started, _, process = rest.partition(" ")
+    boot, _, namespace = started.partition(_AT)
     pid, _, start = process.partition(" ")
     if host != platform.node() or not pid.isdigit():
+        return None
+    if boot == _boot() and namespace not in ("", _namespace()):
         return None
     return boot == _boot() and _start(int(pid)) == start
 
@@ -130,6 +136,14 @@ def _boot() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:
         return "-"
+
+
+def _namespace() -> str:
+    """Return the namespace of this process's id; empty if the system has none."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
 
 
 def _start(pid: int) -> str:

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.attempt import Attempt, begin
 from wireproof_reports.pipeline.history import (
+    ALL,
     Published,
     entries,
     publications,
@@ -22,7 +23,6 @@ from wireproof_spec.history import LAST
 
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _LOGGING = "spark.databricks.delta.vacuum.logging.enabled"
-_ALL = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[Pub
     commit replaced before the retention period began. Where a killed batch was undone, its files
     were removed, which no state needs.
     """
-    states = publications(spark, history, _ALL)
+    states = publications(spark, history, ALL)
     before = datetime.now(UTC) - timedelta(days=keep_days)
     replaced: dict[str, int] = {}
     for table in [*states[0].note.versions, LAST] if states else ():
-        for entry in entries(spark, history, table, _ALL):
+        for entry in entries(spark, history, table, ALL):
             if entry.removed and entry.operation != "RESTORE" and entry.when < before:
                 replaced[table] = max(replaced.get(table, 0), entry.version)
     return [
@@ -82,11 +82,14 @@ def _vacuum(attempt: Attempt, keep_days: float) -> Vacuumed:
     if attempt.state.version < 0:
         raise HistoryFault(f"{history} is no history: it has no table runs")
     attempt.compact()
-    lost = unreachable(spark, history, keep_days)
-    states = publications(spark, history, _ALL)
-    kept = [state.version for state in states if state not in lost]
-    oldest = min(kept, default=entries(spark, history, LAST, 1)[0].version + 1)
-    now = attempt.publish(None, oldest=max(oldest, attempt.state.note.oldest))
+    states = publications(spark, history, ALL)
+    before = attempt.state.note.oldest
+    # A state older than a lost one may have all its files, as one without the table that lost
+    # some: what can be asked is one range nevertheless.
+    gone = max((state.version for state in unreachable(spark, history, keep_days)), default=-1)
+    head = entries(spark, history, LAST, 1)[0].version
+    oldest = min((one.version for one in states if one.version > gone), default=head + 1)
+    now = attempt.publish(None, oldest=max(oldest, before))
     spark.conf.set(_CHECK, "false")
     spark.conf.set(_LOGGING, "false")  # its commits would change no table, but its version
     for table in [*now.note.versions, LAST]:
@@ -98,8 +101,8 @@ def _vacuum(attempt: Attempt, keep_days: float) -> Vacuumed:
                 _remove_files(spark, history, table, keep_days)
     told = [
         (state.version, state.when.isoformat(timespec="seconds") if state.when else "")
-        for state in lost
-        if state.version >= attempt.state.note.oldest
+        for state in states
+        if before <= state.version < now.note.oldest
     ]
     return Vacuumed(now.version, now.note.oldest, tuple(told))
 
