@@ -9,13 +9,16 @@ from wireproof_kit.iggy.clients.decoder import IggyDecoder
 from wireproof_kit.iggy.clients.events import Asked
 from wireproof_kit.iggy.wire import requests
 from wireproof_kit.iggy.wire.http import messages_body
+from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.consumer import Consumer
+from wireproof_spec.iggy.bodies.consumer_offsets import StoreConsumerOffset
 from wireproof_spec.iggy.bodies.identifier import numeric
 from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.bodies.poll_messages import PollMessages
-from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
+from wireproof_spec.iggy.bodies.send_messages import ANY_MESSAGES, SendMessages, SentMessage
 from wireproof_spec.iggy.bodies.users import LoginUser
+from wireproof_spec.iggy.frame import request
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.header_kinds import UINT64
 from wireproof_spec.iggy.headers import Header
@@ -69,6 +72,65 @@ def test_a_client_that_logs_in_is_of_a_tagged_generation() -> None:
     assert second.sending == SENDING
 
 
+def test_a_login_and_consumers_by_number_belong_together_in_the_published_schema() -> None:
+    login = requests.request(commands.LOGIN_USER, LoginUser("a", "b", "", ""), "tagged").data
+    polling = requests.request(commands.POLL_MESSAGES, poll(Consumer(1, 7))).data
+
+    _, event = received("tcp.1", login + polling)
+
+    assert isinstance(event, Asked)
+    assert (event.poll, event.generation) == (poll(Consumer(1, 7)), "tagged")
+
+
+@pytest.mark.parametrize(
+    ("code", "payload"),
+    [
+        (commands.CREATE_STREAM, b"\x01\x00\x00\x00\x06orders"),
+        (commands.CREATE_STREAM, b"\x01\x04\x01\x00\x00\x00\x06orders"),
+        (commands.CREATE_TOPIC, b"\x01\x04" + b"\x01\x00\x00\x00" * 4 + b"\x06orders"),
+        (commands.LOGIN_USER, b"\x04iggy\x04iggy"),
+        (commands.JOIN_CONSUMER_GROUP, b"\x01\x04\x01\x00\x00\x00" * 3),
+    ],
+)
+def test_commands_whose_form_the_releases_changed_accuse_nobody(code: int, payload: bytes) -> None:
+    polling = requests.request(commands.POLL_MESSAGES, poll(Consumer(1, 7))).data
+
+    first, event = received("tcp.1", request(code, payload) + polling)
+
+    assert isinstance(first, Asked)
+    assert isinstance(event, Asked)
+    assert event.poll == poll(Consumer(1, 7))
+    assert event.generation == ("tagged" if code == commands.LOGIN_USER else "published")
+
+
+@pytest.mark.parametrize(
+    "messages", [(), (SentMessage(0, (), b""),), (SentMessage(0, (), b""),) * 2]
+)
+def test_no_text_forbids_to_send_nothing(messages: tuple[SentMessage, ...]) -> None:
+    sending = SendMessages(*PLACE, partition_id(1), messages)
+    body = json.dumps(messages_body(messages, sending.partitioning)).encode()
+
+    (over_tcp,) = received("tcp.1", request(commands.SEND_MESSAGES, encode(ANY_MESSAGES, sending)))
+    (over_http,) = received("http.1", http("POST", "/streams/1/topics/1/messages", body))
+
+    assert isinstance(over_tcp, Asked)
+    assert isinstance(over_http, Asked)
+    assert over_tcp.sending == over_http.sending == sending
+
+
+@pytest.mark.parametrize("consumer", ["7", 7, None])
+def test_no_text_says_how_a_consumer_that_stores_an_offset_is_named_in_json(
+    consumer: object,
+) -> None:
+    body = json.dumps({"id": consumer, "partition_id": 1, "offset": 5}).encode()
+
+    (event,) = received("http.1", http("PUT", "/streams/1/topics/1/consumer-offsets", body))
+
+    assert isinstance(event, Asked)
+    assert isinstance(event.payload, StoreConsumerOffset)
+    assert event.payload.offset == 5
+
+
 def test_requests_over_http_have_the_payloads_of_tcp() -> None:
     body = json.dumps(messages_body(SENDING.messages, SENDING.partitioning)).encode()
     path = "/streams/1/topics/1/messages"
@@ -90,7 +152,11 @@ def test_requests_over_http_have_the_payloads_of_tcp() -> None:
     [
         ("tcp.1", b"\x00\x00\x00\x00", "length"),
         ("tcp.1", requests.cut(requests.request(101, SENDING), 30).data, "messages[0].id"),
+        ("tcp.1", request(100, b"\1\2\3"), "consumer.id"),
+        ("tcp.1", request(101, bytes(4)), "stream.kind"),
+        ("tcp.1", request(1, b"\0"), "end"),
         ("http.1", b"\x00\x01\x02\r\n\r\n", "request"),
+        ("http.1", http("PUT", "/streams/1/topics/1/consumer-offsets", b'{"id": 7}'), "body"),
         ("http.1", http("GET", "/streams/1/topics/1/messages?value=-1"), "value"),
         ("http.1", http("GET", "/streams/1/topics/1/messages?kind=all"), "kind"),
         ("http.1", http("POST", "/streams/1/topics/1/messages", b"{}"), "body"),

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from wireproof_kit.iggy.clients.changes import BROKEN_BODIES, BROKEN_OBJECTS, UNUSUAL_OBJECTS
-from wireproof_kit.iggy.clients.script import PARTITION, Messages
+from wireproof_kit.iggy.clients.script import LOG_SIZE, PARTITION, Messages
 from wireproof_kit.iggy.wire.http import base64_text, headers_object
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.bodies.poll_messages import PolledMessages, polled_messages_schema
@@ -22,7 +22,7 @@ _JSON = "Content-Type: application/json"
 def polled_body(reply: Messages, generation: Generation) -> bytes:
     """Return the body of the response to a poll over TCP."""
     tagged = generation == "tagged"
-    last = max((each.offset for each in reply.messages), default=0)
+    last = _current_offset(reply)
     head = encode(
         polled_messages_schema(generation),
         PolledMessages(PARTITION if tagged else None, last if tagged else None, ()),
@@ -42,9 +42,17 @@ def polled_json(reply: Messages, generation: Generation) -> bytes:
         return messages
     if generation == "published":
         return json.dumps(messages).encode()
-    last = max((each.offset for each in reply.messages), default=0)
-    whole = {"partition_id": PARTITION, "current_offset": last, "messages": messages}
+    whole = {
+        "partition_id": PARTITION,
+        "current_offset": _current_offset(reply),
+        "messages": messages,
+    }
     return json.dumps(whole).encode()
+
+
+def _current_offset(reply: Messages) -> int:
+    """Return the offset of the last message in the partition, polled or not."""
+    return max((LOG_SIZE - 1, *(each.offset for each in reply.messages)))
 
 
 def tcp_answer(status: int, body: bytes = b"") -> bytes:

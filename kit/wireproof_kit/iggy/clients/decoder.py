@@ -4,15 +4,17 @@ A client shows its generation by itself: one of tagged servers logs in before an
 its polls name the consumer by an identifier.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from wireproof_kit.clients.events import Event, Malformed
 from wireproof_kit.clients.http_requests import HttpRequests, NotHttp
 from wireproof_kit.iggy.clients import http_decoder
 from wireproof_kit.iggy.clients.events import Asked, Responded
-from wireproof_spec.decoding import decode
+from wireproof_spec.decoding import Schema, decode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
+from wireproof_spec.iggy.bodies.send_messages import ANY_MESSAGES
 from wireproof_spec.iggy.commands import COMMANDS
 from wireproof_spec.iggy.frame import NEED_MORE, Request, RequestReader
 from wireproof_spec.iggy.generation import Generation
@@ -21,6 +23,30 @@ from wireproof_spec.wire_error import WireError
 TCP, HTTP = "tcp", "http"
 """The names of the ports of the server that the kit plays, one for each transport."""
 LARGEST_REQUEST = 16 << 20
+AMBIGUOUS = frozenset(
+    {
+        commands.LOGIN_USER,
+        commands.CREATE_STREAM,
+        commands.CREATE_TOPIC,
+        commands.GET_CONSUMER_GROUP,
+        commands.CREATE_CONSUMER_GROUP,
+        commands.DELETE_CONSUMER_GROUP,
+        commands.JOIN_CONSUMER_GROUP,
+        commands.LEAVE_CONSUMER_GROUP,
+    }
+)
+"""The commands whose payloads differ between releases, or within the Iggy schema."""
+CERTAIN = frozenset(COMMANDS) - AMBIGUOUS
+_OF_TAGGED = frozenset(
+    {commands.POLL_MESSAGES, commands.GET_CONSUMER_OFFSET, commands.STORE_CONSUMER_OFFSET}
+)
+"""The commands that name the consumer, by an identifier in a tagged release alone."""
+_OF_CLIENTS: Mapping[int, Schema[Any]] = {commands.SEND_MESSAGES: ANY_MESSAGES}
+_GENERATIONS: Mapping[Generation, tuple[Generation, ...]] = {
+    "published": ("published", "tagged"),
+    "tagged": ("tagged", "published"),
+}
+"""In which order a payload is tried, by what the connection has shown before."""
 _PAYLOAD_AT = 8
 
 
@@ -61,9 +87,7 @@ class IggyDecoder:
 class RequestDecoder:
     """Decodes the requests on one TCP connection."""
 
-    def __init__(
-        self, largest: int = LARGEST_REQUEST, certain: Collection[int] = COMMANDS
-    ) -> None:
+    def __init__(self, largest: int = LARGEST_REQUEST, certain: Collection[int] = CERTAIN) -> None:
         """Create a decoder; a request must not declare more than `largest` bytes.
 
         A payload of another command than those in `certain` may have an unknown form.
@@ -106,26 +130,30 @@ class RequestDecoder:
     def _payload(self, request: Request) -> Payload | None:
         """Return the payload of a request, None if the shape of the command is not known.
 
+        Both generations are tried: the Iggy schema has a login, and consumers without identifier.
+
         Raises:
             WireError: the payload fits neither generation.
         """
-        try:
-            return decode(payload_schema(request.code, self.generation), request.payload)
-        except LookupError:
-            return None
-        except WireError as error:
-            tagged = self._as_tagged(request)
-            if tagged is None and request.code in self._certain:
-                raise error.at(_PAYLOAD_AT) from None
-            if tagged is not None:
+        fault: WireError | None = None
+        for generation in _GENERATIONS[self.generation]:
+            try:
+                payload = decode(_schema(request.code, generation), request.payload)
+            except LookupError:
+                continue
+            except WireError as error:
+                fault = fault or error
+                continue
+            if generation == "tagged" and request.code in _OF_TAGGED:
                 self.generation = "tagged"
-            return tagged
+            return payload
+        if fault is not None and request.code in self._certain:
+            raise fault.at(_PAYLOAD_AT)
+        return None
 
-    def _as_tagged(self, request: Request) -> Payload | None:
-        try:
-            return decode(payload_schema(request.code, "tagged"), request.payload)
-        except (LookupError, WireError):
-            return None
+
+def _schema(code: int, generation: Generation) -> Schema[Payload]:
+    return _OF_CLIENTS.get(code) or payload_schema(code, generation)
 
 
 def _not_http(reason: str) -> WireError:

@@ -1,15 +1,27 @@
 """Legal variants of the example client: each takes another way that the texts permit."""
 
 from collections.abc import Generator
+from contextlib import suppress
 from typing import cast
 
 from wireproof_reference_impl.client_faults import client_variant, constant
 from wireproof_reference_impl.iggy.client import driver
-from wireproof_reference_impl.iggy.client.core import messages, operations
-from wireproof_reference_impl.iggy.client.core.calls import Answer, Call, Lost, Poll, Send
+from wireproof_reference_impl.iggy.client.core import messages, operations, requests, tcp
+from wireproof_reference_impl.iggy.client.core.calls import (
+    Answer,
+    Call,
+    CallFailed,
+    Lost,
+    Poll,
+    Send,
+)
 from wireproof_reference_impl.iggy.client.core.http import HttpTransport
+from wireproof_reference_impl.iggy.client.core.settings import Settings
 from wireproof_reference_impl.iggy.client.core.tcp import TcpTransport
 from wireproof_reference_impl.overrides import Original, around, replace_function
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.consumer import Consumer
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, OFFSET
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.states import AVAILABLE, STATES
 
@@ -41,6 +53,22 @@ def _tell_any_state(original: Original, message: Message) -> object:
     return told if message.state in STATES else {**told, "state": f"unknown: {message.state}"}
 
 
+def _numbered(settings: Settings) -> Consumer:
+    return Consumer(CONSUMER_KIND, settings.consumer)
+
+
+def _published_but_login(original: Original, code: int, generation: str) -> object:
+    return original(code, generation if code == commands.LOGIN_USER else "published")
+
+
+def _poll_ahead(original: Original, wanted: object) -> _Polling:
+    found = yield from cast(_Polling, original(wanted))
+    if found:
+        with suppress(CallFailed):
+            yield Poll(OFFSET, found[-1].offset + 1, 10)
+    return found
+
+
 def _send_twice(wanted: Send) -> Generator[Call, Answer, None]:
     try:
         yield wanted
@@ -66,6 +94,18 @@ VARIANTS = (
         "tagged",
         "The client is one of tagged servers: it logs in, and a poll has a head of 16 bytes.",
         constant(driver, "generation", "tagged"),
+    ),
+    client_variant(
+        "logs-in-by-number",
+        "As in the Iggy schema, the client logs in, and names consumers by number.",
+        constant(driver, "generation", "tagged"),
+        replace_function(requests, "_consumer", _numbered),
+        around(tcp, "payload_schema", _published_but_login),
+    ),
+    client_variant(
+        "polls-ahead-of-user",
+        "After each poll the client polls what follows, before its user asks for it.",
+        around(operations, "poll", _poll_ahead),
     ),
     client_variant(
         "never-compares",

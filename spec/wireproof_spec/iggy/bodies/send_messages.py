@@ -10,7 +10,7 @@ from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
 from wireproof_spec.iggy.bodies.partitioning import PARTITIONING, Partitioning
 from wireproof_spec.iggy.headers import Header, headers_field
-from wireproof_spec.layout import Bytes, Int32ul, Int128ul, Record, field
+from wireproof_spec.layout import Bytes, Int32ul, Int128ul, Record, Shape, field
 from wireproof_spec.lengths import Declared, Each
 
 
@@ -31,30 +31,38 @@ class SendMessages(Struct, frozen=True, gc=False):
     messages: tuple[SentMessage, ...]
 
 
-SENT_MESSAGE = Schema(
-    "sent message",
-    "iggy.send.layout",
-    SentMessage,
-    Record(
+def _message(least: int) -> Record:
+    return Record(
         SentMessage,
         field("id", Int128ul),
         headers_field(),
-        field("length", Declared(Int32ul, of="payload", bounds=(1, Int32ul.highest))),
+        field("length", Declared(Int32ul, of="payload", bounds=(least, Int32ul.highest))),
         field("payload", Bytes(this.length)),
-    ),
-)
+    )
+
+
+def _request(messages: Shape) -> Record:
+    return Record(
+        SendMessages,
+        field("stream", IDENTIFIER.shape),
+        field("topic", IDENTIFIER.shape),
+        field("partitioning", PARTITIONING.shape),
+        field("messages", messages),
+    )
+
+
+SENT_MESSAGE = Schema("sent message", "iggy.send.layout", SentMessage, _message(least=1))
 """16-byte `id`, headers led by their 4-byte length, 4-byte `length` (not 0), `payload`."""
 
 SEND_MESSAGES = Schema(
     "send_messages",
     "iggy.send.layout",
     SendMessages,
-    Record(
-        SendMessages,
-        field("stream", IDENTIFIER.shape),
-        field("topic", IDENTIFIER.shape),
-        field("partitioning", PARTITIONING.shape),
-        field("messages", Each(SENT_MESSAGE.shape, fewest=1)),
-    ),
+    _request(Each(SENT_MESSAGE.shape, fewest=1)),
 )
 """`stream`, `topic`, `partitioning`, messages without a count; the same in both generations."""
+ANY_MESSAGES = Schema(
+    "send_messages, any", "iggy.send.layout", SendMessages, _request(Each(_message(least=0)))
+)
+"""The same with empty payloads, or without messages: servers refuse both, but no text forbids a
+client to send them."""

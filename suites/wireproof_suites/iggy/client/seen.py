@@ -79,6 +79,8 @@ def observe_given(
     for number, (message, fields) in enumerate(zip(sent, messages, strict=True)):
         for member in members:
             due, found = MEMBERS[member](message), fields.get(member)
+            if member == "headers" and not found:
+                found = {}
             if found != due and any(member in each for each in messages):
                 difference = Difference(f"message {number} {member}", None, str(due), str(found))
                 return observed("other", difference=difference)
