@@ -14,7 +14,7 @@ from wireproof_kit.fuzz.clients.idle import IDLE_EVERY, IdleCases
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.generate.case_sources import make_generation, names_of
 from wireproof_kit.fuzz.json_fields import open_documents
-from wireproof_kit.fuzz.oracle.client_deaths import find_reason
+from wireproof_kit.fuzz.oracle.client_deaths import find_reason, is_crash
 from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN, SPINS, STUCK
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 from wireproof_kit.nsq.clients.driver_requests import Asking
@@ -26,7 +26,7 @@ from wireproof_kit.nsq.clients.fuzz.part import NAMES
 from wireproof_kit.nsq.clients.fuzz.peers import MOST_TRIES, CasePeers
 from wireproof_kit.nsq.clients.fuzz.states import STATES
 from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1
-from wireproof_spec.nsq.frame import message_frame, response_frame
+from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame
 
 CONN, AGAIN = f"{NODE_1}.1", f"{NODE_1}.2"
 ID = bytes(range(16))
@@ -121,6 +121,38 @@ def test_a_message_that_was_not_sent_must_not_be_acknowledged(name: str) -> None
 
     assert play.peers.trouble is not None
     assert play.peers.trouble.violated == NOT_GIVEN
+
+
+def test_a_client_whose_subscription_is_refused_may_give_up() -> None:
+    refused = Play(case(error_frame("E_BAD_TOPIC", "why"), "subscribing"))
+    refused.see(Connected(0.1, CONN))
+    refused.see(Commanded(0.2, CONN, "SUB", ("t", "c", "0")))
+    assert refused.peers.was_refused
+    refused.expire("late")
+
+    assert (refused.peers.trouble, refused.peers.is_retired) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("data", "state"),
+    [
+        (error_frame("E_BAD_TOPIC", "why")[:-1], "subscribing"),
+        (MESSAGE + error_frame("E_BAD_TOPIC", "why"), "subscribing"),
+        (response_frame(b"E_BAD_TOPIC"), "subscribing"),
+        (MESSAGE, "subscribing"),
+        (b"", "subscribing"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n", "looking-up"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "looking-up"),
+        (b"HTTP/1.1 4x4 Not Found\r\n\r\n", "looking-up"),
+    ],
+)
+def test_what_does_not_begin_with_an_error_is_no_refusal(data: bytes, state: str) -> None:
+    assert not sending.is_refusal(case(data, state))
+
+
+def test_a_lookup_may_be_refused() -> None:
+    whole = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}"
+    assert sending.is_refusal(case(whole, "looking-up"))
 
 
 def test_what_cannot_be_read_ends_the_connection_and_may_be_acknowledged() -> None:
@@ -260,6 +292,27 @@ NODE = """/x/reader.js:10
 TypeError: Cannot read properties of undefined (reading '0')
     at Reader.parse (/x/reader.js:10:3)
 """
+
+
+JAVA = 'Exception in thread "main" java.lang.IllegalStateException: x\n\tat a.B.c(B.java:3)\n'
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "crashed"),
+    [
+        (0, "", False),
+        (1, "the node refuses: E_BAD_TOPIC\n", False),
+        (2, "usage: consume\n", False),
+        (-11, "", True),
+        (134, "", True),
+        (101, "", True),
+        *((1, text, True) for text in (GO, PYTHON, RUST, NODE, JAVA)),
+    ],
+)
+def test_a_program_that_ends_by_itself_has_not_crashed(
+    code: int, text: str, *, crashed: bool
+) -> None:
+    assert is_crash(code, text) is crashed
 
 
 @pytest.mark.parametrize(

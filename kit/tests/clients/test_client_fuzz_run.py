@@ -91,6 +91,34 @@ def test_states_that_a_client_does_not_show_are_told_and_cannot_be_chosen(tmp_pa
     )
 
 
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("wrong", "violated"), [("exits", []), ("dies", ["ended"])])
+def test_a_client_may_end_when_it_is_refused_but_not_crash(
+    wrong: str, violated: list[str], tmp_path: Path
+) -> None:
+    done = wireproof_within(
+        DEADLINE_S,
+        *("fuzz", "--exec", f"{sys.executable} {TOY} {wrong}", "--role", "consumer"),
+        *("--states", "subscribing", "--frames", "error", "--seed", "1", "--cases", "24"),
+        *("--time", "90", "-x", "--no-shrink", "--bundle", "b.jsonl"),
+        cwd=tmp_path,
+    )
+
+    assert done.code == bool(violated), done.out + done.err
+    findings = read_bundle(tmp_path / "b.jsonl").findings
+    assert [finding.violated for finding in findings] == violated
+
+
+@pytest.mark.timeout(600)
+def test_states_to_which_a_client_comes_too_rarely_are_left_out(tmp_path: Path) -> None:
+    command = f"{sys.executable} {TOY} own-interval"
+    words = ("fuzz", "--exec", command, "--role", "consumer", "--cases", "1")
+    refused = wireproof_within(DEADLINE_S, *words, "--states", "looking-up", cwd=tmp_path)
+
+    assert refused.code == 2, refused.out + refused.err
+    assert "within 15 s the client did not ask again" in refused.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from wireproof_kit.clients.client import RecordedClient
-from wireproof_kit.clients.events import Answered, Event, Greeted, Wrote
+from wireproof_kit.clients.events import Answered, Disconnected, Event, Greeted, Wrote
 from wireproof_kit.clients.story import ASKED, DRIVER, STDERR, Story
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS, Client
 from wireproof_kit.nsq.clients.events import Commanded, Sent
@@ -15,10 +15,12 @@ from wireproof_kit.observation import Observation
 from wireproof_kit.wire.transcript import Step
 from wireproof_spec.driver.lines import Hello, Result, in_base64
 from wireproof_spec.nsq.frame import FRAME_TYPE_ERROR, FRAME_TYPE_MESSAGE, FRAME_TYPE_RESPONSE
+from wireproof_suites.nsq.client import test_connection as connecting
 from wireproof_suites.nsq.client import test_consume as consuming
 from wireproof_suites.nsq.client import test_order as ordering
 from wireproof_suites.nsq.client import test_publish as publishing
 from wireproof_suites.nsq.client import test_sharding as sharding
+from wireproof_suites.nsq.client import test_subscribe as subscribing
 from wireproof_suites.nsq.client import test_trace as tracing
 
 CONN, OTHER = f"{NODE_1}.1", f"{NODE_2}.1"
@@ -192,3 +194,44 @@ def test_a_heartbeat_that_the_client_asked_for_does_not_end_a_case(at: float, se
     client = recorded(subscribed, Commanded(at, CONN, "NOP"))
 
     assert ordering.test_no_skip(client).value == seen
+
+
+def ready(*words: str) -> Commanded:
+    return Commanded(1.0, CONN, "RDY", words)
+
+
+@pytest.mark.parametrize(
+    ("sent", "seen"),
+    [
+        ([ready("1")], "rdy:1"),
+        ([ready()], "rdy:1"),
+        ([ready("0"), ready("1")], "rdy:1"),
+        ([ready("0"), ready("5")], "rdy:other"),
+        ([ready("5")], "rdy:other"),
+    ],
+)
+def test_the_first_rdy_that_asks_for_messages_counts(sent: list[Event], seen: str) -> None:
+    assert subscribing.test_first_ready(recorded(*sent)).value == seen
+
+
+ERROR = Sent(1.0, CONN, b"E_FIN_FAILED failed", FRAME_TYPE_ERROR)
+BEAT = Sent(1.0, CONN, b"_heartbeat_", FRAME_TYPE_RESPONSE)
+NOP, ELSEWHERE = Commanded(1.0, CONN, "NOP"), Commanded(1.0, OTHER, "NOP")
+CLOSED = Disconnected(2.0, CONN, "client")
+
+
+@pytest.mark.parametrize(
+    ("events", "seen"),
+    [
+        ([ERROR, BEAT, NOP, BEAT, NOP], "open"),
+        ([ERROR, BEAT, BEAT, NOP], "open"),
+        ([ERROR, BEAT, NOP, CLOSED], "closed"),
+        ([ERROR, BEAT, NOP, BEAT, CLOSED], "closed"),
+        ([NOP, ERROR, BEAT, CLOSED], "closed"),
+        ([ERROR, BEAT, ELSEWHERE, CLOSED], "closed"),
+    ],
+)
+def test_a_nop_shows_an_open_connection_only_there_and_after_the_error(
+    events: list[Event], seen: str
+) -> None:
+    assert connecting.test_error_open(recorded(*events), "E_FIN_FAILED").value == seen

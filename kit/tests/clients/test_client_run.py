@@ -81,6 +81,20 @@ def test_what_a_client_does_wrong_is_seen(wrong: str) -> None:
     assert (records[case].observation, records[case].verdict) == (expected, verdict)
 
 
+def test_what_a_driver_has_no_word_for_is_unsupported() -> None:
+    lacking = (
+        "nsq/client-consume/handler",
+        "nsq/client-order",
+        "nsq/client-shard",
+        "nsq/client-trace",
+    )
+    records = {record.case: record for record in judge(toy(), *lacking).cases}
+
+    verdicts = {case: record.verdict for case, record in records.items()}
+    assert {"nsq/client-consume/handler/touches/plain", "nsq/client-trace/grammar"} < set(verdicts)
+    assert set(verdicts.values()) == {"unsupported"}
+
+
 def test_a_client_that_gets_no_processor_is_undecided() -> None:
     """A round trip within the kit is prompt all the while: it is not the kit that starves."""
     case = "nsq/client-connection/heartbeat/consumer"

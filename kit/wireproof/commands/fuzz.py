@@ -309,7 +309,10 @@ def _options() -> Generator[click.Option]:
         ["--protocol"], default=known.choices[0], metavar="NAME", help="Protocol of the client."
     )
     yield click.Option(
-        ["--time", "time_s"], callback=_time, metavar="SEC|5m", help="Duration; default 60 s."
+        ["--time", "time_s"],
+        callback=_time,
+        metavar="SEC|5m",
+        help="When no case begins any more; default 60 s. Preparations are not cut short.",
     )
     count = click.IntRange(1)
     yield click.Option(["--cases"], type=count, metavar="N", help="Stop after N cases.")

@@ -17,7 +17,7 @@ from wireproof_kit.iggy.clients.answers import http_answer, polled_body, tcp_ans
 from wireproof_kit.iggy.clients.client import IGGY_CLIENTS
 from wireproof_kit.iggy.clients.events import Asked
 from wireproof_kit.iggy.clients.fuzz import states
-from wireproof_kit.iggy.clients.fuzz.frames import grammar, is_delimited
+from wireproof_kit.iggy.clients.fuzz.frames import grammar, is_delimited, is_refusal
 from wireproof_kit.iggy.clients.fuzz.given import Given
 from wireproof_kit.iggy.clients.fuzz.peers import MOST_TRIES, CasePeers, is_doubtful
 from wireproof_kit.iggy.clients.fuzz.reproduce import make_poll
@@ -40,6 +40,20 @@ HELLO = Hello((1,), "x", "1", ("poll", "send"), ())
 
 def case(data: bytes, state: str = "polling") -> Case:
     return Case(0, state, "polled messages", "-", GRAMMAR, (Step(data),), delimited=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "refused"),
+    [
+        ("error", REFUSED, True),
+        ("polled messages", POLLED, False),
+        ("error", REFUSED[:7], False),
+        ("answer with error", http_answer(404), True),
+        ("answer with error", http_answer(200), False),
+    ],
+)
+def test_an_error_is_known(kind: str, data: bytes, *, refused: bool) -> None:
+    assert is_refusal(kind, data) is refused
 
 
 def told(*messages: Message) -> Fields:

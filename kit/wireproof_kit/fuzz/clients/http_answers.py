@@ -4,12 +4,29 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+import h11
+
 from wireproof_kit.fuzz.case import Field, Frame, Role
 
 _BLANK, _END = b" ", b"\r\n"
 _LENGTH = b"content-length"
 LENGTH = f"headers.{_LENGTH.decode()}.value"
 _Piece: TypeAlias = tuple[str, bytes, Role]
+
+
+_LEAST_ERROR = 400
+
+
+def is_refusal(data: bytes) -> bool:
+    """Return True if bytes begin with the head of an HTTP response that reports an error."""
+    reader = h11.Connection(h11.CLIENT)
+    reader.send(h11.Request(method="GET", target="/", headers=[("Host", "")]))
+    try:
+        reader.receive_data(data)
+        head = reader.next_event()
+    except h11.RemoteProtocolError:
+        return False
+    return isinstance(head, h11.Response) and head.status_code >= _LEAST_ERROR
 
 
 def keep_document(answer: Frame, kind: str) -> Frame:

@@ -1,7 +1,7 @@
 """What a protocol adds to the fuzzing of clients: states, scripts, peers and grammar."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, Self, TypeVar
 
 from wireproof_kit.clients.effects import Peers
@@ -47,6 +47,11 @@ class CasePeers(Peers, Protocol):
         """Whether all cases are over, or something ended the run before."""
         ...
 
+    @property
+    def was_refused(self) -> bool:
+        """Whether the case in hand begins with an error of the server."""
+        ...
+
 
 S = TypeVar("S")
 T = TypeVar("T", bound=Situation)
@@ -61,6 +66,9 @@ class ClientFuzzPart(Generic[S, T]):
     shown that a client does what a state is about. ``starts``: cases in this situation are about
     the start of a client, so each has its own. In the states ``idle`` nothing is sent. The grammar
     may depend on what the first runs show.
+
+    ``timed`` are states whose request a client repeats at an interval of its own. ``needs`` names
+    for a state the timed one by whose request a client may come back.
     """
 
     part: ClientPart[S]
@@ -73,6 +81,8 @@ class ClientFuzzPart(Generic[S, T]):
     grammar: Callable[[Sequence[Story]], Grammar]
     starts: Callable[[T], bool] = lambda _: False
     idle: tuple[str, ...] = ()
+    timed: tuple[str, ...] = ()
+    needs: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def fill(self, situation: T, addresses: Mapping[str, str]) -> Values:
         """Return what a client is given with its command."""

@@ -14,7 +14,7 @@ from wireproof_kit.fuzz.campaign.last_words import quote_last_words
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.clients.part import TICK_S, CasePeers, ClientFuzzPart, S, T
 from wireproof_kit.fuzz.driver import Trouble
-from wireproof_kit.fuzz.oracle.client_deaths import find_reason
+from wireproof_kit.fuzz.oracle.client_deaths import find_reason, is_crash
 from wireproof_kit.fuzz.oracle.client_rules import ENDED, HOARDS, SPINS
 from wireproof_kit.processes import watch
 from wireproof_kit.wire.transcript import Transcript
@@ -120,6 +120,9 @@ class ClientRun(Generic[S, T]):
             trouble = Trouble(SPINS, "the client sent more than is kept of one run")
         elif trouble is None and ended is not None and child is not None:
             text = child.kept["stderr"].data().decode(errors="replace")
+            if peers.was_refused and not is_crash(ended.code, text):
+                # A program may well end with a message when its server refuses.
+                return RunResult(peers.done + 1, story, slowest_s)
             key = find_reason(text)
             words = f"{describe_end(ended.code)}{f': {key}' if key else ''}"
             return RunResult(

@@ -81,19 +81,24 @@ class FuzzedClient(Generic[S, T]):
             for name, each in self.part.states.items()
             if each.client in fit and self.part.plays(each, fit[each.client].story)
         )
+        timed = self._rehearse_timed()
+        late = {name for name, run in timed.items() if run.done < REHEARSED}
+        away = {name for name in self.states if {name, self.part.needs.get(name)} & late}
+        self.states = tuple(name for name in self.states if name not in away)
         asked = {name: each for name, each in self.part.states.items() if each.role in ROLES[role]}
         self.not_shown = {
             name: _explain_run(runs.get(each.client, runs[self.part.first[each.role][0]]))
             for name, each in asked.items()
             if name not in self.states
-        }
+        } | dict.fromkeys(away, f"within {FIRST_S:.0f} s the client did not ask again")
         self.fingerprint = {
             **self.fingerprint,
             "states": " ".join(self.states),
             "not_tried": _group_by_reason(self.not_shown),
         }
         self.stories = [run.story for run in fit.values()]
-        slowest = max(run.slowest_s for run in fit.values())
+        runs_in_time = (*fit.values(), *(timed[name] for name in timed if name not in late))
+        slowest = max(run.slowest_s for run in runs_in_time)
         self.patience_s = min(max(FACTOR * slowest, LEAST_S), MOST_S)
 
     def generation(self, choice: Choice) -> Generation:
@@ -201,13 +206,23 @@ class FuzzedClient(Generic[S, T]):
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="client-fuzz") as pool:
             return dict(zip(clients, pool.map(self._rehearse, clients), strict=True))
 
-    def _rehearse(self, client: T) -> RunResult:
-        """Try the client with nothing, and with a connection that ends.
+    def _rehearse_timed(self) -> dict[str, RunResult]:
+        """Try each timed state with usual answers, to see how soon a client asks again."""
+        names = [name for name in self.states if name in self.part.timed]
+        cases = (
+            [_send_nothing(2 * number, name) for number in range(REHEARSED)] for name in names
+        )
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="client-fuzz") as pool:
+            return dict(zip(names, pool.map(self._try_shortly, cases), strict=True))
 
-        Try it again if other programs kept it from running meanwhile.
-        """
+    def _rehearse(self, client: T) -> RunResult:
+        """Try the client with nothing, and with a connection that ends."""
         state = next(name for name, each in self.part.states.items() if each.client == client)
-        cases = [_send_nothing(number, state) for number in range(REHEARSED)]
+        return self._try_shortly([_send_nothing(number, state) for number in range(REHEARSED)])
+
+    def _try_shortly(self, cases: Sequence[Case]) -> RunResult:
+        """Try cases; once more if other programs kept the client from running meanwhile."""
+        client = self.part.client_of(cases[0])
         for _ in range(PROBE_TRIES - 1):
             run = self._run(client, cases, lambda: False, Transcript()).play()
             if run.trouble is None or not run.story.is_starved():

@@ -16,7 +16,23 @@ _RUST = re.compile(r"thread '.*' (?:\(\d+\) )?panicked at (?:.*/registry/src/[^/
 """Where a machine keeps the sources of crates says nothing of the death."""
 _NODE = re.compile(r"\s+at (?:async )?([\w.<>$ \[\]]+) \(")
 _ERROR = re.compile(r"(?:Uncaught )?([A-Za-z_.]*(?:Error|Exception|Exit|Interrupt)\b[^:]*)")
+_OTHERS = re.compile(
+    r"^(Exception in thread|Unhandled exception|Fatal error)", re.MULTILINE | re.I
+)
+"""How Java, .NET and other languages begin the trace of an error that nobody handled."""
+_RUST_PANIC = 101
+_SIGNALLED = 128
+"""From here on, an exit code of a shell or a launcher says that a signal ended its program."""
 _IN_THE_LANGUAGE = ("panic", "runtime.", "runtime/", "sync.", "internal/")
+
+
+def is_crash(code: int, text: str) -> bool:
+    """Return True if a program has not ended by itself; ``text`` is what it wrote.
+
+    A program that says what is wrong and ends, with any exit code, has not crashed.
+    """
+    killed = code < 0 or code == _RUST_PANIC or code >= _SIGNALLED
+    return killed or bool(find_reason(text)) or _OTHERS.search(text) is not None
 
 
 def find_reason(text: str) -> str:

@@ -18,6 +18,8 @@ from wireproof_spec.iggy.generation import Generation
 
 NAME = "wireproof"
 SIZE = 1000
+_NO_GROUP = ("tagged", "get_consumer_group")
+"""Asked for a group that does not exist, as all, a tagged server has success and no body."""
 
 
 def _topic(generation: Generation) -> Topic:
@@ -66,6 +68,8 @@ _BODIES: Mapping[str, Callable[[Generation], bytes]] = {
 
 def resource_body(command: str, generation: Generation, stored: int) -> bytes | None:
     """Return the body of the TCP response to a command; None for one that the server lacks."""
+    if command == "get_consumer_groups" or (generation, command) == _NO_GROUP:
+        return b""
     if command == "get_consumer_offset":
         if generation == "published":
             return encode(CONSUMER_OFFSET, ConsumerOffset(0, stored))

@@ -38,7 +38,6 @@ from wireproof_suites.nsq.client.seen import (
 LONG = 15.0
 BASE = 70_000_000
 """Internal ids that nothing else in a log is likely to contain."""
-MANY_ATTEMPTS = 17
 ABOVE_ALL = 1000
 """Attempts above the threshold of any client; one that logs each tenth attempt logs it, too."""
 OFFSET, SIZE = 2**40 + 7, 12345
@@ -174,7 +173,7 @@ def test_no_skip(client: Client) -> Observation:
     script = Script(
         "consumer",
         ordered=True,
-        deliveries=(Delivery(attempts=MANY_ATTEMPTS),),
+        deliveries=(Delivery(attempts=ABOVE_ALL),),
         handler="fail",
         rules=LATER,
     )

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from wireproof_kit.fuzz.case import Frame
+from wireproof_kit.fuzz.clients.http_answers import is_refusal as is_http_refusal
 from wireproof_kit.fuzz.clients.http_answers import keep_document, response_frame
 from wireproof_kit.fuzz.generate import field_map
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
@@ -29,6 +30,7 @@ from wireproof_spec.iggy.statuses import OK, STATUSES
 
 TCP, HTTP, NOTHING = "tcp", "http", "none"
 _LENGTH_AT = 4
+_OVER_HTTP = ("answer", "document")
 _LIMITS = {
     "messages[].length": (limits.MAX_PAYLOADS_SIZE, limits.MAX_PAYLOADS_SIZE + 1),
     "messages[].headers[].key_length": (limits.MAX_KEY_SIZE, limits.MAX_KEY_SIZE + 1),
@@ -55,12 +57,19 @@ def is_delimited(kind: str, data: bytes) -> bool:
 
     Real clients do not read a body behind an error, nor one of a single byte.
     """
-    if kind.partition(" ")[0] in ("answer", "document"):
+    if kind.partition(" ")[0] in _OVER_HTTP:
         return False  # HTTP: the connection ends
     status, size = data[:_LENGTH_AT], int.from_bytes(data[_LENGTH_AT:][:4], "little")
     if len(data) != RESPONSE_HEAD_SIZE + size:
         return False
     return size != 1 if status == bytes(_LENGTH_AT) else size == 0
+
+
+def is_refusal(kind: str, data: bytes) -> bool:
+    """Return True if the bytes begin with an error, at which a client may end by design."""
+    if kind.partition(" ")[0] in _OVER_HTTP:
+        return is_http_refusal(data)
+    return len(data) >= RESPONSE_HEAD_SIZE and data[:_LENGTH_AT] != bytes(_LENGTH_AT)
 
 
 def _kinds(generations: Collection[Generation]) -> Iterator[Kind]:

@@ -21,7 +21,7 @@ from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN, SPINS, STUCK
 from wireproof_kit.iggy.clients.driver_requests import POLL, SEND, ask_poll, ask_send
 from wireproof_kit.iggy.clients.events import Asked
 from wireproof_kit.iggy.clients.fuzz import states
-from wireproof_kit.iggy.clients.fuzz.frames import is_delimited
+from wireproof_kit.iggy.clients.fuzz.frames import is_delimited, is_refusal
 from wireproof_kit.iggy.clients.fuzz.given import Given
 from wireproof_kit.iggy.clients.fuzz.states import LOGIN, STATES, WORK, Situation
 from wireproof_kit.iggy.clients.log import LOG
@@ -100,6 +100,14 @@ class CasePeers:
     def is_over(self) -> bool:
         """Whether all cases are over, or something ended the run before."""
         return self.done == len(self.cases) or self.trouble is not None or self.is_retired
+
+    @property
+    def was_refused(self) -> bool:
+        """Whether the case in hand begins with an error of the server."""
+        attempt = self._attempt
+        if attempt is None or not attempt.is_sent:
+            return False
+        return is_refusal(attempt.case.frame_kind, b"".join(divide(attempt.case)))
 
     def names(self) -> Sequence[str]:
         """Return the names of the peers."""

@@ -40,6 +40,13 @@ def make_part() -> ClientFuzzPart[Script, Situation]:
         grammar=lambda _: frames.grammar(),
         starts=lambda situation: situation.place == LOOKUP_DEAD,
         idle=states.IDLE,
+        timed=states.named(*HTTP_PLACES),
+        needs={
+            idle: name
+            for idle in states.IDLE
+            for name in states.named(states.LOOKUP)
+            if STATES[name].role == STATES[idle].role
+        },
     )
 
 

@@ -16,6 +16,7 @@ from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.clients.part import TICK_S
 from wireproof_kit.fuzz.clients.writes import divide
 from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
 from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN, SPINS, STUCK
 from wireproof_kit.nsq.clients.driver_requests import Asking
 from wireproof_kit.nsq.clients.events import (
@@ -118,6 +119,12 @@ class CasePeers:
         """Whether all cases are over, or the client violated a rule or stopped asking before."""
         return self.done == len(self.cases) or self.trouble is not None or self.is_retired
 
+    @property
+    def was_refused(self) -> bool:
+        """Whether the case in hand begins with an error of the server."""
+        attempt = self._attempt
+        return attempt is not None and attempt.is_sent and sending.is_refusal(attempt.case)
+
     def names(self) -> Sequence[str]:
         """Return the names of the servers."""
         return self._inner.names()
@@ -143,6 +150,8 @@ class CasePeers:
         if attempt is not None and attempt.place == states.LOOKUP_DEAD and self._is_dead(event):
             yield from self._reset(attempt, event.conn)
         elif attempt is not None and not attempt.is_sent and self._is_place(attempt, event):
+            if isinstance(event, Requested) and attempt.case.frame_kind == NOTHING_SENT:
+                yield from self._inner.react(event)
             yield from self._send_case(attempt, event.conn)
         else:
             yield from self._as_usual(self._inner.react(event))
@@ -167,6 +176,9 @@ class CasePeers:
 
     def _time_is_over(self, attempt: Attempt, token: _Timer) -> Iterator[Effect]:
         if token.what == "late":
+            if attempt.place in (states.IDENTIFY, states.SUBSCRIBE) and self.was_refused:
+                self._retire()  # the text lets a client close the connection, and tell its user
+                return
             self.trouble = self.trouble or Trouble(STUCK, _describe(attempt, self.patience_s))
         elif token.what == "piece":
             yield from self._send_pieces(attempt, token.pieces)

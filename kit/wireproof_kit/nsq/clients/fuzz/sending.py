@@ -3,6 +3,7 @@
 from typing import Final
 
 from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.clients import http_answers
 from wireproof_kit.fuzz.clients.writes import closes_half, divide
 from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
 from wireproof_kit.nsq.clients.fuzz.acknowledged import ID_AT
@@ -11,6 +12,7 @@ from wireproof_kit.nsq.clients.fuzz.states import HTTP_PLACES, STATES
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
 from wireproof_spec.nsq.frame import (
+    FRAME_TYPE_ERROR,
     FRAME_TYPE_MESSAGE,
     NEED_MORE,
     FrameReader,
@@ -41,6 +43,17 @@ def has_only_messages(case: Case) -> bool:
         frame.frame_type == FRAME_TYPE_MESSAGE or frame.data == names.HEARTBEAT
         for frame in frames(case)
     )
+
+
+def is_refusal(case: Case) -> bool:
+    """Return True if a case begins with an error, at which a client may end by design.
+
+    What follows the error, or its text, may be broken: the client need not have read it.
+    """
+    data = b"".join(divide(case))
+    if STATES[case.state].place in HTTP_PLACES:
+        return http_answers.is_refusal(data)
+    return [frame.frame_type for frame in frames(case)[:1]] == [FRAME_TYPE_ERROR]
 
 
 def highest_place(case: Case, *, extend: bool) -> int:
