@@ -131,6 +131,11 @@ def _no_ready_in_order(original: Original, self: Subscription, count: int) -> No
         original(self, count)
 
 
+def _zero_first(original: Original, self: Subscription, count: int) -> None:
+    original(self, 0)
+    original(self, count)
+
+
 def _each_second(original: Original, identity: Identity) -> object:
     return original(replace(identity, heartbeat_interval_ms=1000))
 
@@ -319,6 +324,9 @@ VARIANTS = (
         "no-ready-in-order",
         "A consumer in order sends no RDY: it is fixed as 1.",
         around(Subscription, "send_ready", _no_ready_in_order),
+    ),
+    client_variant(
+        "rdy-0-first", "RDY 0 precedes each RDY.", around(Subscription, "send_ready", _zero_first)
     ),
     client_variant(
         "heartbeat-each-second",

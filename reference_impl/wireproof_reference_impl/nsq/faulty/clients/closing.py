@@ -57,6 +57,13 @@ def _close_on(*codes: str) -> Override:
     return around(Link, "received", call)
 
 
+def _close_after(original: Original, self: Link, data: bytes) -> None:
+    """Answer the heartbeat that came with an error about a message, then close."""
+    original(self, data)
+    if b"FAILED" in data and b"E_FIN_" in data:
+        self.reset("an error came")
+
+
 def _once(answer: bytes) -> Override:
     """Answer the first heartbeat of a connection; afterwards say this instead."""
 
@@ -147,6 +154,12 @@ FAULTS = (
         "An error about a message closes the connection.",
         "client.error-open",
         _close_on("E_FIN_", "E_REQ_", "E_TOUCH_"),
+    ),
+    condition(
+        "error-closes-afterwards",
+        "E_FIN_FAILED closes the connection once what came with it has been answered.",
+        "client.error-open",
+        around(Link, "received", _close_after),
     ),
     condition(
         "req-error-closes",

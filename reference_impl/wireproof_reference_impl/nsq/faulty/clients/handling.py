@@ -225,6 +225,13 @@ FAULTS = (
         _given_up(lambda wants, message: wants.ordered and message.attempts > 15),
         may="client.order-log",
     ),
+    boundary(
+        "skips-after-hundred",
+        "A message in order is finished unseen after 100 attempts.",
+        "client.order-no-skip",
+        _given_up(lambda wants, message: wants.ordered and message.attempts > 100),
+        may="client.order-log",
+    ),
     missing(
         "in-pairs",
         "A consumer in order waits for a second message before the first is handed.",
