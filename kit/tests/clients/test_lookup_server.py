@@ -26,10 +26,10 @@ of_each_form = pytest.mark.parametrize("v1", [True, False], ids=["v1", "envelope
 of_each_shape = pytest.mark.parametrize("shape", SCHEMAS)
 
 
-def ask(path: str, script: Script, *, v1: bool) -> dict[str, JsonValue]:
+def ask(path: str, script: Script, *, v1: bool, meta: str = "true") -> dict[str, JsonValue]:
     """Return the document that a lookup server of the kit answers with."""
     data = lookup_server.answer(
-        Requested(0.0, LOOKUP_1, "GET", path, {}, {}),
+        Requested(0.0, LOOKUP_1, "GET", path, {"metainfo": (meta,)}, {}),
         Respond(v1=v1),
         script=script,
         leaders=script.leaders,
@@ -83,3 +83,11 @@ def test_each_node_and_the_meta_have_one_more_member_if_the_script_says_so(
         for unknown in (False, True)
     )
     assert (known.count("'wireproof_unknown':"), more.count("'wireproof_unknown':")) == (0, count)
+
+
+@pytest.mark.parametrize(("asked", "told"), [("true", True), ("1", True), ("", False)])
+def test_meta_is_told_to_those_who_ask_for_it(asked: str, *, told: bool) -> None:
+    answer = ask("/lookup", Script("consumer"), v1=True, meta=asked)
+
+    assert ("meta" in answer) is told
+    assert "partitions" in answer

@@ -18,7 +18,7 @@ from wireproof_reference_impl.nsq.faulty.clients import (
     sharding,
     tracing,
 )
-from wireproof_reference_impl.nsq.variants import clients
+from wireproof_reference_impl.nsq.variants import client_reports, clients
 from wireproof_reference_impl.preset import Preset
 
 _FAMILIES = (
@@ -40,4 +40,6 @@ _FAMILIES = (
 FAULTS: Mapping[str, Preset] = {
     each.name: each for each in chain.from_iterable(family.FAULTS for family in _FAMILIES)
 }
-VARIANTS: Mapping[str, Preset] = {each.name: each for each in clients.VARIANTS}
+VARIANTS: Mapping[str, Preset] = {
+    each.name: each for each in (*clients.VARIANTS, *client_reports.VARIANTS)
+}

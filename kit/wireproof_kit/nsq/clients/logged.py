@@ -7,6 +7,8 @@ from wireproof_kit.clients.events import Wrote
 from wireproof_kit.clients.observe import list_told
 from wireproof_kit.clients.story import Story
 
+_SIGN, _MODULUS = 1 << 63, 1 << 64
+
 
 def is_mentioned(story: Story, text: str) -> bool:
     """Return True if the client wrote this text to its log, or into an error for its user.
@@ -29,7 +31,9 @@ def is_logged(story: Story, pattern: str) -> bool:
 def is_number_logged(story: Story, number: int) -> bool:
     """Return True if the client logged a number in decimal or hex digits: the text leaves it open.
 
-    In hex digits an id of 64 bits may stand beside another one, without anything between them.
+    In hex digits an id of 64 bits may stand beside another one, without anything between them. A
+    language without unsigned integers shows a number with bit 63 set as a negative one.
     """
+    decimal = str(number) if number < _SIGN else rf"{number}|-{_MODULUS - number}"
     hexadecimal = rf"{number:016x}|(?<![0-9a-f])0*{number:x}(?![0-9a-f])"
-    return is_logged(story, rf"(?<!\d){number}(?!\d)|{hexadecimal}")
+    return is_logged(story, rf"(?<!\d)({decimal})(?!\d)|{hexadecimal}")

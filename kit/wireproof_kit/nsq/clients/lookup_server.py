@@ -33,7 +33,9 @@ def answer(
     if request.path == LISTLOOKUP:
         value = _listlookup(script, addresses)
     elif request.path == LOOKUP:
-        value = _lookup(script, leaders, addresses)
+        # Real servers take any value of metainfo that is not empty for a yes.
+        meta = bool(request.value("metainfo"))
+        value = _lookup(script, leaders, addresses, meta=meta)
     else:
         return response(404, _wrap(None, v1=v1, status=404), v1=v1)
     body = respond.body
@@ -80,19 +82,26 @@ def _lookup_node(address: str) -> JsonValue:
     }
 
 
-def _lookup(script: Script, leaders: Mapping[int, str], addresses: Mapping[str, str]) -> JsonValue:
+def _lookup(
+    script: Script, leaders: Mapping[int, str], addresses: Mapping[str, str], *, meta: bool
+) -> JsonValue:
     nodes = {name: _node(name, addresses[name], script) for name in leaders.values()}
     answer: dict[str, JsonValue] = {"channels": ["c"], "producers": list(nodes.values())}
     if script.shape == "redesigned":
         answer["partitions"] = {str(number): nodes[name] for number, name in leaders.items()}
-        answer["meta"] = {
-            "partition_num": script.partition_num or len(script.leaders),
-            "replica": 1,
-            "extend_support": script.extend,
-            "ordered": script.ordered,
-            **(_UNKNOWN if script.unknown else {}),
-        }
+        if meta:
+            answer["meta"] = _meta(script)
     return answer
+
+
+def _meta(script: Script) -> JsonValue:
+    return {
+        "partition_num": script.partition_num or len(script.leaders),
+        "replica": 1,
+        "extend_support": script.extend,
+        "ordered": script.ordered,
+        **(_UNKNOWN if script.unknown else {}),
+    }
 
 
 def _node(name: str, address: str, script: Script) -> JsonValue:

@@ -345,11 +345,6 @@ VARIANTS = (
         around(Lane, "_judge", _close_refused),
     ),
     client_variant(
-        "no-metainfo-consumer",
-        "A consumer looks up without metainfo.",
-        around(lookups, "lookup_target", _without_metainfo),
-    ),
-    client_variant(
         "any-form",
         "Lookups do not ask for the v1 form.",
         around(Host, "fetch", _any_form),
@@ -385,6 +380,12 @@ VARIANTS = (
         "client-discards-sixth-attempt",
         "A message without order is finished unseen at its sixth attempt.",
         overrides=(around(consumer, "is_given_up", _discard_sixth),),
+    ),
+    alternative(
+        "client-no-metainfo-consumer",
+        "A consumer looks up without metainfo, and learns of no header from the answer.",
+        overrides=(around(lookups, "lookup_target", _without_metainfo),),
+        lacks="client-ext-consumer",
     ),
     alternative(
         "client-connection-for-each-publish",

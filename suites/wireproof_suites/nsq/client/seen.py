@@ -1,6 +1,7 @@
 """What a story shows, in the words that the cases for clients share."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from wireproof_kit.clients.client import COURSE_S
@@ -24,7 +25,24 @@ from wireproof_kit.nsq.clients.events import (
 )
 from wireproof_kit.nsq.clients.script import Script
 from wireproof_kit.observation import Observation
+from wireproof_spec.decoding import decode
 from wireproof_spec.nsq import names
+from wireproof_spec.nsq.frame import FRAME_TYPE_RESPONSE
+from wireproof_spec.nsq.publish import (
+    MPUB_BODY,
+    MPUB_EXT_BODY,
+    MPUB_TRACE_BODY,
+    PUB_BODY,
+    PUB_EXT_BODY,
+    PUB_TRACE_BODY,
+    MpubBody,
+    MpubExtBody,
+    MpubTraceBody,
+    PubBody,
+    PubExtBody,
+    PubTraceBody,
+)
+from wireproof_spec.wire_error import WireError
 
 Question: TypeAlias = Callable[[Story], bool]
 
@@ -33,7 +51,16 @@ HOT = 20
 """More attempts in a second than this are a loop, if few publishes are asked for."""
 MOST_CALM = 5 * HOT
 """The same for a client that publishes twenty times a second; a loop made 17,000 attempts."""
-_HEADER_LENGTH, _TRACE_ID = 2, 8
+_SIZE = 4
+_Body: TypeAlias = PubBody | PubTraceBody | PubExtBody | MpubBody | MpubTraceBody | MpubExtBody
+_READ: Mapping[str, Callable[[bytes], _Body]] = {
+    "PUB": partial(decode, PUB_BODY),
+    "PUB_TRACE": partial(decode, PUB_TRACE_BODY),
+    "PUB_EXT": partial(decode, PUB_EXT_BODY),
+    "MPUB": partial(decode, MPUB_BODY),
+    "MPUB_TRACE": partial(decode, MPUB_TRACE_BODY),
+    "MPUB_EXT": partial(decode, MPUB_EXT_BODY),
+}
 
 
 def commands(story: Story, *called: str) -> list[Commanded]:
@@ -71,14 +98,27 @@ def node_connections(story: Story) -> list[Connected]:
     return story.of(Connected, lambda event: event.peer.startswith(NODES))
 
 
-def message_of(event: Commanded) -> bytes:
-    """Return the message body in a publish command, without trace id and header."""
-    if event.name == names.PUB_TRACE.decode():
-        return event.body[_TRACE_ID:]
-    if event.name == names.PUB_EXT.decode():
-        length = int.from_bytes(event.body[:_HEADER_LENGTH], "big")
-        return event.body[_HEADER_LENGTH + length :]
-    return event.body
+def messages_of(event: Commanded) -> tuple[bytes, ...]:
+    """Return the message bodies in a publish command, without trace ids and headers.
+
+    A batch has several of them; one that cannot be split counts as one message.
+    """
+    try:
+        body = _READ[event.name](len(event.body).to_bytes(_SIZE, "big") + event.body)
+    except WireError:
+        return (event.body,)
+    if isinstance(body, MpubBody | MpubTraceBody | MpubExtBody):
+        return tuple(each.body for each in body.messages)
+    return (body.body,)
+
+
+def is_success(event: Event) -> bool:
+    """Return True for a node's answer OK; after it, a trace answer has the message's place."""
+    return (
+        isinstance(event, Sent)
+        and event.frame_type == FRAME_TYPE_RESPONSE
+        and event.data.startswith(names.OK)
+    )
 
 
 def closed_by_client(story: Story, conn: str) -> bool:

@@ -21,7 +21,7 @@ from wireproof_spec.nsq.message import Extend
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 from wireproof_suites.nsq.client.client_case import client_case
-from wireproof_suites.nsq.client.seen import Question, commands, message_of, play, subscriptions
+from wireproof_suites.nsq.client.seen import Question, commands, messages_of, play, subscriptions
 from wireproof_suites.nsq.client.test_order import HEAD, survival
 
 HEADER: dict[str, JsonValue] = {"k": "v", "other": "a b"}
@@ -174,7 +174,7 @@ def test_header(client: Client) -> Observation:
     right = (
         sent is not None
         and {k: v for k, v in header_of(sent).items() if not k.startswith("##")} == HEADER
-        and message_of(sent) == b"wireproof-000000"
+        and messages_of(sent) == (b"wireproof-000000",)
     )
     return unless(story, "as-given" if right else "other", seen=sent is not None)
 

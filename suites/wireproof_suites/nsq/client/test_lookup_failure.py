@@ -1,5 +1,7 @@
 """Lookup servers that fail, lie, answer nothing or name nobody."""
 
+from dataclasses import replace
+
 import pytest
 
 from wireproof_kit.clients.events import Connected, Ended, Marked, Measured
@@ -12,6 +14,7 @@ from wireproof_kit.nsq.clients.script import (
     LOOKUP_1,
     LOOKUP_2,
     NODE_1,
+    NODE_2,
     Act,
     After,
     Close,
@@ -30,8 +33,10 @@ from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
     MOST_CALM,
     Question,
+    is_success,
     lookups,
     most_calm,
+    node_connections,
     play,
     publishes,
     subscriptions,
@@ -54,6 +59,8 @@ FAILURES: dict[str, Act] = {
     "silence": Silence(),
 }
 REFUSED = "refused"
+ONLY_S = 3.0
+"""Seconds of lookups in vain: in a client with a node to fall back on, time to do so."""
 MOST_LOOKUPS = 30
 """The example client asks a failing server in every ninth round at least."""
 NOBODY: dict[str, Act] = {
@@ -78,8 +85,20 @@ def works(story: Story) -> bool:
     return bool(publishes(story) or subscriptions(story))
 
 
+def works_by_lookup(story: Story) -> bool:
+    """Return True once a node has accepted a publish or a subscription.
+
+    The node in the client's configuration leads nothing: the client has found another by lookup.
+    """
+    used = {each.conn: story.index(each) for each in [*publishes(story), *subscriptions(story)]}
+    return any(
+        is_success(event) and place > used.get(event.conn, place)
+        for place, event in enumerate(story.events)
+    )
+
+
 def has_recovered(story: Story) -> bool:
-    return works(story) or story.first(Ended) is not None
+    return works_by_lookup(story) or story.first(Ended) is not None
 
 
 @client_case("lookup/listlookup/failure", "smart.client.listlookup-failure", "lookup", "partition")
@@ -116,21 +135,48 @@ def _refuse_script(role: Role) -> Script:
     return Script(role, publishes=MANY, configured=both, known=known, rules=rules)
 
 
+@client_case("lookup/only/producer", "smart.client.lookup-only", "producer", "lookup-producer")
+@pytest.mark.parametrize("failure", ["nobody", "500"])
+def test_producer_only(client: Client, failure: str) -> Observation:
+    """A producer whose lookups find no node does not connect to the one in its configuration."""
+    return _only(client, "producer", failure)
+
+
+@client_case("lookup/only/consumer", "smart.client.lookup-only", "consumer", "lookup")
+@pytest.mark.parametrize("failure", ["nobody", "500"])
+def test_consumer_only(client: Client, failure: str) -> Observation:
+    """A consumer whose lookups find no node does not connect to the one in its configuration."""
+    return _only(client, "consumer", failure)
+
+
+def _only(client: Client, role: Role, failure: str) -> Observation:
+    act = NOBODY["empty"] if failure == "nobody" else FAILURES[failure]
+    over = once("lookup", After(ONLY_S, (Note(),)))
+    script = Script(role, publishes=MANY, every=0.2, rules=(always("lookup", act), over))
+    ends: dict[str, Question] = {
+        "node": lambda story: bool(node_connections(story)),
+        "lookup-only": is_marked,
+    }
+    return play(client, script, ends, "incomplete")
+
+
 @client_case("lookup/retry", "smart.client.lookup-retry", "lookup", "refresh")
 @pytest.mark.parametrize("failure", ["500", "closed"])
 def test_lookup_retry(client: Client, failure: str) -> Observation:
     """A client whose first two lookups fail looks up again and finds the node."""
     failing = Rule("lookup", (FAILURES[failure],), first=1, last=2)
-    story = client.play(Script(client.role, publishes=MANY, rules=(failing,)), works, within=LONG)
-    return unless(story, "recovered" if works(story) else "gave-up", seen=works(story))
+    script = _without_configured(client.role, failing)
+    story = client.play(script, works_by_lookup, within=LONG)
+    worked = works_by_lookup(story)
+    return unless(story, "recovered" if worked else "gave-up", seen=worked)
 
 
 @client_case("lookup/refused", "smart.client.lookup-retry", "lookup", "refresh")
 def test_refused(client: Client) -> Observation:
     """A client finds the node although one of its two lookup servers accepts no connection."""
     away = Rule("start", (Down(LOOKUP_1),))
-    script = Script(client.role, publishes=MANY, configured=(LOOKUP_1, LOOKUP_2), rules=(away,))
-    return play(client, script, {"recovered": works}, "gave-up", within=LONG)
+    script = replace(_without_configured(client.role, away), configured=(LOOKUP_1, LOOKUP_2))
+    return play(client, script, {"recovered": works_by_lookup}, "gave-up", within=LONG)
 
 
 @client_case("lookup/nobody", "smart.client-lookup.nobody", "lookup", "refresh")
@@ -150,10 +196,16 @@ def test_broken(client: Client, answer: str) -> Observation:
 def _after(client: Client, act: Act) -> Observation:
     """Answer the first lookup with a failure and later ones correctly; observe the client."""
     # Of a lookup server that fails a client may ask the next one at once: both answer alike.
-    first = tuple(once("lookup", act, peer=peer) for peer in (LOOKUP_1, LOOKUP_2))
-    script = Script(client.role, publishes=MANY, rules=first)
+    first = (once("lookup", act, peer=peer) for peer in (LOOKUP_1, LOOKUP_2))
+    script = _without_configured(client.role, *first)
     story = client.play(script, has_recovered, within=LONG)
-    return unless(story, "recovered" if works(story) else "lost", seen=works(story))
+    worked = works_by_lookup(story)
+    return unless(story, "recovered" if worked else "lost", seen=worked)
+
+
+def _without_configured(role: Role, *rules: Rule) -> Script:
+    """Return a script in which the node in the client's configuration leads nothing."""
+    return Script(role, publishes=MANY, every=0.2, leaders={0: NODE_2}, rules=rules)
 
 
 @client_case(

@@ -1,6 +1,6 @@
 """Publishing: what a producer sends, to whom, and what it makes of the answer."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -13,6 +13,7 @@ from wireproof_kit.clients.observe import (
     any_of,
     failures,
     gave_up,
+    is_marked,
     results,
     shown,
     unless,
@@ -28,6 +29,7 @@ from wireproof_kit.nsq.clients.script import (
     Bytes,
     Delay,
     Lead,
+    Note,
     Refuse,
     Rule,
     Script,
@@ -37,6 +39,7 @@ from wireproof_kit.nsq.clients.script import (
 )
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.driver.lines import Failure
+from wireproof_spec.nsq import names
 from wireproof_spec.nsq.frame import error_frame
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
@@ -45,8 +48,9 @@ from wireproof_suites.nsq.client.seen import (
     distinct,
     end_of,
     error_sent,
+    is_success,
     lookups,
-    message_of,
+    messages_of,
     play,
     publishes,
 )
@@ -64,31 +68,54 @@ ACCEPTED = 2
 ALIKE = "the client's messages cannot be told apart: publish other bytes in each of them"
 NO_MORE = "inconclusive:no-more"
 """The client fell silent after the refusal: whether it repeats the publish is not shown."""
+REPEATED_S = 1.0
+"""Seconds for a client that publishes other messages meanwhile to repeat the refused one."""
+ANSWERED = frozenset({names.IDENTIFY.decode(), names.CLS.decode()})
+"""What a node answers beside publishes; a producer subscribes to nothing."""
 ENDLESS = 20
 """Publishes of one message; a client that sends more of them does not stop by itself."""
 
 
 def _find_refused(story: Story) -> Commanded | None:
-    """Return the publish that was refused first, or None."""
+    """Return the publish that was refused first, or None.
+
+    A client may send further publishes before it reads an answer: answers come in the order of
+    the commands that they belong to.
+    """
     error = error_sent(story)
     if error is None:
         return None
-    before = story.events[: story.index(error)]
-    sent = [event for event in before if _is_publish(event) and event.conn == error.conn]
-    return sent[-1] if sent else None
+    so_far = [each for each in story.events[: story.index(error) + 1] if each.conn == error.conn]
+    number = sum(_is_answer(each) for each in so_far)
+    answered = [each for each in so_far if _is_answered(each)]
+    found = answered[number - 1] if number <= len(answered) else None
+    return found if found is not None and _is_publish(found) else None
 
 
 def _is_publish(event: Event) -> TypeGuard[Commanded]:
     return isinstance(event, Commanded) and event.name in PUBLISHES
 
 
+def _is_answered(event: Event) -> TypeGuard[Commanded]:
+    """Return True for a command of a producer that a node answers."""
+    return _is_publish(event) or (isinstance(event, Commanded) and event.name in ANSWERED)
+
+
+def _is_answer(event: Event) -> bool:
+    return isinstance(event, Sent) and event.data != names.HEARTBEAT
+
+
+def _has_any(event: Event, messages: Collection[bytes]) -> bool:
+    return _is_publish(event) and any(each in messages for each in messages_of(event))
+
+
 def _list_repeated(story: Story) -> list[Commanded]:
-    """Return the publishes of the message that was refused first."""
+    """Return the publishes of a message that was refused first; it may be one of a batch."""
     refused = _find_refused(story)
     if refused is None:
         return []
-    message = message_of(refused)
-    return [event for event in publishes(story) if message_of(event) == message]
+    messages = messages_of(refused)
+    return [event for event in publishes(story) if _has_any(event, messages)]
 
 
 def _is_repeated(story: Story) -> bool:
@@ -105,9 +132,24 @@ def _goes_on(story: Story) -> bool:
     if error is None or refused is None:
         return False
     later = story.after(error)
-    message = message_of(refused)
-    others = any(message_of(event) != message for event in later if _is_publish(event))
-    return others or any(isinstance(event, Answered) and event.op == "produce" for event in later)
+    messages = messages_of(refused)
+    others = any(_is_publish(event) and not _has_any(event, messages) for event in later)
+    return others or _is_told(story)
+
+
+def _is_told(story: Story) -> bool:
+    """Return True once the client has told its user how the refused publish ended."""
+    error = error_sent(story)
+    later = story.after(error) if error is not None else ()
+    return any(isinstance(event, Answered) and event.op == "produce" for event in later)
+
+
+def _is_left(story: Story) -> bool:
+    """Return True once the client goes on, and has had the time to repeat the refused message.
+
+    A client may publish other messages while the refused one waits for its turn.
+    """
+    return _goes_on(story) and (_is_told(story) or is_marked(story))
 
 
 def _are_alike(story: Story) -> bool:
@@ -120,11 +162,11 @@ def _are_alike(story: Story) -> bool:
     if refused is None or not _is_repeated(story) or story.first(Greeted) is not None:
         return False
     so_far = story.events[: story.index(refused) + 1]
-    messages = [message_of(event) for event in so_far if _is_publish(event)]
+    messages = [each for event in so_far if _is_publish(event) for each in messages_of(event)]
     return len(messages) <= ACCEPTED or distinct(messages) < len(messages)
 
 
-_REPEATED: dict[str, Question] = {"again": _is_repeated, "once": _goes_on}
+_REPEATED: dict[str, Question] = {"again": _is_repeated, "once": _is_left}
 
 
 @client_case("publish/grammar", "smart.client-send.publish", "producer", "partition")
@@ -176,7 +218,7 @@ def _is_accepted_before(story: Story, answer: Answered) -> bool:
     before = story.events[: story.index(answer)]
     sent = {event.conn: place for place, event in enumerate(before) if _is_publish(event)}
     return any(
-        isinstance(event, Sent) and event.data == b"OK" and place > sent.get(event.conn, place)
+        is_success(event) and place > sent.get(event.conn, place)
         for place, event in enumerate(before)
     )
 
@@ -270,7 +312,8 @@ def _refuse_one(
 ) -> Story:
     """Accept some publishes and refuse all others, until one of the ends is seen."""
     refuse = Rule("PUBLISH", (Refuse(code, "refused"),), first=ACCEPTED + 1)
-    script = Script("producer", publishes=ACCEPTED + 2, rules=(refuse,))
+    over = once("PUBLISH", After(REPEATED_S, (Note(),)), at=ACCEPTED + 1)
+    script = Script("producer", publishes=ACCEPTED + 2, rules=(refuse, over))
     return client.play(script, any_of(*ends.values(), _are_alike), within=within)
 
 

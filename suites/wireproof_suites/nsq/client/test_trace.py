@@ -104,13 +104,18 @@ def test_receipt(client: Client) -> Observation:
     fields = told.fields if told else {}
     due = {
         "internal_id": str(ANSWER.internal_id),
+        "trace_id": str(ANSWER.trace_id),
         "offset": str(ANSWER.disk_queue_offset),
         "size": ANSWER.disk_queue_data_size,
     }
     for name, value in due.items():
-        if told is not None and fields.get(name) != value:
+        if fields.get(name, value) != value:
             difference = Difference(name, None, str(value), str(fields.get(name)))
             return observed(f"other:{name}", difference=difference)
+    untold = [name for name in due if name != "trace_id" and name not in fields]
+    if told is not None and untold:
+        note = f"the user is not told {', '.join(untold)}, which no text asks for"
+        return unless(story, "unsupported", note=note)
     return unless(story, "as-answered" if told else "failure", seen=_is_answered(story))
 
 

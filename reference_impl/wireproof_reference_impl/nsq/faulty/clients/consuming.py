@@ -132,6 +132,12 @@ FAULTS = (
         around(ready, "first_or_share", lambda original, *args: max(original(*args), 2)),
         may="client.order-rdy client.configuration",
     ),
+    missing(
+        "max-rdy-ignored",
+        "RDY is whatever the user asks for.",
+        "client-send.ready",
+        around(subscriptions, "clamp_ready", lambda _, count, features: count),
+    ),
     boundary(
         "rdy-2501",
         "RDY is 2501, one more than the node allows.",

@@ -5,14 +5,20 @@
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
 
 from collections.abc import Callable, Iterable
+from itertools import count
 
 from wireproof_reference_impl.nsq.client.core import consumer, lookups
 from wireproof_reference_impl.nsq.client.core.consumer import Consumer
-from wireproof_reference_impl.nsq.client.core.lookups import Lookups
+from wireproof_reference_impl.nsq.client.core.lookups import READ, WRITE, Lookups
 from wireproof_reference_impl.nsq.client.core.producer import Producer
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.client.core.topology import Place, Topology
-from wireproof_reference_impl.nsq.faulty.clients.finding import _MERGE
+from wireproof_reference_impl.nsq.faulty.clients.finding import (
+    _MERGE,
+    _REMEMBER,
+    _configured,
+    _target,
+)
 from wireproof_reference_impl.nsq.faulty.clients.rows import (
     around,
     boundary,
@@ -52,6 +58,20 @@ def _void_rounds(original: Original, self: Lookups, address: str) -> None:
     if vars(self).get("void") == self._round:
         self._answers.clear()
     original(self, address)
+
+
+def _after_first(change: Callable[[str], str]) -> Callable[[str], str]:
+    """Return a change of a lookup's target that leaves the first lookup of the process alone."""
+    numbers = count()
+    return lambda target: change(target) if next(numbers) else target
+
+
+def _fall_back(original: Original, answers: Iterable[Topology]) -> object:
+    """Take the node of the configuration if no lookup names one."""
+    found = original(answers)
+    assert isinstance(found, Topology)
+    known = (lookups.split_address(_configured[0]),)
+    return found if found.places else Topology(originals=known)
 
 
 def _once(original: Original, self: Consumer) -> None:
@@ -179,6 +199,42 @@ FAULTS = (
         "client.lookup-interval",
         around(lookups, "interval", lambda original, *args: original(*args) / 4),
         may="client.lookup-priority",
+    ),
+    boundary(
+        "interval-tenfold",
+        "Lookups are repeated at ten times the interval.",
+        "client.lookup-interval",
+        around(lookups, "interval", lambda original, *args: 10 * original(*args)),
+        may="client.lookup-follow client.lookup-leave client.lookup-priority client.shard-refresh",
+    ),
+    missing(
+        "lookups-once",
+        "Lookups are not repeated once a node is found.",
+        "client.lookup-interval",
+        around(lookups, "interval", lambda original, *args: 1e6),
+        may="client.lookup-follow client.lookup-leave client.lookup-priority client.shard-refresh",
+    ),
+    condition(
+        "metainfo-once",
+        "A producer asks for metainfo in its first lookup only.",
+        "client.lookup-access",
+        _target(_after_first(lambda target: target.replace("&metainfo=true", "")), only=WRITE),
+        may="client.shard client.shard-unavailable client.complete client.shard-refresh "
+        "client-publish.shards",
+    ),
+    condition(
+        "access-once",
+        "A consumer looks up with access=w from its second lookup on.",
+        "client.lookup-access",
+        _target(_after_first(lambda target: target.replace("access=r", "access=w")), only=READ),
+    ),
+    condition(
+        "node-fallback",
+        "A client whose lookups name no node connects to the one in its configuration.",
+        "client.lookup-only",
+        _REMEMBER,
+        around(lookups, "merge", _fall_back),
+        may="client-lookup.told client.handshake client.end",
     ),
     missing(
         "consumer-stays",
