@@ -8,9 +8,11 @@ from wireproof_kit.clients.client import RecordedClient
 from wireproof_kit.clients.events import Answered, Connected, Event, Marked, Measured
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
-from wireproof_kit.nsq.clients.events import Commanded, Requested, Sent
+from wireproof_kit.nsq.clients.events import Commanded, Requested, Responded, Sent
 from wireproof_kit.nsq.clients.script import LOOKUP_1, LOOKUP_2, NODE_1
 from wireproof_spec.driver.lines import Failure
+from wireproof_spec.nsq.frame import FRAME_TYPE_RESPONSE
+from wireproof_spec.nsq.names import HEARTBEAT
 from wireproof_suites.nsq.client.test_lookup_failure import test_refused_dead as refused_dead
 from wireproof_suites.nsq.client.test_order import test_policy as policy
 from wireproof_suites.nsq.client.test_publish import test_no_retry as no_retry
@@ -101,10 +103,15 @@ ASKED = (looked_up(LOOKUP_1), looked_up(LOOKUP_2))
 
 def each_asked_for(*partitions: int) -> list[Event]:
     """Return five rounds of a lookup and publishes, to the other partitions in every second."""
+    servers = (LOOKUP_1, LOOKUP_2)  # each knows one partition
     return [
         event
         for number in range(5)
-        for event in (looked_up(LOOKUP_1), *(pub((number + each) % 2) for each in partitions))
+        for event in (
+            looked_up(servers[number % 2]),
+            Responded(1.0, f"{servers[number % 2]}.1", b""),
+            *(pub((number + each) % 2) for each in partitions),
+        )
     ]
 
 
@@ -114,7 +121,7 @@ def each_asked_for(*partitions: int) -> list[Event]:
         ([*ASKED, pub(0), pub(1), pub(0), pub(1), pub(0)], "merged"),
         ([*ASKED, pub(1), *each_asked_for(0)], "one-answer"),
         # A publish by the answer before comes after the lookup of the next one.
-        ([*ASKED, pub(0), *each_asked_for(0, 1)], "one-answer"),
+        ([*ASKED, pub(0), *each_asked_for(1, *[0] * 20)], "one-answer"),
     ],
 )
 def test_a_publish_by_an_older_answer_is_no_sign_of_merging(
@@ -126,8 +133,8 @@ def test_a_publish_by_an_older_answer_is_no_sign_of_merging(
 def test_a_message_given_back_once_is_given_back() -> None:
     sub = Commanded(0.5, CONN, "SUB_ORDERED", ("t", "c", "0"))
     back = Commanded(1.0, CONN, "REQ", message_id=bytes(16))
-    beat = Commanded(3.6, CONN, "NOP")
+    beat = (Sent(3.5, CONN, HEARTBEAT, FRAME_TYPE_RESPONSE), Commanded(3.6, CONN, "NOP"))
 
-    assert policy(recorded(sub, back, beat)).value == "req"
+    assert policy(recorded(sub, back, *beat)).value == "req"
     assert policy(recorded(sub, back, back, back)).value == "req"
-    assert policy(recorded(sub, beat)).value == "unfinished"
+    assert policy(recorded(sub, *beat)).value == "unfinished"

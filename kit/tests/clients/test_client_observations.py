@@ -9,7 +9,6 @@ import pytest
 from wireproof_kit.clients.client import RecordedClient
 from wireproof_kit.clients.events import (
     Answered,
-    Disconnected,
     Event,
     Greeted,
     Marked,
@@ -26,15 +25,12 @@ from wireproof_kit.wire.transcript import Step
 from wireproof_spec.decoding import encode
 from wireproof_spec.driver.lines import Event as DriverEvent
 from wireproof_spec.driver.lines import Failure, Fields, Hello, Result, in_base64
-from wireproof_spec.nsq.frame import FRAME_TYPE_ERROR, FRAME_TYPE_MESSAGE, FRAME_TYPE_RESPONSE
+from wireproof_spec.nsq.frame import FRAME_TYPE_ERROR, FRAME_TYPE_RESPONSE
 from wireproof_spec.nsq.publish import MPUB_BODY, MpubBody, PubBody
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE
-from wireproof_suites.nsq.client import test_connection as connecting
-from wireproof_suites.nsq.client import test_consume as consuming
 from wireproof_suites.nsq.client import test_order as ordering
 from wireproof_suites.nsq.client import test_publish as publishing
 from wireproof_suites.nsq.client import test_sharding as sharding
-from wireproof_suites.nsq.client import test_subscribe as subscribing
 from wireproof_suites.nsq.client import test_trace as tracing
 
 CONN, OTHER = f"{NODE_1}.1", f"{NODE_2}.1"
@@ -332,92 +328,3 @@ def test_one_answer_is_followed_if_publishes_go_where_the_last_one_points(
     client = recorded(DRIVEN, *FIRST, *SECOND, *chain.from_iterable(rounds))
 
     assert sharding.test_merge(client).value == seen
-
-
-MESSAGE, AGAIN = (Sent(at, CONN, bytes(26), FRAME_TYPE_MESSAGE) for at in (1.0, 2.0))
-ASKS, ASKS_NOT = (
-    Commanded(0.2, CONN, "IDENTIFY", body=body) for body in (b'{"msg_timeout": 1000}', b"{}")
-)
-READY = Commanded(0.5, CONN, "RDY", ("1",))
-EARLY, NOP = (Commanded(at, CONN, "NOP") for at in (1.5, 4.6))
-
-
-@pytest.mark.parametrize(
-    ("events", "seen"),
-    [
-        ([MESSAGE, AGAIN, FIN, NOP], "finished"),
-        ([EARLY, MESSAGE, AGAIN, FIN], "silent"),
-        ([MESSAGE, FIN, AGAIN, NOP], "dropped"),
-        ([MESSAGE, AGAIN, NOP], "dropped"),
-        ([MESSAGE, AGAIN, FIN], "silent"),
-    ],
-)
-def test_a_message_that_timed_out_is_taken_again(events: Sequence[Event], seen: str) -> None:
-    assert consuming.test_handler_timed_out(recorded(ASKS, READY, *events)).value == seen
-
-
-@pytest.mark.parametrize(
-    ("identify", "then", "seen"),
-    [
-        (ASKS, FIN, "late"),
-        (ASKS, NOP, "not-finished"),
-        (ASKS, EARLY, "silent"),
-        (ASKS_NOT, FIN, "unsupported"),
-    ],
-)
-def test_only_the_time_out_that_was_asked_for_can_be_over(
-    identify: Event, then: Event, seen: str
-) -> None:
-    client = recorded(identify, READY, MESSAGE, then)
-
-    assert consuming.test_late(client).value == seen
-
-
-@pytest.mark.parametrize(("at", "seen"), [(1.5, "silent"), (3.2, "kept")])
-def test_a_heartbeat_that_the_client_asked_for_does_not_end_a_case(at: float, seen: str) -> None:
-    subscribed = Commanded(0.1, CONN, "SUB_ORDERED", ("t", "c", "0"))
-
-    client = recorded(subscribed, Commanded(at, CONN, "NOP"))
-
-    assert ordering.test_no_skip(client).value == seen
-
-
-def ready(*words: str) -> Commanded:
-    return Commanded(1.0, CONN, "RDY", words)
-
-
-@pytest.mark.parametrize(
-    ("sent", "seen"),
-    [
-        ([ready("1")], "rdy:1"),
-        ([ready()], "rdy:1"),
-        ([ready("0"), ready("1")], "rdy:1"),
-        ([ready("0"), ready("5")], "rdy:other"),
-        ([ready("5")], "rdy:other"),
-    ],
-)
-def test_the_first_rdy_that_asks_for_messages_counts(sent: list[Event], seen: str) -> None:
-    assert subscribing.test_first_ready(recorded(*sent)).value == seen
-
-
-ERROR = Sent(1.0, CONN, b"E_FIN_FAILED failed", FRAME_TYPE_ERROR)
-BEAT = Sent(1.0, CONN, b"_heartbeat_", FRAME_TYPE_RESPONSE)
-NOP, ELSEWHERE = Commanded(1.0, CONN, "NOP"), Commanded(1.0, OTHER, "NOP")
-CLOSED = Disconnected(2.0, CONN, "client")
-
-
-@pytest.mark.parametrize(
-    ("events", "seen"),
-    [
-        ([ERROR, BEAT, NOP, BEAT, NOP], "open"),
-        ([ERROR, BEAT, BEAT, NOP], "open"),
-        ([ERROR, BEAT, NOP, CLOSED], "closed"),
-        ([ERROR, BEAT, NOP, BEAT, CLOSED], "closed"),
-        ([NOP, ERROR, BEAT, CLOSED], "closed"),
-        ([ERROR, BEAT, ELSEWHERE, CLOSED], "closed"),
-    ],
-)
-def test_a_nop_shows_an_open_connection_only_there_and_after_the_error(
-    events: list[Event], seen: str
-) -> None:
-    assert connecting.test_error_open(recorded(*events), "E_FIN_FAILED").value == seen

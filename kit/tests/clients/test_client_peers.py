@@ -9,6 +9,7 @@ import pytest
 from wireproof_kit.clients.effects import Effect, HangUp, Later, Send
 from wireproof_kit.clients.events import Connected, Disconnected
 from wireproof_kit.nsq.clients.client import SETTINGS
+from wireproof_kit.nsq.clients.decoder import NsqDecoder
 from wireproof_kit.nsq.clients.driver_requests import Asking
 from wireproof_kit.nsq.clients.events import Commanded, Requested
 from wireproof_kit.nsq.clients.peers import NsqPeers
@@ -166,3 +167,27 @@ def test_a_trace_id_of_more_than_64_bits_is_refused() -> None:
 
     assert publish("0" * 30 + str(2**64 - 1))[8:10] == b"OK"
     assert b"INVALID_TRACE_ID" in publish(str(2**64))
+
+
+@pytest.mark.parametrize(
+    ("version", "connection", "closes"),
+    [
+        ("1.1", None, False),
+        ("1.1", "close", True),
+        ("1.1", "TE, Close", True),
+        ("1.1", "keep-alive", False),
+        ("1.0", None, True),
+        ("1.0", "Keep-Alive", False),
+    ],
+)
+def test_a_lookup_server_closes_the_connection_as_the_request_says(
+    version: str, connection: str | None, *, closes: bool
+) -> None:
+    header = f"Connection: {connection}\r\n" if connection else ""
+    data = f"GET /lookup?topic=t HTTP/{version}\r\nHost: h\r\n{header}\r\n".encode()
+    decoder = NsqDecoder()
+    decoder.open(0.0, f"{LOOKUP_1}.1")
+    (request,) = decoder.decode_received(0.1, f"{LOOKUP_1}.1", data)
+
+    answered = list(meet(Script("consumer")).react(request))
+    assert (HangUp(f"{LOOKUP_1}.1") in answered) is closes

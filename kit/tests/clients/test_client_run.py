@@ -104,6 +104,26 @@ def test_a_client_that_gets_no_processor_is_undecided() -> None:
     assert (records[case].verdict, records[case].control) == ("inconclusive", "slow")
 
 
+ONE_SHOT = """
+import os, socket, struct
+host, port = os.environ["WIREPROOF_NSQD"].split(":")
+with socket.create_connection((host, int(port))) as node:
+    node.sendall(b"  V2")
+    for number in range(10):
+        line = f"PUB {os.environ['WIREPROOF_TOPIC']} 0\\n".encode()
+        node.sendall(line + struct.pack(">i", 1) + b"%d" % number)
+        node.recv(100)
+"""
+
+
+def test_a_producer_whose_messages_run_out_cannot_be_judged(tmp_path: Path) -> None:
+    program = tmp_path / "one_shot.py"
+    program.write_text(ONE_SHOT)
+
+    with pytest.raises(TargetUnreachable, match="must publish until it is ended"):
+        judge(f"{sys.executable} {program}", role="producer")
+
+
 def test_a_role_that_is_not_asked_for_is_unsupported() -> None:
     records = judge(toy(), "nsq/client-connection/heartbeat", role="consumer")
 
@@ -129,9 +149,16 @@ def test_a_client_that_ends_at_once_is_told_with_its_last_words(command: str, to
         judge(command)
 
 
-def test_a_client_that_never_connects_is_told() -> None:
-    plan = RunPlan(url="nsq+client:sleep 1000", timeout=0.5)
-    with pytest.raises(TargetUnreachable, match="did not connect to the addresses"):
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("sleep 1000", "did not connect to the addresses"),
+        ("sh -c 'echo; echo \"> start\"; sleep 1000'", 'no greeting, "> start"'),
+    ],
+)
+def test_a_client_that_never_connects_is_told(command: str, told: str) -> None:
+    plan = RunPlan(url=f"nsq+client:{command}", timeout=0.5)
+    with pytest.raises(TargetUnreachable, match=told):
         run_cases(RunRequest(plan=plan), collect("nsq"), [], is_stopped=lambda: False)
 
 

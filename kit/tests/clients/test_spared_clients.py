@@ -12,6 +12,7 @@ from wireproof_kit.clients.events import (
     Disconnected,
     Ended,
     Event,
+    Given,
     Greeted,
     Marked,
     Told,
@@ -19,13 +20,18 @@ from wireproof_kit.clients.events import (
 from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import DRIVER, KIT, PROCESS, Story
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS, Client
-from wireproof_kit.nsq.clients.events import Commanded, Sent
+from wireproof_kit.nsq.clients.events import Commanded, Magic, Requested, Sent
 from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1
 from wireproof_kit.observation import Observation
 from wireproof_kit.wire.transcript import Step
 from wireproof_spec.driver.lines import Event as DriverEvent
 from wireproof_spec.driver.lines import Failure, Hello, Result, in_base64
-from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, FRAME_TYPE_RESPONSE
+from wireproof_spec.nsq.frame import (
+    FRAME_TYPE_ERROR,
+    FRAME_TYPE_MESSAGE,
+    FRAME_TYPE_RESPONSE,
+    response_frame,
+)
 from wireproof_spec.nsq.names import HEARTBEAT
 from wireproof_suites.nsq.client import test_connection as connecting
 from wireproof_suites.nsq.client import test_ext as ext
@@ -33,6 +39,7 @@ from wireproof_suites.nsq.client import test_hostile as hostile
 from wireproof_suites.nsq.client import test_lookup_failure as failing
 from wireproof_suites.nsq.client import test_order as ordering
 from wireproof_suites.nsq.client import test_publish as publishing
+from wireproof_suites.nsq.client import test_subscribe as subscribing
 
 CONN = f"{NODE_1}.1"
 PUB = Commanded(1.0, CONN, "PUB", ("t", "0"), body=b"m")
@@ -129,7 +136,7 @@ FINISHED = [SUB, acknowledge("FIN", FIRST)]
     ("events", "seen"),
     [
         ([*FINISHED, acknowledge("REQ", EARLY)], "noticed"),
-        ([*FINISHED, beat(), replace(nop(), at=2.0 + ordering.HANDLED_S)], "noticed"),
+        ([*FINISHED, replace(beat(), at=2.0 + ordering.HANDLED_S), nop()], "noticed"),
         ([*FINISHED, beat(), nop()], "stopped"),
         ([*FINISHED, GONE, ANEW], "noticed"),
         ([*FINISHED, acknowledge("FIN", EARLY), nop(), acknowledge("FIN", LAST)], "unnoticed"),
@@ -172,8 +179,161 @@ def test_a_producer_without_a_driver_may_try_once_more_for_each_of_its_publishes
 def test_a_fin_with_too_short_an_id_does_not_hide_the_answers_behind_it(length: int) -> None:
     story = Story(NSQ_CLIENTS.decode())
     story.add(Step(0, CONN, "open", b""))
-    for data in (b"  V2", b"FIN " + bytes(length) + b"\n", *[b"NOP\n"] * len(hostile.LATER)):
+    for data in (b"  V2", b"RDY 1\n", b"FIN " + bytes(length) + b"\n"):
         story.add(Step(1, CONN, "send", data))
+    for number in range(1, len(hostile.LATER) + 1):
+        at_us = number * 400_000
+        story.add(Step(at_us, CONN, "receive", response_frame(HEARTBEAT)))
+        story.add(Step(at_us, CONN, "send", b"NOP\n"))
 
     client = RecordedClient(story, role="consumer")
     assert hostile.test_frame(client, frame="short-message").value == "survives"
+
+
+CONSUMES = (
+    Commanded(0.4, CONN, "SUB", ("t", "c", "0")),
+    Commanded(0.5, CONN, "RDY", ("1",)),
+    Sent(0.6, CONN, bytes(26), FRAME_TYPE_MESSAGE),
+)
+DONE = acknowledge("FIN", 0)
+
+
+def heard(*commands: str) -> list[Event]:
+    """Return a heartbeat before each of these answers."""
+    return [each for name in commands for each in (beat(), replace(nop(), name=name))]
+
+
+@pytest.mark.parametrize(
+    ("events", "seen"),
+    [
+        ([*CONSUMES, *heard("NOP", "NOP", "NOP")], "answered"),
+        ([*CONSUMES, *heard("RDY", "RDY", "TOUCH"), DONE], "answered"),
+        ([*CONSUMES, beat(), beat(), beat(), DONE, nop(), nop(), nop()], "late"),
+        ([*CONSUMES, *heard("NOP", "NOP"), beat()], "late"),
+        ([*heard("NOP", "NOP", "NOP"), *CONSUMES, beat(), DONE], "late"),
+        # RDY may follow seconds after SUB.
+        (CONSUMES[:1], "incomplete"),
+    ],
+)
+def test_any_command_while_the_handler_works_answers_a_heartbeat(
+    events: Sequence[Event], seen: str
+) -> None:
+    client = recorded(DRIVEN, *events, role="consumer")
+
+    assert connecting.test_busy_heartbeat(client).value == seen
+
+
+REFUSED = Sent(1.0, CONN, b"E_FIN_FAILED failed", FRAME_TYPE_ERROR)
+RDY, LATER = Commanded(1.1, CONN, "RDY", ("1",)), replace(beat(), at=2.6)
+
+
+@pytest.mark.parametrize(
+    ("events", "seen"),
+    [
+        ([beat(), nop()], "open"),
+        ([beat(), RDY, GONE], "closed"),  # it came with the FIN
+        ([beat(), LATER, RDY], "open"),
+        ([beat(), LATER], "closed"),
+    ],
+)
+def test_a_command_after_the_second_heartbeat_shows_an_open_connection(
+    events: Sequence[Event], seen: str
+) -> None:
+    client = recorded(*CONSUMES, DONE, REFUSED, *events, role="consumer")
+
+    assert connecting.test_error_open(client, "E_FIN_FAILED").value == seen
+
+
+def started(role: Role) -> Given:
+    return Given(0.0, KIT, {"role": role})
+
+
+WELL, BADLY = (Ended(3.0, PROCESS, code) for code in (0, 2))
+
+
+@pytest.mark.parametrize(
+    ("events", "seen"),
+    [
+        ([started("producer"), WELL], "inconclusive:ended"),
+        ([started("producer"), BADLY], "ended:2"),
+        ([started("producer"), DRIVEN, WELL], "ended:0"),
+        ([started("consumer"), WELL], "ended:0"),
+    ],
+)
+def test_only_the_messages_of_a_producer_without_a_driver_can_run_out(
+    events: Sequence[Event], seen: str
+) -> None:
+    assert connecting.test_producer_heartbeat(recorded(PUB, ok(), *events)).value == seen
+
+
+def test_a_producer_that_ends_at_a_bad_frame_does_not_survive() -> None:
+    client = recorded(started("producer"), PUB, WELL)
+
+    assert hostile.test_producer_frame(client, "empty-error").value == "ended:0"
+
+
+SUBS = [
+    Commanded(1.0, f"{NODE_1}.{number}", "SUB", ("t", "c", str(number))) for number in range(4)
+]
+
+
+@pytest.mark.parametrize(
+    ("events", "seen"),
+    [
+        (SUBS, "one-each"),
+        ([replace(each, conn=CONN) for each in SUBS], "shared"),
+        (SUBS[:3], "incomplete"),
+    ],
+)
+def test_four_subscriptions_show_their_connections_without_any_message(
+    events: Sequence[Event], seen: str
+) -> None:
+    assert subscribing.test_connections(recorded(*events, role="consumer")).value == seen
+
+
+def opened(number: int, *names: str) -> list[Event]:
+    conn = f"{NODE_1}.{number}"
+    return [
+        Connected(1.0, conn),
+        *(Magic(1.0, conn) if name == "magic" else Commanded(1.0, conn, name) for name in names),
+    ]
+
+
+RIGHT = opened(1, "magic", "IDENTIFY", "PUB")
+
+
+@pytest.mark.parametrize(
+    ("events", "seen"),
+    [
+        (RIGHT, "in-order"),
+        ([*RIGHT, *opened(2), *opened(3, "magic"), *opened(4, "magic", "IDENTIFY")], "in-order"),
+        ([*RIGHT, *opened(2, "magic", "PUB")], "no-identify"),
+        (opened(1, "magic", "IDENTIFY"), "incomplete"),
+    ],
+)
+def test_each_connection_begins_with_identify(events: Sequence[Event], seen: str) -> None:
+    assert connecting.test_handshake(recorded(*events)).value == seen
+
+
+def asked(at: float) -> Requested:
+    return Requested(at, f"{LOOKUP_1}.1", "GET", "/lookup", {}, {})
+
+
+@pytest.mark.parametrize(
+    ("events", "seen"),
+    [
+        ([asked(0.1), *CONSUMES, DONE, GONE], "unsupported"),
+        ([asked(0.1), *CONSUMES, DONE, GONE, asked(3.0)], "gave-up"),
+        ([asked(0.1), *CONSUMES, DONE, asked(1.1), GONE], "gave-up"),
+        ([DRIVEN, asked(0.1), *CONSUMES, DONE, GONE], "gave-up"),
+        ([*CONSUMES, DONE, GONE], "gave-up"),
+    ],
+)
+def test_a_consumer_may_wait_for_its_next_lookup_before_it_connects_again(
+    events: Sequence[Event], seen: str
+) -> None:
+    client = recorded(*events, role="consumer")
+
+    assert connecting.test_consumer_reconnect(client).value == seen
+    lost = {"gave-up": "silent"}.get(seen, seen)
+    assert hostile.test_recovery(client, "size-three").value == lost

@@ -21,7 +21,7 @@ def run_options() -> Iterator[click.Option]:
     yield from _judging_options()
     yield from _selecting_options()
     yield from _target_options()
-    yield from _course_options()
+    yield from _course_options("Seconds to wait for an answer; default auto.")
     yield from _file_options()
 
 
@@ -30,7 +30,9 @@ def client_options() -> Iterator[click.Option]:
     yield from _judging_options()
     yield from _selecting_options()
     yield _claim_option()
-    yield from _course_options()
+    yield from _course_options(
+        "Seconds for the first connection, and that a case may take; default 30, and 6 to 15."
+    )
     yield from _file_options()
 
 
@@ -100,12 +102,12 @@ def _claim_option() -> click.Option:
     )
 
 
-def _course_options() -> Iterator[click.Option]:
+def _course_options(waits: str) -> Iterator[click.Option]:
     yield click.Option(
         ["--timeout"],
         metavar="auto|SEC",
         callback=_timeout,
-        help="Seconds to wait for an answer; default auto.",
+        help=waits,
     )
     seconds = click.FloatRange(min=0, min_open=True)
     yield click.Option(

@@ -47,12 +47,14 @@ class StartedClient(Generic[S]):
     start_s: float
     transcript: Transcript
     kept: Bounds = OF_CASE
+    least_s: float = 0.0
+    """Seconds that any case may take at the least, as the user of the kit has set it."""
 
     def play(self, script: S, until: Until, *, within: float = COURSE_S) -> Story:
         """Start the client and play the servers for it by a script; return the events.
 
         It ends when ``until`` returns True for the events so far, when the driver cannot do its
-        part, or after ``within`` seconds.
+        part, or after ``within`` seconds, or ``least_s`` if that is more.
 
         Raises:
             UsageFault: the client cannot be started.
@@ -66,7 +68,7 @@ class StartedClient(Generic[S]):
                 self.command,
                 self.part.fill(script, addresses, self.names),
                 until=lambda story: until(story) or is_prevented(story),
-                limits=Limits(self.start_s, within * machine_load(), self.kept),
+                limits=Limits(self.start_s, max(within, self.least_s) * machine_load(), self.kept),
             )
         finally:
             stage.close()

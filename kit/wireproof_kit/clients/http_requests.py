@@ -20,11 +20,15 @@ class HttpRequest:
     query: Mapping[str, tuple[str, ...]]
     headers: Mapping[str, str]
     body: bytes
+    version: str = "1.1"
 
     @property
     def closes(self) -> bool:
-        """True if the client asks to close the connection after the response."""
-        return self.headers.get("connection", "").lower() == "close"
+        """True if the response ends the connection: by request, or as usual in HTTP/1.0."""
+        options = {word.strip() for word in self.headers.get("connection", "").lower().split(",")}
+        if self.version == "1.0":
+            return "keep-alive" not in options
+        return "close" in options
 
 
 class HttpRequests:
@@ -86,4 +90,5 @@ def read_request(head: h11.Request, body: bytes = b"") -> HttpRequest:
         {name: tuple(values) for name, values in query.items()},
         {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers},
         body,
+        head.http_version.decode("latin-1"),
     )

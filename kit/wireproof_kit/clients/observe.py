@@ -7,6 +7,7 @@ from wireproof_kit.clients.events import (
     BadLine,
     Ended,
     Flooded,
+    Greeted,
     Malformed,
     Marked,
     Told,
@@ -15,6 +16,9 @@ from wireproof_kit.clients.part import Until
 from wireproof_kit.clients.story import Story
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.driver.lines import Failure, Result, Unsupported
+
+LONGER = "a client that takes its time is given more of it by --timeout SEC"
+RAN_OUT = "the producer ended by itself with exit code 0; it must publish until it is ended"
 
 
 def answers(story: Story, op: str) -> list[Answered]:
@@ -66,12 +70,24 @@ def unless(story: Story, value: str, *, seen: bool = True, note: str = "") -> Ob
     malformed, ended = story.first(Malformed), story.first(Ended)
     if malformed is not None:
         return malformed_observation(malformed)
+    if has_run_out(story):
+        return observed("inconclusive:ended", note=RAN_OUT)
     if ended is not None:
         return observed(f"ended:{ended.code}", note=note)
     if story.first(Flooded) is not None:
         return observed("flood", note=note)
     late = observed(value, overdue=True, note=note)
     return replace(late, starved=True) if story.is_starved() else late
+
+
+def has_run_out(story: Story) -> bool:
+    """Return True if a producer without a driver has ended well by itself: its messages ran out.
+
+    A driver goes on until it is asked to close, and a consumer until it is ended.
+    """
+    ended = story.first(Ended)
+    is_free = story.first(Greeted) is None and story.find_given("role") == "producer"
+    return is_free and ended is not None and ended.code == 0
 
 
 def gave_up(story: Story, value: str) -> Observation:
@@ -90,7 +106,10 @@ def shown(story: Story, value: str, *, seen: bool, note: str = "") -> Observatio
     Otherwise return ``incomplete``, or what prevented it: a client that did nothing did nothing
     wrong.
     """
-    return unless(story, value if seen else "incomplete", seen=seen, note=note)
+    if seen:
+        return unless(story, value, note=note)
+    told = f"{note}; {LONGER}" if note else LONGER
+    return unless(story, "incomplete", seen=False, note=told)
 
 
 def malformed_observation(malformed: Malformed) -> Observation:

@@ -19,8 +19,9 @@ from wireproof_kit.clients.events import (
 )
 from wireproof_kit.clients.launch import PREFIX, check_command
 from wireproof_kit.clients.limits import OF_SHORT_RUN
+from wireproof_kit.clients.observe import RAN_OUT, has_run_out
 from wireproof_kit.clients.part import ClientPart, Experiment, Role, Stories
-from wireproof_kit.clients.story import STDERR, Story
+from wireproof_kit.clients.story import STDERR, STDOUT, Story
 from wireproof_kit.drivers.child import end_all
 from wireproof_kit.drivers.output import Kept
 from wireproof_kit.errors import TargetUnreachable, UsageFault
@@ -29,6 +30,7 @@ from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.wording import show_value
 
 CLIENT = "client"
 START_S, START_LEAST, START_MOST = 30.0, 10.0, 60.0
@@ -40,6 +42,7 @@ NOT_SHOWN = "not-shown"
 PROBES_AT_ONCE = 3
 PROBE_S = 6.0
 PROBE_TRIES = 3
+LINE = 60
 ROLES: Mapping[str | None, tuple[Role, ...]] = {
     "producer": ("producer",),
     "consumer": ("consumer",),
@@ -61,6 +64,7 @@ class ClientSession(Generic[S]):
         self._token = options.run_token
         self._numbers = itertools.count(1)
         self._start_s = options.timeout or START_S
+        self._least_s = options.timeout or 0.0
         self._played: Role = ROLES[target.role][0]
         self._runs: dict[str, tuple[Story, Transcript]] = {}
         self.patience = Patience(answer=ANSWER_S, push=0.0, redelivery=0.0, is_fixed=True)
@@ -70,7 +74,8 @@ class ClientSession(Generic[S]):
 
         Raises:
             UsageFault: the client cannot be started.
-            TargetUnreachable: the client ends at once, never connects, or does not play its role.
+            TargetUnreachable: the client ends at once, never connects, does not play its role, or
+                ends by itself after a few messages.
         """
         roles: tuple[Role, ...] = ROLES[self._role]
         self._run_all({name: run for name, run in self._part.first.items() if run.role in roles})
@@ -79,11 +84,19 @@ class ClientSession(Generic[S]):
             lacking: Role = next(role for role in roles if role not in played)
             story, _ = self._runs[lacking]
             raise TargetUnreachable(explain(self._part, self._command, lacking, story))
+        self._check_lasting(played)
         preferred: list[Role] = [role for role in played if self._part.prefer(self._runs[role][0])]
         self._played = (preferred or played)[0]
         self._start_s = self._measured_start()
         further = self._part.further
         self._run_all({name: run for name, run in further.items() if run.role in played})
+
+    def _check_lasting(self, played: Sequence[Role]) -> None:
+        """Refuse a program that has ended by itself before its first run was over."""
+        for role in played:
+            story, _ = self._runs[role]
+            if has_run_out(story) and not self._part.first[role].until(story):
+                raise TargetUnreachable(explain(self._part, self._command, role, story))
 
     def probe_capability(self, name: str) -> Probe:
         """Return what the short runs before the cases show of a capability.
@@ -149,6 +162,7 @@ class ClientSession(Generic[S]):
             role=self._played,
             start_s=self._start_s,
             transcript=transcript,
+            least_s=self._least_s,
         )
 
     def _run_all(self, experiments: Mapping[str, Experiment[S]]) -> None:
@@ -218,6 +232,8 @@ def open_client(part: ClientPart[S], target: Target, options: SessionOptions) ->
 def explain(part: ClientPart[S], command: str, role: Role, story: Story) -> str:
     """Return a sentence on why a client cannot be tested in a role."""
     told = _last_words(story)
+    if story.first(Connected) is None:
+        told = _no_greeting(story) + told
     ended, bad = story.first(Ended), story.first(BadLine)
     if bad is not None:
         return f"`{command}` breaks the driver protocol: {bad.fault}{told}"
@@ -230,6 +246,8 @@ def explain(part: ClientPart[S], command: str, role: Role, story: Story) -> str:
             f"`{command}` did not connect to the addresses it was given "
             f"({filled}, or {set_to}){told}"
         )
+    if has_run_out(story):
+        return f"`{command}`: {RAN_OUT}{told}"
     after = f"ended with exit code {ended.code}" if ended else _describe_wait(story)
     return f"`{command}` connected but {part.undone[role]} as a {role}, and {after}{told}"
 
@@ -239,6 +257,15 @@ def _describe_wait(story: Story) -> str:
         return "sent or wrote more than the kit keeps"
     expired = story.first(Expired)
     return f"still ran after {expired.at:.0f} s" if expired else "still ran at the end"
+
+
+def _no_greeting(story: Story) -> str:
+    """Return, for a program that wrote to stdout, why it is not taken for a driver."""
+    wrote = b"".join(event.data for event in story.of(Wrote, lambda each: each.conn == STDOUT))
+    if not wrote:
+        return ""
+    line = show_value(next(filter(bytes.strip, wrote.splitlines()), b""), width=LINE)
+    return f"; it is not taken for a driver: its first line on stdout is no greeting, {line}"
 
 
 def _last_words(story: Story) -> str:

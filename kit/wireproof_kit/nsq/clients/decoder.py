@@ -110,7 +110,8 @@ def _frames(at: float, conn: str, data: bytes) -> Iterator[Event]:
 
 def make_requested(at: float, conn: str, request: HttpRequest) -> Requested:
     """Return the event for an HTTP request from the client."""
-    return Requested(at, conn, request.method, request.path, request.query, request.headers)
+    method, path = request.method, request.path
+    return Requested(at, conn, method, path, request.query, request.headers, request.closes)
 
 
 def make_commanded(at: float, conn: str, command: Command) -> Commanded:

@@ -17,6 +17,8 @@ class Requested(Event):
     path: str
     query: Mapping[str, tuple[str, ...]]
     headers: Mapping[str, str]
+    closes: bool = False
+    """True if the connection is to be closed after the response."""
 
     def value(self, name: str) -> str | None:
         """Return the first value of a query parameter, or None."""

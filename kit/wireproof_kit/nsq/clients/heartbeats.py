@@ -1,7 +1,8 @@
 """Heartbeats of the nodes that the kit plays: how often they come, and if one is answered."""
 
 from wireproof_kit.clients.story import Story
-from wireproof_kit.nsq.clients.events import Commanded
+from wireproof_kit.nsq.clients.events import Commanded, Sent
+from wireproof_spec.nsq import names
 
 INTERVAL_S = 30.0
 """The interval of a node that was asked for none, as of real nodes."""
@@ -22,15 +23,20 @@ def interval(asked: object) -> float | None:
 
 
 def is_answered(story: Story, *commands: str, after: float) -> bool:
-    """Return True if a client sent NOP on a connection, so many seconds after such a command.
+    """Return True if a client answered a heartbeat that came so many seconds after such a command.
 
-    A heartbeat for which the client itself has asked may be answered before: that says nothing of
-    what the client does, or does not do, until the case sends its own.
+    Any command on the connection is an answer, not only NOP. A heartbeat for which the client
+    itself has asked may be answered before: that says nothing of what the client does, or does not
+    do, until the case sends its own.
     """
     begins: dict[str, float] = {}
-    for event in story.of(Commanded):
-        if event.name in commands:
-            begins.setdefault(event.conn, event.at)
-        elif event.name == "NOP" and event.at - begins.get(event.conn, event.at) >= after:
+    waiting: set[str] = set()
+    for event in story.events:
+        if isinstance(event, Sent) and event.data == names.HEARTBEAT:
+            if event.conn in begins and event.at - begins[event.conn] >= after:
+                waiting.add(event.conn)
+        elif isinstance(event, Commanded) and event.conn in waiting:
             return True
+        elif isinstance(event, Commanded) and event.name in commands:
+            begins.setdefault(event.conn, event.at)
     return False

@@ -171,7 +171,7 @@ class NsqPeers:
             addresses=self._addresses,
         )
         yield Send(event.conn, data)
-        if event.headers.get("connection", "").lower() == "close":
+        if event.closes:
             yield HangUp(event.conn)
 
     def _command(self, event: Commanded) -> Iterator[Effect]:

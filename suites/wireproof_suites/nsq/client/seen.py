@@ -10,8 +10,9 @@ from wireproof_kit.clients.events import (
     Disconnected,
     Event,
     Greeted,
+    Malformed,
 )
-from wireproof_kit.clients.observe import any_of, gave_up, unless
+from wireproof_kit.clients.observe import any_of, gave_up, is_marked, unless
 from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients import heartbeats
@@ -20,10 +21,11 @@ from wireproof_kit.nsq.clients.events import (
     PUBLISHES,
     SUBSCRIPTIONS,
     Commanded,
+    Magic,
     Requested,
     Sent,
 )
-from wireproof_kit.nsq.clients.script import Script
+from wireproof_kit.nsq.clients.script import After, Close, Note, Script, once
 from wireproof_kit.observation import Observation
 from wireproof_spec.decoding import decode
 from wireproof_spec.nsq import names
@@ -61,6 +63,15 @@ _READ: Mapping[str, Callable[[bytes], _Body]] = {
     "MPUB_TRACE": partial(decode, MPUB_TRACE_BODY),
     "MPUB_EXT": partial(decode, MPUB_EXT_BODY),
 }
+REOPEN_S = 2.0
+REOPENING = tuple(
+    once(event, Close(), After(REOPEN_S, (Note(),))) for event in ("PUBLISH", "SUBSCRIBE")
+)
+"""Rules of a node that closes the first connection with work on it, and a time to open others."""
+NEXT_LOOKUP = (
+    "the client has not looked up since its connection was closed, and may wait for its next "
+    "lookup before it connects again; --timeout SEC gives it longer"
+)
 
 
 def commands(story: Story, *called: str) -> list[Commanded]:
@@ -124,6 +135,39 @@ def is_success(event: Event) -> bool:
 def closed_by_client(story: Story, conn: str) -> bool:
     """Return True if the client closed the connection with this name."""
     return bool(story.of(Disconnected, lambda event: event.conn == conn and event.by == "client"))
+
+
+def awaits_lookup(story: Story) -> bool:
+    """Return True if a client has lost a node, and may be waiting for its next round of lookups.
+
+    The original guide lets a client connect again only to a node that a later round names. A
+    driver was given the interval, and a client that has asked a server twice keeps a short one.
+    """
+    rounds, lost = lookups(story), story.first(Disconnected, lambda e: e.peer.startswith(NODES))
+    if story.first(Greeted) or lost is None or not rounds:
+        return False
+    is_repeated = len(rounds) > distinct(each.peer for each in rounds)
+    return not is_repeated and comes_before(rounds[-1], lost, story)
+
+
+def is_reopened(story: Story) -> bool:
+    """Return True if three connections were used, or the time to open them is over."""
+    work = (*publishes(story), *subscriptions(story))
+    return is_marked(story) or distinct(event.conn for event in work) >= 3
+
+
+def begin_in_order(story: Story) -> bool:
+    """Return True if each connection to a node that was used began with magic and IDENTIFY."""
+    return all(_begins_in_order(story, each.conn) for each in node_connections(story))
+
+
+def _begins_in_order(story: Story, conn: str) -> bool:
+    said = story.of(Event, lambda each: each.conn == conn and isinstance(each, _SAID))[:2]
+    names = [each.name if isinstance(each, Commanded) else type(each).__name__ for each in said]
+    return names == ["Magic", "IDENTIFY"][: len(said)]
+
+
+_SAID = (Magic, Commanded, Malformed)
 
 
 def list_ready(story: Story) -> list[tuple[str, int]]:

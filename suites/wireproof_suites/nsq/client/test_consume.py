@@ -36,6 +36,7 @@ from wireproof_suites.nsq.client.seen import (
 )
 
 LONG = 15.0
+"""A client may ask for messages seconds after its SUB, and send its FINs in batches."""
 TIMEOUT_MS, LATE_S = 1000, 4.0
 IDS = {
     "line-feed": (0x0A0A0A0A0A0A0A0A, 0x0A),
@@ -60,7 +61,7 @@ def _one(delivery: Delivery, handler: str = "finish", **consume: int) -> Script:
 def test_finish(client: Client) -> Observation:
     """A consumer finishes a message with FIN."""
     ends: dict[str, Question] = {"finished": at_least(1, finishes)}
-    return play(client, _one(Delivery()), ends, "not-finished")
+    return play(client, _one(Delivery()), ends, "not-finished", within=LONG)
 
 
 @client_case("consume/id", "smart.client-send.finish", "consumer")
@@ -68,7 +69,7 @@ def test_finish(client: Client) -> Observation:
 def test_id(client: Client, bits: str) -> Observation:
     """A consumer's FIN has the 16 bytes of the message id as received, whatever their values."""
     delivery = _with_id(bits)
-    story = client.play(_one(delivery), any_of(at_least(1, finishes), _is_malformed))
+    story = client.play(_one(delivery), any_of(at_least(1, finishes), _is_malformed), within=LONG)
     sent = finishes(story)
     return _find_altered(sent[:1], delivery) or shown(story, "as-received", seen=bool(sent))
 
@@ -82,7 +83,7 @@ def test_grammar(client: Client) -> Observation:
     """Every command that a client sends while it publishes or consumes is well formed."""
     script = Script(client.role, deliveries=(Delivery(), Delivery()), publishes=5)
     done = any_of(at_least(2, finishes), at_least(5, _all_publishes), _is_malformed)
-    story = client.play(script, done)
+    story = client.play(script, done, within=LONG)
     malformed = story.first(Malformed)
     if malformed is not None:
         return malformed_observation(malformed)

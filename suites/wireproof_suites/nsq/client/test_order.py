@@ -23,13 +23,16 @@ from wireproof_spec.nsq import names
 from wireproof_spec.nsq.message import Extend
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
+    REOPENING,
     Question,
     answers_after,
     at_least,
+    begin_in_order,
     commands,
     distinct,
     end_of,
     finishes,
+    is_reopened,
     list_ready,
     play,
     subscriptions,
@@ -87,10 +90,11 @@ def test_grammar(client: Client) -> Observation:
 
 @client_case("order/handshake", "smart.client.order-handshake", "consumer", "order")
 def test_handshake(client: Client) -> Observation:
-    """An ordered consumer sends SUB_ORDER after IDENTIFY."""
-    story = client.play(Script("consumer", ordered=True), lambda s: bool(subscriptions(s)))
-    sent = [event.name for event in story.of(Commanded)]
-    value = "in-order" if sent[:1] == ["IDENTIFY"] else "no-identify"
+    """An ordered consumer sends SUB_ORDER after IDENTIFY, on each connection."""
+    leaders = {0: NODE_1, 1: NODE_2}
+    script = Script("consumer", ordered=True, leaders=leaders, rules=REOPENING)
+    story = client.play(script, is_reopened)
+    value = "in-order" if begin_in_order(story) else "no-identify"
     return shown(story, value, seen=bool(subscriptions(story)))
 
 

@@ -192,7 +192,6 @@ FAULTS = (
         "Heartbeats are answered with RDY.",
         "client.heartbeat-nop",
         constant(connection, "answer_heartbeat", b"RDY 1\n"),
-        may=SIGNS_OF_LIFE,
     ),
     wrong_value(
         "heartbeat-answered-small",

@@ -22,6 +22,7 @@ from wireproof_reference_impl.nsq.faulty.clients.rows import (
     wrong_value,
 )
 from wireproof_reference_impl.overrides import Original, Override
+from wireproof_spec.nsq import names
 
 _RECONNECTS = "client-connection.reconnect client-robust.recovery"
 
@@ -52,6 +53,16 @@ def _begin_with(data: bytes, *, ordered: bool | None = None) -> Override:
         original(self, local)
 
     return around(Link, "connected", call)
+
+
+def _identify_first_time(original: Original, self: Link, local: str) -> None:
+    if not self._failures:
+        original(self, local)
+        return
+    self.send(names.MAGIC)
+    self.node.state = State.IDLE
+    self.is_ready = True
+    self._user.handle_ready()
 
 
 def _go_on_refused(link: Link, event: object) -> None:
@@ -144,6 +155,12 @@ FAULTS = (
         "A connection for messages in order begins with NOP.",
         "client.order-handshake",
         _begin_with(commands.NOP, ordered=True),
+    ),
+    condition(
+        "identify-once",
+        "A connection that is opened again begins with the magic, and has no IDENTIFY.",
+        "client.handshake client.order-handshake",
+        around(Link, "connected", _identify_first_time),
     ),
     missing(
         "identify-unread",
