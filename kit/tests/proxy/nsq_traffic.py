@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from wireproof_kit.clients.events import Event
-from wireproof_kit.nsq.proxy.broker_checks import Positions
+from wireproof_kit.nsq.proxy.node_state import Known
 from wireproof_kit.nsq.proxy.part import (
     CLAUSES,
     OPENING,
@@ -25,13 +25,17 @@ OK = response_frame(b"OK")
 BEAT = response_frame(b"_heartbeat_")
 GRANTED = {"max_rdy_count": 100, "msg_timeout": 1000, "tls_v1": False, "snappy": False}
 NO_FIELDS: Mapping[str, JsonValue] = {}
+TAGGED: dict[str, JsonValue] = {"extend_support": True, "desired_tag": "A"}
+ORDERED = b"SUB_ORDERED o c 0\n"
+EXT: dict[str, JsonValue] = {"extend_support": True}
+ORDERED_TOPIC = "o"
 
 
 class Traffic:
     """A connection to a node, and what its bytes show; time stands still unless it is moved."""
 
-    def __init__(self, positions: Positions | None = None, conn: str = "nsqd1.1") -> None:
-        self.watcher = NsqWatcher(conn, positions if positions is not None else Positions(100))
+    def __init__(self, known: Known | None = None, conn: str = "nsqd1.1") -> None:
+        self.watcher = NsqWatcher(conn, known if known is not None else Known())
         self.events: list[Event] = []
         self.at = 0.0
         self.shown: dict[str, list[str]] = {}
@@ -66,10 +70,11 @@ def sized(body: bytes) -> bytes:
     return len(body).to_bytes(4, "big") + body
 
 
-def identified(fields: Mapping[str, JsonValue] = NO_FIELDS) -> Traffic:
-    """Return a connection that has been identified."""
-    body = json.dumps({"client_id": "c", "feature_negotiation": True, **fields}).encode()
-    traffic = Traffic().client(b"  V2IDENTIFY\n", sized(body))
+def identified(fields: Mapping[str, JsonValue] = NO_FIELDS, known: Known | None = None) -> Traffic:
+    """Return a connection that has been identified; topic "o" is known as ordered."""
+    told = {"client_id": "c", "feature_negotiation": True, "heartbeat_interval": 1000}
+    body = json.dumps({**told, **fields}).encode()
+    traffic = Traffic(known or Known([ORDERED_TOPIC])).client(b"  V2IDENTIFY\n", sized(body))
     return traffic.broker(response_frame(json.dumps(GRANTED).encode()))
 
 
@@ -97,6 +102,14 @@ def tagged(tag: str) -> bytes:
     return message(1, extend=header({"##client_dispatch_tag": tag}))
 
 
+def in_order(*places: tuple[int, int]) -> Traffic:
+    """Return a connection with messages in order, by id and offset, each finished."""
+    traffic = subscribed(ORDERED)
+    for number, offset in places:
+        traffic.broker(message(number, place=(offset, 40))).client(finish(number))
+    return traffic
+
+
 def finish(number: int, trace: int = 0) -> bytes:
     return b"FIN " + number.to_bytes(8, "big") + trace.to_bytes(8, "big") + b"\n"
 
@@ -114,8 +127,8 @@ def pub_ext(value: object) -> bytes:
     return b"PUB_EXT t 0\n" + sized(len(data).to_bytes(2, "big") + data + b"body")
 
 
-def pub_trace(trace: int) -> bytes:
-    return b"PUB_TRACE t 0\n" + sized(trace.to_bytes(8, "big") + b"body")
+def pub_trace(trace: int, topic: bytes = b"t") -> bytes:
+    return b"PUB_TRACE " + topic + b" 0\n" + sized(trace.to_bytes(8, "big") + b"body")
 
 
 def traced(internal: int, trace: int, offset: int = 0, size: int = 40) -> bytes:

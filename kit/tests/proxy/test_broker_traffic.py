@@ -1,12 +1,13 @@
 """Each clause that binds a broker: traffic that holds it, and traffic that breaks it."""
 
-from collections.abc import Iterable
-
 import pytest
 from nsq_traffic import (
     BEAT,
+    EXT,
     OK,
+    ORDERED,
     PUB,
+    TAGGED,
     Row,
     Traffic,
     check_each_clause_has_rows,
@@ -14,6 +15,7 @@ from nsq_traffic import (
     finish,
     header,
     identified,
+    in_order,
     message,
     pub_ext,
     pub_trace,
@@ -24,25 +26,9 @@ from nsq_traffic import (
     traced,
 )
 
-from wireproof_kit.nsq.proxy.broker_checks import Positions
-from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame
+from wireproof_kit.nsq.proxy.node_state import Known
+from wireproof_spec.nsq.frame import message_frame, response_frame
 from wireproof_spec.nsq.message import Extend
-from wireproof_spec.strict_json import JsonValue
-
-Said = tuple[str, bytes]
-"""Who says it (client or broker), and what."""
-TAGGED: dict[str, JsonValue] = {"extend_support": True, "desired_tag": "A"}
-ORDERED = b"SUB_ORDERED t c 0\n"
-EXT: dict[str, JsonValue] = {"extend_support": True}
-
-
-def in_order(*places: tuple[int, int]) -> Traffic:
-    """Return a connection with messages in order, by id and offset, each finished."""
-    traffic = subscribed(ORDERED)
-    for number, offset in places:
-        traffic.broker(message(number, place=(offset, 40))).client(finish(number))
-    return traffic
-
 
 ROWS: dict[str, Row] = {
     "frames": (identified(), "smart.connection.frame", True),
@@ -289,95 +275,12 @@ def test_every_clause_has_traffic_of_both_kinds() -> None:
 
 def test_the_place_of_a_traced_message_is_that_of_its_publish() -> None:
     def shown(place: tuple[int, int], trace: int = 9) -> dict[str, list[str]]:
-        positions = Positions(100)
-        publishing = Traffic(positions).client(b"  V2", pub_trace(9))
+        known = Known(["o"])
+        publishing = Traffic(known).client(b"  V2", pub_trace(9, topic=b"o"))
         publishing.broker(traced(4, 9, offset=120, size=34))
-        consuming = Traffic(positions, "nsqd2.1").client(b"  V2", ORDERED).broker(OK)
+        consuming = Traffic(known, "nsqd2.1").client(b"  V2", ORDERED).broker(OK)
         return consuming.broker(message(4, trace=trace, place=place)).shown
 
     assert shown((120, 34))["smart.order.position"] == [""]
     assert "(120, 35)" in shown((120, 35))["smart.order.position"][0]
     assert "smart.order.position" not in shown((0, 1), trace=8)
-
-
-def bare(number: int, offset: int) -> bytes:
-    """Return an ordered message without a header: version and length 0, offset, size."""
-    head = bytes(10) + number.to_bytes(8, "big") + bytes(8)
-    place = offset.to_bytes(8, "big") + (40).to_bytes(4, "big")
-    return message_frame(head + b"\0\0\0" + place + b"m")
-
-
-SPARED: dict[str, Traffic] = {
-    "a channel that is emptied while the client holds a message": subscribed(ready=1)
-    .broker(message(1), message(2))
-    .client(finish(1), finish(2))
-    .broker(error_frame("E_FIN_FAILED", "FIN 1 failed ID not in flight"))
-    .later(6)
-    .broker(BEAT),
-    "a client that has not finished all": subscribed(ready=1)
-    .broker(message(1), message(2))
-    .client(finish(2))
-    .later(6)
-    .broker(BEAT),
-    "RDY renewed as a credit": subscribed(ready=4)
-    .broker(*(message(number) for number in range(3)))
-    .client(b"RDY 4\n")
-    .broker(*(message(number) for number in range(3, 7)))
-    .client(*(finish(number) for number in range(7)))
-    .later(6)
-    .broker(BEAT),
-    "a channel that is set back": subscribed(ORDERED)
-    .broker(message(1, place=(0, 40)))
-    .client(requeue(1))
-    .broker(message(1, place=(0, 40))),
-    "version and length of messages without a header": subscribed(ORDERED, fields=EXT)
-    .broker(bare(1, 0))
-    .client(finish(1))
-    .broker(bare(2, 40)),
-}
-
-
-@pytest.mark.parametrize("name", SPARED)
-def test_what_the_texts_permit_is_no_deviation(name: str) -> None:
-    assert SPARED[name].deviating() == set()
-
-
-def test_messages_that_may_have_timed_out_do_not_count_against_rdy() -> None:
-    traffic = subscribed(ready=1).broker(message(1))
-    traffic.at = 0.95
-    traffic.broker(message(2))
-
-    assert "smart.connection.ready" in traffic.conforming()
-
-
-def test_an_older_rdy_counts_for_some_seconds_only() -> None:
-    traffic = subscribed(ready=3).client(b"RDY 1\n")
-    traffic.later(6).broker(message(1), message(2)).client(finish(1), finish(2))
-    traffic.later(6).broker(BEAT)
-
-    assert "smart.connection.ready" in traffic.deviating()
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        [("client", b"RDY 1\n"), ("broker", error_frame("E_INVALID")), ("broker", OK)],
-        [("client", PUB), ("broker", error_frame("E_PUB_FAILED")), ("broker", OK)],
-    ],
-    ids=["of-rdy", "of-a-publish"],
-)
-def test_after_an_error_that_may_belong_to_several_no_answer_is_judged(
-    said: Iterable[Said],
-) -> None:
-    traffic = identified().client(PUB, pub_trace(3))
-    for who, data in said:
-        traffic = traffic.client(data) if who == "client" else traffic.broker(data)
-
-    assert "smart.partition.publish" not in traffic.shown
-    assert "smart.trace.response" not in traffic.shown
-
-
-def test_an_error_about_a_message_answers_no_publish() -> None:
-    traffic = identified().client(PUB, finish(1)).broker(error_frame("E_FIN_FAILED"), OK)
-
-    assert traffic.shown["smart.partition.publish"] == [""]

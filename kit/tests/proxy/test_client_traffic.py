@@ -3,6 +3,7 @@
 import pytest
 from nsq_traffic import (
     BEAT,
+    OK,
     Row,
     Traffic,
     check_each_clause_has_rows,
@@ -13,6 +14,8 @@ from nsq_traffic import (
     pub_ext,
     subscribed,
 )
+
+from wireproof_kit.nsq.proxy.node_state import Known
 
 
 def beaten(count: int, answer: bytes = b"") -> Traffic:
@@ -85,6 +88,23 @@ def test_traffic_shows_a_clause_and_no_other_violation(name: str) -> None:
 
 def test_every_clause_has_traffic_of_both_kinds() -> None:
     check_each_clause_has_rows(ROWS.values(), "client")
+
+
+def test_more_heartbeats_than_the_client_asked_for_may_wait_for_their_answer() -> None:
+    traffic = identified({"heartbeat_interval": 30_000})
+    for _ in range(10):
+        traffic.later(1).broker(BEAT)
+
+    assert traffic.deviating() == set()
+
+
+def test_a_message_may_be_finished_on_another_connection() -> None:
+    known = Known()
+    Traffic(known).client(b"  V2SUB t c 0\n").broker(OK, message(7))
+    again = Traffic(known, "nsqd1.2").client(b"  V2", finish(7))
+
+    assert again.deviating() == set()
+    assert again.client(finish(8)).deviating() == {"smart.client-send.finish"}
 
 
 def test_heartbeats_that_come_together_may_be_answered_together() -> None:

@@ -1,6 +1,7 @@
 """What a proxy changes: the first IDENTIFY if it must, and addresses in lookup answers."""
 
 import json
+import zlib
 from collections.abc import Mapping
 
 import pytest
@@ -133,6 +134,78 @@ def test_lookup_answers_lead_to_the_proxy(
     assert {(each["tcp_port"], each["http_port"]) for each in nodes} == {(20001, 30002)}
     assert found["channels"] == ["c"]
     assert "lead to the proxy now" in gate.take_notes()[0]
+
+
+def compressed(body: bytes, coding: str) -> bytes:
+    form = {"gzip": 31, "deflate": 15, "deflate-bare": -15}.get(coding, 15)
+    packer = zlib.compressobj(wbits=form)
+    packed = packer.compress(body) + packer.flush()
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {coding.partition('-')[0]}\r\n"
+    return head.encode() + b"Content-Length: %d\r\n\r\n" % len(packed) + packed
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "deflate-bare"])
+def test_compressed_answers_lead_to_the_proxy(coding: str) -> None:
+    raw = compressed(json.dumps(REDESIGNED).encode(), coding)
+
+    out, _ = look_up("/lookup?topic=t", raw, size=3)
+
+    head, _, body = out.partition(b"\r\n\r\n")
+    assert b"encoding" not in head.lower()
+    assert json.loads(body)["producers"][0]["broadcast_address"] == PROXY
+
+
+def test_an_answer_of_unknown_compression_passes_and_is_told() -> None:
+    raw = compressed(json.dumps(REDESIGNED).encode(), "br")
+
+    out, gate = look_up("/lookup?topic=t", raw)
+
+    assert out == raw
+    assert gate.take_notes() == ["the answer is too long or compressed: it leads past the proxy"]
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_lookup_servers_are_asked_not_to_compress(size: int) -> None:
+    asked = (
+        b"GET /lookup?topic=t HTTP/1.1\r\nHost: l\r\naccept-encoding:  gzip, br\r\nX: y\r\n\r\n"
+    )
+    other = b"POST /topic/create?topic=t HTTP/1.1\r\nHost: l\r\nContent-Length: 21\r\n\r\n"
+    other += b"Accept-Encoding: gzip" + asked.replace(b"/lookup", b"/stats")
+    gate, data = LookupGate(PROXY, front_for), asked + other + asked[:-2]
+
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    out = b"".join(map(gate.from_client, pieces)) + gate.release(by_client=True)
+
+    plain = asked.replace(b"accept-encoding:  gzip, br", b"Accept-Encoding: identity")
+    assert out == plain + other + asked[:-2]
+    assert gate.take_notes() == ["the lookup server is asked not to compress its answer"]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000, 100_000])
+def test_bytes_that_are_no_http_pass_a_lookup_gate_whole(size: int) -> None:
+    request = b"GET /lookup?topic=t HTTP/1.1\r\nHost: l\r\n\r\n"
+    answered = answer(b"no JSON")
+    for sent, received in (
+        (request + b"\0\1 no request\r\n\r\n" * 9, answered + b"\0\1 no answer\r\n\r\n" * 9),
+        (b"GET /" + b"x" * 100_000, b"HTTP/1.1 200 OK\r\n" + b"x" * 100_000),
+    ):
+        gate = LookupGate(PROXY, front_for)
+        pieces = [sent[at : at + size] for at in range(0, len(sent), size)]
+        out = b"".join(map(gate.from_client, pieces)) + gate.release(by_client=True)
+        assert out == sent
+        pieces = [received[at : at + size] for at in range(0, len(received), size)]
+        out = b"".join(map(gate.from_server, pieces)) + gate.release(by_client=False)
+        assert out == received
+
+
+def test_an_answer_that_ends_with_the_connection_leads_to_the_proxy() -> None:
+    gate = LookupGate(PROXY, front_for)
+    gate.from_client(b"GET /lookup?topic=t HTTP/1.0\r\n\r\n")
+    out = gate.from_server(b"HTTP/1.0 200 OK\r\n\r\n" + json.dumps(ORIGINAL).encode())
+    out += gate.release(by_client=False)
+
+    producers = json.loads(out.partition(b"\r\n\r\n")[2])["producers"]
+    assert producers[0]["broadcast_address"] == PROXY
 
 
 def test_listed_lookup_servers_lead_to_the_proxy_with_ports_as_strings() -> None:

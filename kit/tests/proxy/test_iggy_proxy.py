@@ -1,9 +1,11 @@
 """Iggy through the proxy: what each clause is shown by, and real traffic of the example peers."""
 
 import base64
+import gzip
 import json
 import socket
 import sys
+import zlib
 from collections.abc import Sequence
 
 import pytest
@@ -122,6 +124,80 @@ def test_a_poll_must_not_begin_before_its_offset() -> None:
     assert "iggy.poll.strategy-offset" not in later.shown
 
 
+def counted(status: int, body: bytes = b"") -> bytes:
+    """Return an answer whose length counts the status, as one of the texts has it."""
+    size = 4 + len(body) if status == 0 else 0
+    return status.to_bytes(4, "little") + size.to_bytes(4, "little") + body
+
+
+USER = (1).to_bytes(4, "little")
+NOTHING = bytes(4)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [(0, b""), (0, b""), (0, USER)],
+        [(0, USER), (0, b""), (0, b"")],
+        [(7, b""), (0, b"x" * 96), (7, b""), (0, b"")],
+    ],
+)
+@pytest.mark.parametrize("together", [1, 2])
+def test_lengths_that_count_the_status_are_not_judged(
+    answers: list[tuple[int, bytes]], together: int
+) -> None:
+    traffic = Traffic()
+    for at in range(0, len(answers), together):
+        some = answers[at : at + together]
+        traffic.client(PING * len(some)).server(*(counted(*each) for each in some))
+    traffic.client(poll()).server(counted(0, polled_body(Messages((M0,)), "published")))
+    traffic.client(PING).server(counted(0))
+
+    assert traffic.deviating() == set()
+    assert Undecoded in traffic.kinds
+
+
+def test_an_answer_that_may_be_read_in_two_ways_is_held_back() -> None:
+    """A ping and an empty poll, or one answer and an error."""
+    traffic = Traffic().client(PING, poll()).server(counted(0), counted(0, NOTHING))
+
+    assert Answered not in traffic.kinds
+    assert traffic.client(PING).kinds[-1] is Undecoded
+
+
+@pytest.mark.parametrize("size", [1, 4, 9, CHUNK])
+@pytest.mark.parametrize("together", [1, 3])
+def test_lengths_of_the_payload_are_judged_however_they_come(size: int, together: int) -> None:
+    traffic = Traffic().client(PING * together)
+    data = tcp_answer(0, USER) * together
+    for at in range(0, len(data), size):
+        traffic.server(data[at : at + size])
+    traffic.client(poll()).server(polled(M1, M0))
+
+    assert traffic.kinds.count(Answered) == together + 1
+    assert traffic.deviating() == {"iggy.message.offset-sequence"}
+
+
+def test_a_request_may_be_refused_before_its_last_byte() -> None:
+    broken = poll()
+    traffic = Traffic().client(PING).server(tcp_answer(0)).client(broken[:9])
+    traffic.server(tcp_answer(3)).client(broken[9:], poll()).server(polled(M0))
+
+    assert traffic.deviating() == set()
+    assert "iggy.message.layout" in traffic.shown
+    assert traffic.server(tcp_answer(3)).deviating() == {"iggy.frame.pipelined"}
+    twice = Traffic().client(broken[:9]).server(tcp_answer(3), tcp_answer(3))
+    assert twice.deviating() == {"iggy.frame.pipelined"}
+
+
+def test_an_early_refusal_over_http_is_that_of_the_request_on_its_way() -> None:
+    traffic = Traffic("http1.1").client(b"POST /streams HTTP/1.1\r\nHost: x\r\n")
+    traffic.server(http_answer(413, b"too long"))
+    traffic.client(b"Content-Length: 4\r\n\r\n{", b"}  ")
+
+    assert traffic.deviating() == set()
+
+
 def test_no_messages_may_be_said_in_any_way() -> None:
     for body in (b"", b"\0", bytes(4)):
         assert Traffic().client(poll()).server(tcp_answer(0, body)).deviating() == set()
@@ -171,6 +247,26 @@ def test_polls_over_http_are_judged_too(change: Fields, clause: str) -> None:
 
     assert traffic.deviating() == ({clause} if clause else set())
     assert "iggy.json.fields" in traffic.shown
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "chunked", "br"])
+@pytest.mark.parametrize("checksum", [None, 1])
+def test_answers_over_http_may_be_compressed(coding: str, checksum: int | None) -> None:
+    body = polled_json(Messages((make_message(0, checksum=checksum),)), "published")
+    packed = gzip.compress(body) if coding == "gzip" else zlib.compress(body)
+    head = f"Content-Encoding: {coding}\r\nContent-Length: {len(packed)}\r\n".encode()
+    if coding == "chunked":
+        head, packed = (
+            b"Transfer-Encoding: chunked\r\n",
+            b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body),
+        )
+    traffic = Traffic("http1.1")
+    traffic.client(b"GET /streams/1/topics/1/messages?count=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+    traffic.server(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n" + packed)
+
+    is_read = coding != "br"
+    assert traffic.deviating() == ({"iggy.checksum.json"} if checksum and is_read else set())
+    assert ("iggy.json.fields" in traffic.shown) is is_read
 
 
 def test_the_clauses_exist_and_each_is_of_one_side() -> None:

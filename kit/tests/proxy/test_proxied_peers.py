@@ -11,7 +11,7 @@ import pytest
 from proxied import DEADLINE, Proxied, proxied
 
 from wireproof_kit.drivers.driver import Driver
-from wireproof_kit.nsq.proxy.part import list_services
+from wireproof_kit.nsq.proxy.part import list_services, make_part
 from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.targets.embedded import start_reference
@@ -45,7 +45,10 @@ def standing_before(faults: Sequence[str]) -> Generator[Proxied]:
         lookupds = parse_qs(urlsplit(broker.url).query)["lookupd"][0]
         create_topics(lookupds.split(",")[0])
         services = list_services(read_target(f"nsq://?lookupd={lookupds}"))
-        with proxied(*services, opening=collect("nsq")) as proxy:
+        part = make_part()
+        assert part.know_ordered is not None
+        part.know_ordered("ordered")
+        with proxied(*services, part=part, opening=collect("nsq")) as proxy:
             yield proxy
     finally:
         broker.close()

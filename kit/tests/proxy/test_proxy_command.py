@@ -174,6 +174,7 @@ def test_a_proxy_that_saw_nothing_is_never_green() -> None:
     ("arguments", "told"),
     [
         (("--to", "oms+http://127.0.0.1:8090"), "no proxy knows the protocol oms"),
+        (("--to", "iggy://127.0.0.1:1", "--ordered", "t"), "iggy has no ordered topics"),
         (("--to", "nsq://127.0.0.1:1", "--listen", "nowhere"), "expected HOST:PORT"),
         (
             ("--to", "nsq://127.0.0.1:1", "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"),

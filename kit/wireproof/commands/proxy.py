@@ -58,6 +58,12 @@ LOOPBACK: Address = ("127.0.0.1", 0)
     help="Where to listen; repeatable, in the order of the addresses in --to. Default: any port.",
 )
 @click.option("--to", "url", required=True, metavar="URL", help="The broker, as for run.")
+@click.option(
+    "--ordered",
+    multiple=True,
+    metavar="TOPIC",
+    help="This topic was made ordered: judge its order; repeatable.",
+)
 @click.option("--profile", type=click.Choice(LEVELS), default="must", help="Levels that count.")
 @click.option(
     "--bundle", type=click.Path(path_type=Path), metavar="FILE", help="Write what was judged."
@@ -70,7 +76,12 @@ LOOPBACK: Address = ("127.0.0.1", 0)
     help="Write all that passes as a capture for Wireshark.",
 )
 def proxy(
-    listen: tuple[str, ...], url: str, profile: Level, bundle: Path | None, capture: Path | None
+    listen: tuple[str, ...],
+    url: str,
+    ordered: tuple[str, ...],
+    profile: Level,
+    bundle: Path | None,
+    capture: Path | None,
 ) -> int:
     """Stand between clients and a broker: show what passes, and judge both sides.
 
@@ -80,6 +91,10 @@ def proxy(
     """
     target = read_target(url)
     part = _part_of(target)
+    for topic in ordered:
+        if part.know_ordered is None:
+            raise UsageFault(f"--ordered {topic}: {target.protocol} has no ordered topics")
+        part.know_ordered(topic)
     services = part.list_services(target)
     places = [_address(each) for each in listen] or [LOOPBACK]
     check_listen(places, services)

@@ -1,5 +1,6 @@
 """Decodes both directions of an HTTP connection as they pass; the bytes are not touched."""
 
+import zlib
 from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -10,11 +11,28 @@ PENDING = 1000
 """The most requests without a response that are kept; no client pipelines more."""
 
 
+_CODINGS = {
+    b"gzip": (16 + zlib.MAX_WBITS,),
+    b"x-gzip": (16 + zlib.MAX_WBITS,),
+    b"deflate": (zlib.MAX_WBITS, -zlib.MAX_WBITS),
+}
+"""The formats of zlib for a content coding; some servers send deflate without its wrapping."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpHead:
+    """The head of a request; ``left`` is the number of received bytes that follow it."""
+
+    request: h11.Request
+    left: int
+
+
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A complete response to a request; its body is empty if it was too long to be kept.
+    """A complete response to a request, its body without compression.
 
-    ``left`` is the number of received bytes that follow the response.
+    The body is empty, and ``is_kept`` false, if it was too long to be kept or is compressed in an
+    unknown way. ``left`` is the number of received bytes that follow the response.
     """
 
     path: str
@@ -29,7 +47,7 @@ class HttpResponse:
         lines += [
             name + b": " + value
             for name, value in self.head.headers.raw_items()
-            if name.lower() not in (b"content-length", b"transfer-encoding")
+            if name.lower() not in _OF_THE_BODY
         ]
         lines.append(b"Content-Length: %d" % len(body))
         return b"\r\n".join([*lines, b"", b""]) + body
@@ -37,6 +55,9 @@ class HttpResponse:
     @property
     def _reason(self) -> bytes:
         return bytes(self.head.reason)
+
+
+_OF_THE_BODY = (b"content-length", b"content-encoding", b"transfer-encoding")
 
 
 class HttpExchange:
@@ -50,20 +71,29 @@ class HttpExchange:
         self._most = most
         self._requests = h11.Connection(h11.SERVER)
         self._responses = h11.Connection(h11.CLIENT)
-        self._asked: deque[h11.Request] = deque(maxlen=PENDING)
+        self._asked: deque[h11.Request] = deque()
         self._head: h11.Response | None = None
         self._body = bytearray()
         self._is_kept = True
 
-    def feed_client(self, data: bytes) -> Iterator[h11.Request]:
-        """Add bytes sent by the client; return the requests whose head they complete."""
+    @property
+    def is_in_head(self) -> bool:
+        """True if the client's last bytes are the beginning of a request, or none."""
+        return self._requests.their_state is h11.IDLE
+
+    def feed_client(self, data: bytes) -> Iterator[HttpHead]:
+        """Add bytes sent by the client; yield the heads of requests that they complete."""
         self._requests.receive_data(data)
-        found = list(self._list_requests())
-        self._asked += found
-        return iter(found)
+        for request in self._list_requests():
+            self._asked.append(request)
+            if len(self._asked) > PENDING:
+                raise h11.RemoteProtocolError(f"more than {PENDING} requests wait")
+            yield HttpHead(request, len(self._requests.trailing_data[0]))
 
     def feed_server(self, data: bytes) -> Iterator[HttpResponse]:
         """Add bytes sent by the server; yield the responses that they complete."""
+        if not self._asked and len(self._responses.trailing_data[0]) + len(data) > self._most:
+            raise h11.RemoteProtocolError("too many bytes that answer no request")
         self._begin()
         self._responses.receive_data(data)
         while self._asked:
@@ -123,7 +153,32 @@ class HttpExchange:
         head = self._head
         assert head is not None  # h11 yields the head before the end
         left = len(self._responses.trailing_data[0])
-        return HttpResponse(path_of(self._asked.popleft()), head, body, left, self._is_kept)
+        plain = _decompress(head, body, self._most) if self._is_kept else None
+        path = path_of(self._asked.popleft())
+        return HttpResponse(path, head, plain or b"", left, plain is not None)
+
+
+def _decompress(head: h11.Response, body: bytes, most: int) -> bytes | None:
+    """Return a body without its content codings; None if that is not possible, or too long."""
+    named = [value for name, value in head.headers if name == b"content-encoding"]
+    codings = [each.strip().lower() for value in named for each in value.split(b",")]
+    for coding in reversed(codings):
+        if coding not in (b"", b"identity") and body:
+            found = (_inflate(body, most, each) for each in _CODINGS.get(coding, ()))
+            plain = next((each for each in found if each is not None), None)
+            if plain is None:
+                return None
+            body = plain
+    return body
+
+
+def _inflate(body: bytes, most: int, form: int) -> bytes | None:
+    inflating = zlib.decompressobj(form)
+    try:
+        plain = inflating.decompress(body, most)
+    except zlib.error:
+        return None
+    return plain if inflating.eof and not inflating.unused_data else None
 
 
 def path_of(request: h11.Request) -> str:

@@ -23,7 +23,8 @@ class ProxyPart:
     that decodes and judges the connection, given its name. ``tell`` returns an event as text, or
     None if it is not worth a line. ``clauses`` are the ids of the clauses that passing traffic can
     show to be kept or broken, ``opening`` those of the cases for clients that are observed on the
-    beginning of connections.
+    beginning of connections. ``know_ordered`` takes the name of a topic of which the user says
+    that it was made ordered; None if the protocol has no such topics.
     """
 
     list_services: Callable[[Target], Sequence[Service]]
@@ -32,3 +33,4 @@ class ProxyPart:
     tell: Callable[[Event], str | None]
     clauses: tuple[str, ...]
     opening: tuple[str, ...] = ()
+    know_ordered: Callable[[str], None] | None = None

@@ -8,7 +8,6 @@ from typing import cast
 
 from wireproof_kit.clients.events import Event
 from wireproof_kit.iggy.clients.decoder import HTTP
-from wireproof_kit.iggy.clients.events import Asked
 from wireproof_kit.iggy.proxy.decoder import Answered
 from wireproof_kit.observation import Difference
 from wireproof_kit.proxy.checks import Shown
@@ -33,17 +32,11 @@ _NOTHING = 1
 class ServerChecks:
     """What the server of one connection answers."""
 
-    def __init__(self) -> None:
-        self._waiting = 0
-
     def see(self, event: Event) -> Iterator[Shown]:
         """Return what an event shows."""
-        if isinstance(event, Asked):
-            self._waiting += 1
-        elif isinstance(event, Answered):
+        if isinstance(event, Answered):
             over_http = event.peer.startswith(HTTP)
-            yield from () if over_http else self._frame(event)
-            self._waiting = max(self._waiting - 1, 0)
+            yield from () if over_http else _frame(event)
             poll = event.asked.poll if event.asked else None
             if poll is None or not event.is_whole:
                 return
@@ -52,15 +45,16 @@ class ServerChecks:
             elif not over_http and event.status == OK and len(event.body) > _NOTHING:
                 yield from _polled(poll, event)
 
-    def _frame(self, event: Answered) -> Iterator[Shown]:
-        length = int.from_bytes(event.data[4:8], "little")
-        errs = event.status != OK and length > 0
-        what = f"status {event.status} with a payload of {length} bytes" if errs else ""
-        yield Shown("iggy.frame.response", what)
-        if event.asked is None:
-            yield Shown("iggy.frame.pipelined", "an answer to no request")
-        elif self._waiting > 1:
-            yield Shown("iggy.frame.pipelined")
+
+def _frame(event: Answered) -> Iterator[Shown]:
+    length = int.from_bytes(event.data[4:8], "little")
+    errs = event.status != OK and length > 0
+    what = f"status {event.status} with a payload of {length} bytes" if errs else ""
+    yield Shown("iggy.frame.response", what)
+    if event.asked is None:
+        yield Shown("iggy.frame.pipelined", "an answer to no request")
+    elif event.is_pipelined:
+        yield Shown("iggy.frame.pipelined")
 
 
 def _polled(poll: PollMessages, event: Answered) -> Iterator[Shown]:

@@ -32,7 +32,7 @@ def rewrite_addresses(body: bytes, host: str, front_for: FrontFor) -> Rewritten 
     """
     try:
         value: object = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     notes: list[str] = []
     place = _Place(host, front_for, notes)

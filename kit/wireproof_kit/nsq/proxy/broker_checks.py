@@ -12,7 +12,7 @@ from wireproof_kit.clients.events import Event
 from wireproof_kit.nsq.clients.events import ORDERED, Commanded, Sent
 from wireproof_kit.nsq.clients.node import header_of, trace_of
 from wireproof_kit.nsq.proxy.decoder import Misframed
-from wireproof_kit.nsq.proxy.node_state import ID, NodeState, Recent, json_members
+from wireproof_kit.nsq.proxy.node_state import ID, NodeState, Recent, json_members, read_object
 from wireproof_kit.observation import Difference
 from wireproof_kit.proxy.checks import Shown
 from wireproof_spec.decoding import decode
@@ -23,7 +23,7 @@ from wireproof_spec.nsq.frame import (
     FRAME_TYPE_RESPONSE,
 )
 from wireproof_spec.nsq.message import Extend, Message, message_schema
-from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
+from wireproof_spec.nsq.trace_response import TRACE_RESPONSE
 from wireproof_spec.wire_error import WireError
 
 REMEMBERED = 5_000
@@ -35,21 +35,17 @@ PROVED_S = 1.0
 IN_TIME = 0.9
 """The part of the message timeout in which a message cannot have timed out at the node."""
 _SHOWN = 40
-
-Place = tuple[str, int | None, int]
-"""Topic, partition and internal id of a message."""
-
-
-class Positions(Recent[Place, TraceResponse]):
-    """The latest responses to traced publishes, from all connections of the proxy."""
+_INDICATOR = 12
+"""The place of the high 4 bits of attempts, where the disk has an indicator."""
+_PLACE_SIZE, _RECORD_SIZE = 12, 4
+"""Bytes of offset and size in a message; bytes before a message on the disk."""
 
 
 class BrokerChecks:
     """Checks what the node at one connection sends, while traffic passes the proxy."""
 
-    def __init__(self, state: NodeState, positions: Positions) -> None:
+    def __init__(self, state: NodeState) -> None:
         self._state = state
-        self._positions = positions
         self._window = _Window(state)
         self._last: Message | None = None
         self._given_back: Recent[bytes, int] = Recent(REMEMBERED)
@@ -71,19 +67,19 @@ class BrokerChecks:
             yield Shown("smart.connection.frame", what)
             if event.frame_type == FRAME_TYPE_RESPONSE and self._state.answered is not None:
                 yield from self._answer(self._state.answered, event.data)
-            elif event.frame_type == FRAME_TYPE_MESSAGE and self._state.subscription is not None:
+            elif event.frame_type == FRAME_TYPE_MESSAGE and self._state.is_bound:
                 yield from self._message(event)
 
     def _answer(self, command: Commanded, data: bytes) -> Iterator[Shown]:
         """Return what a response to a command shows."""
         trace_id = trace_of(command)
         clause = _answer_clause(command, is_traced=trace_id is not None)
-        if not clause:
+        if not clause or (command.name in ORDERED and not self._state.is_ordered_topic(command)):
             return
         if trace_id is not None:
             yield from self._trace_answer(command, clause, trace_id, data)
         elif command.name == names.IDENTIFY.decode():
-            right = data == names.OK or bool(json_members(data))
+            right = data == names.OK or read_object(data) is not None
             yield Shown(clause, "" if right else f"IDENTIFY is answered {_show(data)}")
         else:
             what = "" if data == names.OK else f"{command.name} is answered {_show(data)}"
@@ -104,16 +100,19 @@ class BrokerChecks:
             return
         yield Shown(clause)
         place = (command.words[0], command.partition, answer.internal_id)
-        self._positions.keep(place, answer)
+        self._state.known.positions.keep(place, answer)
 
     def _message(self, event: Sent) -> Iterator[Shown]:
         state = self._state
-        schema = message_schema(extend=state.is_extended, ordered=state.has_place)
+        schema = message_schema(extend=state.is_extended, ordered=state.is_ordered)
         try:
             message = decode(schema, event.data)
         except WireError as error:
             what = f"a message of {len(event.data)} bytes: {error.field}: found {error.found}"
             yield Shown(schema.clause, what, _difference(error))
+            return
+        if state.is_ordered and not state.is_extended and _is_moved(message, event.data):
+            yield from self._window.deliver(event)
             return
         yield Shown(schema.clause)
         yield from self._window.deliver(event)
@@ -130,7 +129,7 @@ class BrokerChecks:
         clause = "ext.consume.attempts" if state.is_extended else "smart.order.attempts"
         before = self._given_back.pop(name, None)
         self._attempts.keep(name, message.attempts)
-        if state.is_extended and message.attempts > limits.MAX_ATTEMPTS:
+        if state.is_extended and message.attempts >> _INDICATOR:
             yield Shown(clause, f"attempts {message.attempts:#06x} has high bits set")
         elif message.attempts == 1 and before is not None:
             return  # a channel that was set back begins anew; a duplicate may be on its way
@@ -167,7 +166,7 @@ class BrokerChecks:
         if subscribed is None or not subscribed.words:
             return
         place = (subscribed.words[0], subscribed.partition, message.internal_id)
-        told = self._positions.get(place)
+        told = self._state.known.positions.get(place)
         if told is None or not told.trace_id or told.trace_id != message.trace_id:
             return
         due = (told.disk_queue_offset, told.disk_queue_data_size)
@@ -270,6 +269,30 @@ _CLAUSES = {
     "PUB": "smart.partition.publish",
     "PUB_TRACE": "smart.trace.response",
 }
+
+
+def _is_moved(message: Message, data: bytes) -> bool:
+    """Return True if a message has an ext part, though its client did not ask for one.
+
+    A broker may move open subscriptions to the new layout when a topic is upgraded. A size that
+    no record of the message can have shows it, where it fits if an ext part is left out.
+    """
+    if _fits(message, data):
+        return False
+    for length_always in (False, True):
+        schema = message_schema(extend=True, ordered=True, length_always=length_always)
+        try:
+            if _fits(decode(schema, data), data):
+                return True
+        except WireError:
+            continue
+    return False
+
+
+def _fits(message: Message, data: bytes) -> bool:
+    """Return True if a record of the message may have the size that it says."""
+    size = message.disk_queue_data_size or 0
+    return len(message.body) <= size <= len(data) - _PLACE_SIZE + _RECORD_SIZE
 
 
 def _tag_of(extend: Extend) -> str:

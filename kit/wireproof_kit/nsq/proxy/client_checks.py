@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from wireproof_kit.clients.events import Event, Malformed
 from wireproof_kit.nsq.clients.events import Commanded, Sent
-from wireproof_kit.nsq.proxy.node_state import ID, NodeState, Recent
+from wireproof_kit.nsq.proxy.node_state import ID, NodeState
 from wireproof_kit.observation import Difference
 from wireproof_kit.proxy.checks import Shown
 from wireproof_spec import strict_json
@@ -14,14 +14,12 @@ from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 
-REMEMBERED = 20_000
-"""How many ids of delivered messages are remembered; RDY is 2500 at most on real nodes."""
 MISSED = 2
 """How many heartbeats may be unanswered: a slow client answers the first after the second."""
-MISSED_S = 1.5
-"""Seconds in which a client may leave heartbeats unanswered, at the shortest interval of 1 s.
+MISSED_INTERVALS = 1.5
+"""The intervals in which a client may leave heartbeats unanswered.
 
-A node may send a heartbeat before every frame.
+A node may send more of them than the client has asked for: one before every frame.
 """
 
 
@@ -30,7 +28,6 @@ class ClientChecks:
 
     def __init__(self, state: NodeState) -> None:
         self._state = state
-        self._delivered: Recent[bytes, None] = Recent(REMEMBERED)
         self._unanswered = _Beats()
 
     def see(self, event: Event) -> Iterator[Shown]:
@@ -46,10 +43,10 @@ class ClientChecks:
         elif isinstance(event, Sent) and event.data == names.HEARTBEAT:
             yield from self._beat(event.at)
         elif isinstance(event, Sent) and event.frame_type == FRAME_TYPE_MESSAGE:
-            self._delivered.keep(event.data[ID], None)
+            self._state.known.delivered.keep(event.data[ID], None)
 
     def _beat(self, at: float) -> Iterator[Shown]:
-        if self._unanswered.are_missed(at):
+        if self._unanswered.are_missed(at, self._state.heartbeat_s):
             missed = f"{self._unanswered.count} heartbeats without any command"
             yield Shown("smart.client.heartbeat", missed)
         self._unanswered.add(at)
@@ -66,10 +63,11 @@ class ClientChecks:
             yield from _header(event)
 
     def _finish(self, event: Commanded) -> Iterator[Shown]:
-        if event.message_id in self._delivered:
+        delivered = self._state.known.delivered
+        if event.message_id in delivered:
             yield Shown("smart.client-send.finish")
-        elif not self._delivered.has_dropped:
-            what = f"FIN for {event.message_id.hex()}, which was not delivered on this connection"
+        elif not delivered.has_dropped:
+            what = f"FIN for {event.message_id.hex()}, which was not delivered"
             yield Shown("smart.client-send.finish", what)
 
     def _ready(self, event: Commanded) -> Iterator[Shown]:
@@ -93,9 +91,9 @@ class _Beats:
         self.first_at = self.first_at if self.count else at
         self.count += 1
 
-    def are_missed(self, at: float) -> bool:
+    def are_missed(self, at: float, interval_s: float) -> bool:
         """Return True if a client in order would have answered some of them by now."""
-        return self.count >= MISSED and at - self.first_at >= MISSED_S
+        return self.count >= MISSED and at - self.first_at >= MISSED_INTERVALS * interval_s
 
 
 def _header(event: Commanded) -> Iterator[Shown]:

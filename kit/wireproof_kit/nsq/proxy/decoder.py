@@ -157,15 +157,15 @@ class _HttpStream:
             return
         try:
             if by_client:
-                for request in self._exchange.feed_client(data):
-                    yield make_requested(at, self._conn, read_request(request))
+                for found in self._exchange.feed_client(data):
+                    yield make_requested(at, self._conn, read_request(found.request))
                 return
             for response in self._exchange.feed_server(data):
                 status, body = response.head.status_code, response.body
                 whole = response.with_body(body)
                 kept = response.is_kept
                 yield Answered(at, self._conn, whole, response.path, status, body, kept)
-        except (h11.RemoteProtocolError, h11.LocalProtocolError) as error:
+        except (h11.ProtocolError, ValueError) as error:  # urlsplit refuses some targets
             self._is_open = False
             yield Undecoded(at, self._conn, f"{GONE}: no HTTP ({error})")
 

@@ -1,11 +1,12 @@
 """What a proxy changes in NSQ: IDENTIFY as far as needed, and addresses in lookup answers.
 
 Everything else passes unchanged, and so does IDENTIFY unless it asks for what nobody could read on
-the way. Only the body of a first IDENTIFY is held, and answers of lookup servers.
+the way. Only the body of a first IDENTIFY is held, and heads of requests to lookup servers with
+their answers.
 """
 
-import contextlib
 import json
+import re
 
 import h11
 
@@ -13,7 +14,7 @@ from wireproof_kit.nsq.clients.decoder import LOOKUPD, NSQD
 from wireproof_kit.nsq.proxy.addresses import LISTING, rewrite_addresses
 from wireproof_kit.nsq.proxy.node_state import json_members
 from wireproof_kit.proxy.fronts import Front, FrontFor, Gate, OpenGate
-from wireproof_kit.proxy.http_stream import HttpExchange, HttpResponse
+from wireproof_kit.proxy.http_stream import HttpExchange, HttpResponse, path_of
 from wireproof_spec.nsq import names
 
 BEGINNING = names.MAGIC + names.IDENTIFY + b"\n"
@@ -21,6 +22,8 @@ DECLINED = ("tls_v1", "deflate", "snappy")
 MOST_IDENTIFY = 1 << 16
 MOST_ANSWER = 8 << 20
 _SIZE = 4
+_ACCEPT_ENCODING = re.compile(rb"^accept-encoding[ \t]*:[^\r\n]*", re.IGNORECASE | re.MULTILINE)
+_IDENTITY = b"Accept-Encoding: identity"
 
 
 def make_gate(front: Front, host: str, front_for: FrontFor) -> Gate:
@@ -79,29 +82,44 @@ class NodeGate(OpenGate):
 
 
 class LookupGate(OpenGate):
-    """Replaces addresses in responses of a lookup server, so that clients connect to the proxy."""
+    """Replaces addresses in responses of a lookup server, so that clients connect to the proxy.
+
+    The server is asked not to compress its response. One that does so nevertheless is read if
+    the compression is known.
+    """
 
     def __init__(self, host: str, front_for: FrontFor) -> None:
         super().__init__()
         self._host = host
         self._front_for = front_for
         self._exchange = HttpExchange(MOST_ANSWER)
+        self._is_broken = False
         self._is_ended = False
 
     def from_client(self, data: bytes) -> bytes:
-        """Return the bytes of requests unchanged, and note which path each one has."""
-        self._exchange.feed_client(data)
-        return data
+        """Return the bytes of requests; a head is held back until it is complete."""
+        self.held[True] += data
+        passed = b""
+        try:
+            for found in () if self._is_broken else self._exchange.feed_client(data):
+                passed += self._ask_plainly(self._take(found.left, by_client=True), found.request)
+        except h11.ProtocolError:
+            self._is_broken = True
+        if self._is_broken or not self._exchange.is_in_head:
+            passed += super().release(by_client=True)
+        return passed
 
     def from_server(self, data: bytes) -> bytes:
         """Return the responses completed by these bytes, with their addresses replaced."""
         self.held[False] += data
         passed = b""
-        for response in self._exchange.feed_server(data):
-            raw = bytes(self.held[False][: len(self.held[False]) - response.left])
-            del self.held[False][: len(raw)]
-            passed += self._rewrite(response, raw)
-        if not self._exchange.is_whole(LISTING) or len(self.held[False]) > MOST_ANSWER:
+        try:
+            for response in () if self._is_broken else self._exchange.feed_server(data):
+                passed += self._rewrite(response, self._take(response.left, by_client=False))
+        except h11.ProtocolError:
+            self._is_broken = True
+        is_held = self._exchange.is_whole(LISTING) and len(self.held[False]) <= MOST_ANSWER
+        if self._is_broken or not is_held:
             passed += super().release(by_client=False)
         return passed
 
@@ -110,12 +128,30 @@ class LookupGate(OpenGate):
         if by_client or not self.held[False] or self._is_ended:
             return super().release(by_client=by_client)
         self._is_ended = True
-        with contextlib.suppress(h11.RemoteProtocolError):
-            return self.from_server(b"")
-        return super().release(by_client=by_client)
+        return self.from_server(b"") + super().release(by_client=False)
+
+    def _take(self, left: int, *, by_client: bool) -> bytes:
+        """Return and forget the bytes held back but for the last ``left`` ones."""
+        held = self.held[by_client]
+        raw = bytes(held[: len(held) - left])
+        del held[: len(raw)]
+        return raw
+
+    def _ask_plainly(self, raw: bytes, request: h11.Request) -> bytes:
+        """Return a request that does not ask for compression, if the response is to be read."""
+        begins = raw.startswith(request.method + b" " + request.target + b" ")
+        if not begins or path_of(request) not in LISTING:
+            return raw  # the end of another request's body precedes it: the response is read
+        asked = _ACCEPT_ENCODING.sub(_IDENTITY, raw)
+        if asked != raw:
+            self.notes.append("the lookup server is asked not to compress its answer")
+        return asked
 
     def _rewrite(self, response: HttpResponse, raw: bytes) -> bytes:
-        if response.path not in LISTING or not response.is_kept:
+        if response.path not in LISTING:
+            return raw
+        if not response.is_kept:
+            self.notes.append("the answer is too long or compressed: it leads past the proxy")
             return raw
         changed = rewrite_addresses(response.body, self._host, self._front_for)
         if changed is None:

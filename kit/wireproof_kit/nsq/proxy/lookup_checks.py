@@ -36,9 +36,10 @@ class LookupChecks:
 def _lookup(asked: Requested, body: bytes) -> Iterator[Shown]:
     try:
         value: object = json.loads(body)
+    except RecursionError:
+        return
     except ValueError:
-        if "accept-encoding" not in asked.headers:  # else it may be compressed
-            yield Shown("smart.lookup.answer", "the answer is no JSON")
+        yield Shown("smart.lookup.answer", "the answer is no JSON")
         return
     answer = cast(dict[str, JsonValue], value) if isinstance(value, dict) else {}
     if answer.get("status_code", OK) != OK:

@@ -2,18 +2,21 @@
 
 import json
 from collections import OrderedDict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar, cast
 
 from wireproof_kit.clients.events import Event
 from wireproof_kit.nsq.clients.events import ORDERED, PUBLISHES, SUBSCRIPTIONS, Commanded, Sent
-from wireproof_spec.nsq import names
+from wireproof_spec.nsq import limits, names
+from wireproof_spec.nsq.error_codes import E_SUB_ORDER_IS_MUST
 from wireproof_spec.nsq.frame import (
     FRAME_TYPE_ERROR,
     FRAME_TYPE_MESSAGE,
     FRAME_TYPE_RESPONSE,
     error_code,
 )
+from wireproof_spec.nsq.trace_response import TraceResponse
 from wireproof_spec.strict_json import JsonValue
 
 K = TypeVar("K")
@@ -22,6 +25,9 @@ V = TypeVar("V")
 ANSWERED = frozenset({"IDENTIFY", "AUTH", "CLS", "DPUB"}) | SUBSCRIPTIONS | PUBLISHES
 """The commands that a node answers; to other commands it sends nothing, or an error."""
 OUT_OF_TURN = frozenset({"E_FIN_FAILED", "E_REQ_FAILED", "E_TOUCH_FAILED"})
+MOST_POSITIONS = 10_000
+MOST_DELIVERED = 100_000
+MOST_TOPICS = 10_000
 MOST_ASKED = 10_000
 MOST_ASKED_BYTES = 1 << 20
 """Of all commands that wait for their answers: publishes may follow each other without waiting."""
@@ -47,10 +53,33 @@ class Recent(OrderedDict[K, V], Generic[K, V]):
             self.has_dropped = True
 
 
+Place = tuple[str, int | None, int]
+"""Topic, partition and internal id of a message."""
+
+
+class Known:
+    """What all connections of one proxy have shown, and what its user says; of a bounded size."""
+
+    def __init__(self, ordered: Iterable[str] = ()) -> None:
+        self.positions: Recent[Place, TraceResponse] = Recent(MOST_POSITIONS)
+        """The latest responses to traced publishes."""
+        self.delivered: Recent[bytes, None] = Recent(MOST_DELIVERED)
+        """The ids of the latest messages, whichever connection they came on."""
+        self.ordered = set(ordered)
+        """Topics that are ordered: the user says so, or a node has refused SUB for that reason."""
+
+    def note_refusal(self, command: Commanded, data: bytes) -> None:
+        """Note what a node's refusal of a command shows of its topic."""
+        is_ordered = command.name == names.SUB.decode() and error_code(data) == E_SUB_ORDER_IS_MUST
+        if is_ordered and command.words and len(self.ordered) < MOST_TOPICS:
+            self.ordered.add(command.words[0])
+
+
 @dataclass(slots=True)
 class NodeState:
     """The state of a connection to a node: identity, subscription, commands without an answer."""
 
+    known: Known
     identity: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     granted: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     subscription: Commanded | None = None
@@ -63,6 +92,8 @@ class NodeState:
     """False once it is uncertain to which command an answer belongs."""
     _asked: deque[Commanded] = field(default_factory=deque[Commanded])
     _asked_bytes: int = 0
+    _has_silent: bool = False
+    """True if a command that gets no answer, or an error, came since none waited for its own."""
 
     def see(self, event: Event) -> None:
         """Update the state by an event; call this before checks use the state."""
@@ -73,6 +104,8 @@ class NodeState:
             self._asked_bytes += len(self._asked[-1].body)
             is_little = len(self._asked) <= MOST_ASKED and self._asked_bytes <= MOST_ASKED_BYTES
             self.can_match = self.can_match and is_little
+        elif isinstance(event, Commanded):
+            self._has_silent = True
         elif isinstance(event, Sent) and event.frame_type != FRAME_TYPE_MESSAGE:
             self._match(event)
         if not self.can_match:
@@ -83,15 +116,18 @@ class NodeState:
         is_error = event.frame_type == FRAME_TYPE_ERROR
         if event.data == names.HEARTBEAT or (is_error and error_code(event.data) in OUT_OF_TURN):
             return
-        if is_error and len(self._asked) > 1:
+        if is_error and (len(self._asked) > 1 or (self._asked and self._has_silent)):
             # It may be an error of a command that is not answered otherwise, such as RDY.
             self.can_match = False
             return
         if self._asked and self.can_match:
             self.answered = self._asked.popleft()
             self._asked_bytes -= len(self.answered.body)
+            self._has_silent = self._has_silent and bool(self._asked)
             if event.frame_type == FRAME_TYPE_RESPONSE:
                 self._accept(self.answered, event.data)
+            elif is_error:
+                self.known.note_refusal(self.answered, event.data)
 
     def _accept(self, command: Commanded, data: bytes) -> None:
         if command.name == names.IDENTIFY.decode():
@@ -101,21 +137,37 @@ class NodeState:
 
     @property
     def is_ordered(self) -> bool:
-        """True if the node sends one message at a time, with its position in the queue."""
+        """True if the client has subscribed in order."""
         return self.subscription is not None and self.subscription.name in ORDERED
 
     @property
-    def has_place(self) -> bool:
-        """True if offset and size precede the body of each message."""
-        advanced = names.SUB_ADVANCED.decode()
-        return self.is_ordered or (
-            self.subscription is not None and self.subscription.name == advanced
-        )
+    def is_bound(self) -> bool:
+        """True if a text says in which form, and how many at once, messages are delivered.
+
+        None says it of SUB_ORDER on a topic that was not made ordered, nor of SUB_ADVANCED.
+        """
+        subscribed = self.subscription
+        if subscribed is None:
+            return False
+        return subscribed.name == names.SUB.decode() or self.is_ordered_topic(subscribed)
+
+    def is_ordered_topic(self, command: Commanded) -> bool:
+        """Return True if a command subscribes in order to a topic that is known as ordered."""
+        topic = command.words[0] if command.words else ""
+        return command.name in ORDERED and topic in self.known.ordered
 
     @property
     def is_extended(self) -> bool:
         """True if messages have an ext part."""
         return self.identity.get(names.EXTEND_SUPPORT) is True
+
+    @property
+    def heartbeat_s(self) -> float:
+        """Seconds between the heartbeats that the client has asked for, or the usual ones."""
+        asked = self.identity.get("heartbeat_interval")
+        if isinstance(asked, int) and not isinstance(asked, bool) and asked > 0:
+            return asked / 1000
+        return limits.HEARTBEAT_INTERVAL_MS / 1000
 
     def find_number(self, name: str) -> int | None:
         """Return a number in the node's response to IDENTIFY, or None."""
@@ -135,8 +187,13 @@ def _without_message(command: Commanded) -> Commanded:
 
 def json_members(data: bytes) -> dict[str, JsonValue]:
     """Return the members of a JSON object; none of anything else."""
+    return read_object(data) or {}
+
+
+def read_object(data: bytes) -> dict[str, JsonValue] | None:
+    """Return a JSON object; None if the data is anything else."""
     try:
         value: object = json.loads(data)
-    except ValueError:
-        return {}
-    return cast(dict[str, JsonValue], value) if isinstance(value, dict) else {}
+    except (ValueError, RecursionError):
+        return None
+    return cast(dict[str, JsonValue], value) if isinstance(value, dict) else None

@@ -6,12 +6,12 @@ from wireproof_kit.clients.events import Event, Malformed
 from wireproof_kit.nsq.clients.course import tell_event
 from wireproof_kit.nsq.clients.decoder import LOOKUPD, NSQD, NSQD_HTTP
 from wireproof_kit.nsq.clients.events import Responded, Sent
-from wireproof_kit.nsq.proxy.broker_checks import BrokerChecks, Positions
+from wireproof_kit.nsq.proxy.broker_checks import BrokerChecks
 from wireproof_kit.nsq.proxy.client_checks import ClientChecks
 from wireproof_kit.nsq.proxy.decoder import Misframed, PassingDecoder
 from wireproof_kit.nsq.proxy.gates import make_gate
 from wireproof_kit.nsq.proxy.lookup_checks import LookupChecks
-from wireproof_kit.nsq.proxy.node_state import NodeState
+from wireproof_kit.nsq.proxy.node_state import Known, NodeState
 from wireproof_kit.proxy.checks import Checks, Shown
 from wireproof_kit.proxy.events import Undecoded, tell_own
 from wireproof_kit.proxy.part import ProxyPart, Service
@@ -72,16 +72,15 @@ OPENING_PARTITION = ("nsq/client-subscribe/ready",)
 """Nor are clients that name no partition in SUB bound by this clause."""
 OPENING_ORDERED = ("nsq/client-order/handshake",)
 OPENING_LOOKUP = ("nsq/client-lookup/accept",)
-MOST_POSITIONS = 10_000
 
 
 def make_part() -> ProxyPart:
     """Return what the proxy needs to relay, decode and judge NSQ."""
-    positions = Positions(MOST_POSITIONS)
+    known = Known()
     return ProxyPart(
         list_services=list_services,
         make_gate=make_gate,
-        watch=lambda conn: NsqWatcher(conn, positions),
+        watch=lambda conn: NsqWatcher(conn, known),
         tell=tell,
         clauses=CLAUSES,
         opening=(
@@ -91,6 +90,7 @@ def make_part() -> ProxyPart:
             *OPENING_ORDERED,
             *OPENING_LOOKUP,
         ),
+        know_ordered=known.ordered.add,
     )
 
 
@@ -106,13 +106,13 @@ def list_services(target: Target) -> Sequence[Service]:
 class NsqWatcher:
     """Decodes and judges one connection to a node or lookup server that passes the proxy."""
 
-    def __init__(self, conn: str, positions: Positions) -> None:
+    def __init__(self, conn: str, known: Known) -> None:
         self._decoder = PassingDecoder(conn)
-        self._state = NodeState()
+        self._state = NodeState(known)
         self._checks: tuple[Checks, ...] = ()
         self._opening: tuple[str, ...] = ()
         if conn.startswith(NSQD):
-            self._checks = ClientChecks(self._state), BrokerChecks(self._state, positions)
+            self._checks = ClientChecks(self._state), BrokerChecks(self._state)
             self._opening = OPENING
         elif conn.startswith(LOOKUPD):
             self._checks = (LookupChecks(),)
