@@ -80,7 +80,8 @@ def front_for(kind: str, upstream: Address) -> Address | None:
     """Stand before everything but the host that is too much, at a port that shows what it was."""
     if upstream[0] == "full":
         return None
-    return "0.0.0.0", {"nsqd": 20000, "http": 30000, "lookupd": 40000}[kind] + upstream[1]
+    host = "::1" if upstream[0] == "fe80::7" else "0.0.0.0"
+    return host, {"nsqd": 20000, "http": 30000, "lookupd": 40000}[kind] + upstream[1]
 
 
 def answer(body: bytes, *, chunked: bool = False) -> bytes:
@@ -231,6 +232,15 @@ def test_listed_lookup_servers_lead_to_the_proxy_with_ports_as_strings() -> None
 )
 def test_other_answers_pass_unchanged(path: str, raw: bytes) -> None:
     assert look_up(path, raw, raw, size=7)[0] == raw + raw
+
+
+def test_addresses_may_be_names_or_of_ipv6_and_lead_to_where_the_proxy_listens() -> None:
+    data = {"producers": [node("node-7.example", 1, 2), node("fe80::7", 1, 2)]}
+
+    out, _ = look_up("/nodes", answer(json.dumps(data).encode()))
+
+    producers = json.loads(out.partition(b"\r\n\r\n")[2])["producers"]
+    assert [each["broadcast_address"] for each in producers] == [PROXY, "::1"]
 
 
 def test_an_address_that_the_proxy_does_not_stand_before_is_left_and_told() -> None:

@@ -17,6 +17,7 @@ from wireproof_kit.proxy.checks import Shown
 from wireproof_kit.proxy.events import Noted, Undecoded
 from wireproof_kit.proxy.fronts import Front, FrontFor, Gate, OpenGate
 from wireproof_kit.proxy.part import ProxyPart
+from wireproof_spec.nsq.frame import error_frame
 
 MANY = 3 << 20
 
@@ -100,6 +101,38 @@ def test_a_broker_that_dies_ends_its_client_and_the_next_one_is_served(
             assert isinstance(closed, Disconnected)
             assert closed.by == "broker"
     assert proxy.observer.faults == []
+
+
+ERROR = error_frame("E_BAD_TOPIC")
+
+
+def refuse(peer: Peer) -> None:
+    peer.exactly(12)
+    peer.say(ERROR)
+
+
+def refuse_and_read_on(peer: Peer) -> None:
+    refuse(peer)
+    peer.sock.shutdown(socket.SHUT_WR)
+    peer.rest()
+
+
+@pytest.mark.parametrize("script", [refuse, refuse_and_read_on])
+def test_an_error_before_the_end_arrives_though_the_client_goes_on_sending(
+    script: Callable[[Peer], None],
+) -> None:
+    def flood(sock: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            sock.sendall(b"  V2" + b"PUB t 0\n\0\0\1\0" * 20_000)
+
+    with ScriptedPeer(script) as broker, proxied(("nsqd", broker.address)) as proxy:
+        for _ in range(30):  # by asyncio's streams 1 of 14 clients was not told
+            with proxy.connect() as sock:
+                sender = threading.Thread(target=flood, args=(sock,))
+                sender.start()
+                assert sock.recv(len(ERROR), socket.MSG_WAITALL) == ERROR
+                sock.shutdown(socket.SHUT_RDWR)
+                sender.join(DEADLINE)
 
 
 def test_a_broker_that_is_not_there_ends_the_client_and_is_told() -> None:

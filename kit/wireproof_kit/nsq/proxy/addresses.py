@@ -13,6 +13,8 @@ from wireproof_spec.strict_json import JsonValue
 LISTING = frozenset({"/lookup", "/nodes", "/listlookup"})
 """The HTTP paths whose responses contain addresses that clients connect to."""
 
+ANY_HOST = ("0.0.0.0", "::")
+"""The proxy listens at every address, of which clients know that by which they came."""
 Record = dict[str, JsonValue]
 
 
@@ -28,10 +30,11 @@ def rewrite_addresses(body: bytes, host: str, front_for: FrontFor) -> Rewritten 
     """Return a response body in which the proxy's addresses replace those of nodes and lookups.
 
     Return None if there is nothing to replace. ``host`` is the address at which clients reach the
-    proxy; ``front_for`` returns the proxy's address for a service.
+    proxy if it listens at all of them; ``front_for`` returns the proxy's address for a service.
     """
     try:
         value: object = json.loads(body)
+        json.dumps(value)  # deeper than this encoder goes: rather left than lost
     except (ValueError, RecursionError):
         return None
     notes: list[str] = []
@@ -86,7 +89,7 @@ class _Place:
         main = next(iter(fronts.values()))
         if main is None:
             return False
-        record[name] = self.host
+        record[name] = self.host if main[0] in ANY_HOST else main[0]
         for key, front in fronts.items():
             if front is not None:
                 record[key] = form(front[1])
