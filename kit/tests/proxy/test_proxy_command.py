@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 import socket
 import subprocess
 import sys
@@ -158,6 +159,28 @@ def test_what_was_seen_is_told_also_when_the_bundle_cannot_be_written(tmp_path: 
     assert process.returncode == 2
     assert re.search(r"broker +MUST +smart\.partition\.publish +conforms 1", out)
     assert "cannot be written" in out
+
+
+def test_a_capture_on_a_full_disk_ends_neither_the_proxy_nor_its_verdicts(tmp_path: Path) -> None:
+    capture = tmp_path / "all.pcapng"
+    with (
+        ScriptedPeer(polite) as broker,
+        running("--to", f"nsq://127.0.0.1:{broker.address[1]}", "--pcap", str(capture)) as process,
+    ):
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[1]
+        # No file of the process may grow any more.
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (100, 100))
+        for _ in range(2):
+            publish(address)
+            for line in process.stdout:
+                if "closes" in line:
+                    break
+        out = end(process)
+
+    assert process.returncode == 2
+    assert re.search(r"broker +MUST +smart\.partition\.publish +conforms 2", out)
+    assert re.search(r"fault +(an output|--pcap)", out)
 
 
 def test_a_proxy_that_saw_nothing_is_never_green() -> None:

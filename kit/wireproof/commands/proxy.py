@@ -116,7 +116,10 @@ def proxy(
         run_proxy(part, services, places, tap, observer)
     finally:
         if capturing is not None:
-            capturing.close()
+            try:
+                capturing.close()
+            except OSError as error:
+                observer.note_fault(f"--pcap {capture}: not complete ({error.strerror})")
     code = EXIT_NOT_DONE
     try:
         concluded = _conclude(target, tally, profile, bundle)

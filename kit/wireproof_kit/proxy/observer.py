@@ -14,6 +14,8 @@ from wireproof_kit.proxy.tally import Entry, Tally
 from wireproof_kit.proxy.tap import LOST, Tap
 from wireproof_kit.wire.transcript import SENT_KINDS, Step
 
+MOST_FAULTS = 100
+
 
 class Listener(Protocol):
     """Receives what passes the proxy: bytes, decoded events and deviations."""
@@ -62,7 +64,7 @@ class Observer:
     ) -> None:
         self._tap = tap
         self._watch = watch
-        self._listeners = listeners
+        self._listeners = list(listeners)
         self._connections: dict[str, _Connection] = {}
         self.tally = tally
         self.traffic = Traffic()
@@ -81,8 +83,7 @@ class Observer:
                 self._note_fault(end, connection, error)
 
     def _take(self, step: Step) -> None:
-        for listener in self._listeners:
-            listener.step(step)
+        self._inform(lambda listener: listener.step(step))
         if step.kind == "open":
             self.traffic.connections += 1
             self._connections[step.connection] = _Connection(self._watch(step.connection))
@@ -135,8 +136,7 @@ class Observer:
 
     def _tell(self, event: Event, connection: _Connection | None) -> None:
         self.traffic.events += 1
-        for listener in self._listeners:
-            listener.event(event)
+        self._inform(lambda listener: listener.event(event))
         if connection is None:
             return
         if isinstance(event, Undecoded) and connection.is_decoded:
@@ -148,8 +148,21 @@ class Observer:
                 self._tell_deviation(first)
 
     def _tell_deviation(self, entry: Entry) -> None:
-        for listener in self._listeners:
-            listener.deviation(entry)
+        self._inform(lambda listener: listener.deviation(entry))
+
+    def _inform(self, tell: Callable[[Listener], None]) -> None:
+        """Tell each listener; one that fails, such as a file on a full disk, is told no more."""
+        for listener in tuple(self._listeners):
+            try:
+                tell(listener)
+            except Exception as error:
+                self._listeners.remove(listener)
+                self.note_fault(f"an output is not written any more: {error}")
+
+    def note_fault(self, text: str) -> None:
+        """Keep an error of the kit, if there are not too many already."""
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(text)
 
     def _judge_opening(self, name: str, connection: _Connection) -> None:
         if connection.is_opening_judged or not connection.is_decoded:
@@ -161,8 +174,8 @@ class Observer:
 
     def _note_fault(self, step: Step, connection: _Connection | None, error: Exception) -> None:
         text = f"not decoded from here on: the kit failed ({error!r})"
-        self.faults.append(text)
+        self.note_fault(text)
         if connection is not None:
             connection.is_decoded = False
-        for listener in self._listeners:
-            listener.event(Undecoded(step.at_us / 1_000_000, step.connection, text))
+        event = Undecoded(step.at_us / 1_000_000, step.connection, text)
+        self._inform(lambda listener: listener.event(event))

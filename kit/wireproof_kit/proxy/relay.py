@@ -146,7 +146,7 @@ class _Passage:
             done, _ = await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
             first = BY_CLIENT if up in done else BY_TARGET
             ended = next(iter(done)).result()
-            if ended == f"{first}{RESET}":
+            if ended is not None and ended == f"{first}{RESET}":
                 return ended
             # A client may end its direction and read on. Otherwise one side takes no more bytes,
             # or sends no more: what it has sent before may still be on its way.
