@@ -98,7 +98,11 @@ def test_a_loop_is_told_from_waiting_for_a_processor(
     assert refused_dead(client).value == seen
 
 
-ASKED = (looked_up(LOOKUP_1), looked_up(LOOKUP_2))
+def answered(peer: str) -> tuple[Event, Event]:
+    return looked_up(peer), Responded(1.0, f"{peer}.1", b"")
+
+
+ASKED = (*answered(LOOKUP_1), *answered(LOOKUP_2))
 
 
 def each_asked_for(*partitions: int) -> list[Event]:
@@ -108,8 +112,7 @@ def each_asked_for(*partitions: int) -> list[Event]:
         event
         for number in range(5)
         for event in (
-            looked_up(servers[number % 2]),
-            Responded(1.0, f"{servers[number % 2]}.1", b""),
+            *answered(servers[number % 2]),
             *(pub((number + each) % 2) for each in partitions),
         )
     ]
