@@ -1,5 +1,6 @@
 """The entry point of the ``wireproof`` command: arguments in, exit code out, no traceback ever."""
 
+import errno
 import os
 import re
 import signal
@@ -18,6 +19,7 @@ NOT_DONE = 2
 # As shells report them: 128 plus the number of the signal, SIGINT and SIGPIPE.
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _UNREACHABLE = re.compile(r"cannot reach ([a-z]+://\S+) \(.+\)")
 _ADVICE = "Is the broker running? Try: wireproof doctor {}"
 
@@ -125,9 +127,12 @@ def _give_up(error: Exception) -> int:
 
     if isinstance(error, KitError):
         return _refuse(_with_advice(str(error)))
-    place = _write_down(error)
+    if isinstance(error, OSError) and error.errno in _DISK_FULL:
+        where = f" ({error.filename})" if error.filename else ""
+        return _refuse(f"a disk is full{where}; for temporary files TMPDIR can name another")
+    details = _write_down(error)
     what = f"{type(error).__name__}: {error}".partition("\n")[0]
-    return _refuse(f"kit error: {what}; please report, details in {place}")
+    return _refuse(f"kit error: {what}; please report, {details}")
 
 
 def _with_advice(sentence: str) -> str:
@@ -137,14 +142,18 @@ def _with_advice(sentence: str) -> str:
 
 
 def _write_down(error: Exception) -> str:
+    """Write the traceback into a temporary file; return words that say where it is."""
     import tempfile
     import traceback
 
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="wireproof-error-", suffix=".txt", delete=False, encoding="utf-8"
-    ) as file:
-        file.writelines(traceback.format_exception(error))
-    return file.name
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="wireproof-error-", suffix=".txt", delete=False, encoding="utf-8"
+        ) as file:
+            file.writelines(traceback.format_exception(error))
+    except OSError as why:
+        return f"details cannot be written ({why.strerror or why}); TMPDIR can name another folder"
+    return f"details in {file.name}"
 
 
 def _refuse(sentence: str) -> int:

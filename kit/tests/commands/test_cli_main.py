@@ -1,5 +1,6 @@
 """The entry: help that costs nothing, one sentence for every mistake, no traceback."""
 
+import errno
 import os
 import resource
 import subprocess
@@ -240,6 +241,35 @@ def test_an_error_of_ours_is_told_and_written_down(
     assert code == 2
     assert told == (f"wireproof: kit error: RuntimeError: two; please report, details in {file}\n")
     assert "Traceback" in file.read_text()
+
+
+@pytest.mark.usefixtures("odd_commands")
+def test_without_a_temporary_folder_an_error_of_ours_is_still_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+
+    assert entry.main(["broken"]) == 2
+
+    assert capsys.readouterr().err == (
+        "wireproof: kit error: RuntimeError: two; please report, details cannot be written "
+        "(No such file or directory); TMPDIR can name another folder\n"
+    )
+
+
+def test_a_full_disk_is_no_error_of_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(entry, "_root", full)
+
+    assert entry.main([]) == 2
+
+    assert capsys.readouterr().err == (
+        "wireproof: a disk is full; for temporary files TMPDIR can name another\n"
+    )
 
 
 @pytest.mark.usefixtures("odd_commands")

@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,6 +25,7 @@ REACH_S = 5.0
 LOCAL = "local[*]"
 _SECRET = re.compile(r"(?i)(key|secret|token|password|[._]sas)([._-]|$)")
 """Names of settings that hold a key or a secret, such as ``fs.azure.account.key.ACCOUNT``."""
+_VERSION = re.compile("[0-9]{1,18}")
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -45,7 +47,25 @@ def spark_options(command: F) -> F:
 def as_of_option(command: F) -> F:
     """Add ``--as-of`` to a command."""
     told = "Ask the state at a version of the table runs, or at the end of a day."
-    return click.option("--as-of", default="", metavar="VERSION|DATE", help=told)(command)
+    option = click.option("--as-of", metavar="VERSION|DATE", help=told, callback=_check_state)
+    return option(command)
+
+
+def _check_state(_context: click.Context, _param: click.Parameter, value: str | None) -> str:
+    """Return the wanted state, or an empty text for the newest one.
+
+    Raises:
+        UsageFault: the text is neither a version nor a date, such as that of an unset variable.
+    """
+    if value is None or _VERSION.fullmatch(value):
+        return value or ""
+    try:
+        datetime.fromisoformat(value)
+    except ValueError as error:
+        raise UsageFault(
+            f"--as-of {value}: expected a version of runs, or a date such as 2026-11-21"
+        ) from error
+    return value
 
 
 def wanted_spark(master: str, conf: Sequence[str], remote: str = "") -> "Wanted":
@@ -111,9 +131,7 @@ def running_spark(wanted: "Wanted") -> Generator["Session"]:
     from wireproof_reports.pipeline.shipping import ship
 
     say_what_spark_does(wanted)
-    folder = Path(tempfile.mkdtemp(prefix="wireproof-log-"))
-    log = folder / "spark.log"
-    log.touch()
+    log = _new_log()
     try:
         with ship(wanted) as told, session(told, log) as spark:
             yield spark
@@ -124,6 +142,23 @@ def running_spark(wanted: "Wanted") -> Generator["Session"]:
         raise UsageFault(str(error)) from error
     else:
         _forget(log)
+
+
+def _new_log() -> Path:
+    """Return an empty file for the output of Spark, in a temporary folder of its own.
+
+    Raises:
+        UsageFault: there is no temporary folder, or its disk is full.
+    """
+    from wireproof_reports.pipeline.session import OTHER_TEMP
+
+    try:
+        log = Path(tempfile.mkdtemp(prefix="wireproof-log-")) / "spark.log"
+        log.touch()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UsageFault(f"no temporary folder can be made ({why}); {OTHER_TEMP}") from error
+    return log
 
 
 def _forget(log: Path) -> None:

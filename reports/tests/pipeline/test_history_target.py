@@ -47,3 +47,21 @@ def test_maker_and_version_are_told_by_the_fingerprint(
     target = TargetRecord(url="x://y", protocol=protocol, fingerprint=fingerprint)
 
     assert (vendor(target), version(target)) == told
+
+
+@pytest.mark.parametrize(
+    ("protocol", "fingerprint", "told"),
+    [
+        ("nsq", {"version": "0.3.7-HA.1.13.0"}, ("youzan nsqd", "0.3.7-HA.1.13.0")),
+        ("nsq", {"version": "1.3.0"}, ("Acme", "1.3.0")),
+        ("nsq", {}, ("Acme", "2.1")),
+        ("iggy", {"generation": "published"}, ("Acme", "published")),
+        ("oms", {"name": "3 documents in 1 file"}, ("Acme", "2.1")),
+    ],
+)
+def test_names_of_the_user_stand_where_the_fingerprint_tells_none(
+    protocol: str, fingerprint: dict[str, str], told: tuple[str, str]
+) -> None:
+    target = TargetRecord(url="x://y", protocol=protocol, fingerprint=fingerprint)
+
+    assert (vendor(target, "Acme"), version(target, "2.1")) == told

@@ -101,11 +101,25 @@ def test_the_run_itself_is_a_row(tmp_path: Path) -> None:
     assert (run["file"], run["cases"], run["quarantined"]) == ("b.jsonl", 3, 0)
 
 
-def test_a_target_may_be_named(tmp_path: Path) -> None:
-    read = Read(bundle(tmp_path / "b.jsonl"), naming=TargetNaming("Acme", "2.1"))
+@pytest.mark.parametrize(
+    ("told", "stored"),
+    [
+        ("", ("Acme", "2.1")),
+        ("1.3.0", ("Acme", "1.3.0")),
+        ("0.3.7-HA.1.13.0", ("youzan nsqd", "0.3.7-HA.1.13.0")),
+    ],
+    ids=["nothing", "version", "both"],
+)
+def test_the_users_names_are_for_targets_that_tell_none(
+    tmp_path: Path, told: str, stored: tuple[str, str]
+) -> None:
+    """An operator of a fleet names its landing folder, and no maker that is known is renamed."""
+    path = bundle(tmp_path / "b.jsonl", version=told)
+
+    read = Read(path, naming=TargetNaming("Acme", "2.1"))
 
     for table in ("runs", "results", "grammar"):
-        assert {(row["vendor"], row["version"]) for row in read.tables[table]} == {("Acme", "2.1")}
+        assert {(row["vendor"], row["version"]) for row in read.tables[table]} == {stored}
 
 
 @pytest.mark.parametrize("number", BIG)

@@ -4,13 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from history_fixture import bundle, rows
 from spark_cluster import QUICK, SUBMIT_S
 
-from wireproof_reports.pipeline import jars
+from wireproof_reports.pipeline import jars, shipping
 
 NO_NETWORK = ("unshare", "-rn", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
 """Runs a command where there is no interface but loopback."""
@@ -63,6 +64,7 @@ def test_fetched_jars_lie_beside_what_the_folder_has(
     fetched = [tmp_path / f"io.delta_{name}.jar" for name in ("delta-spark_4", "delta-storage")]
     for jar in fetched:
         jar.write_bytes(b"x")
+    monkeypatch.setattr(jars, "check_java", lambda: None)
     monkeypatch.setattr(jars, "resolve", lambda *_: fetched)
 
     found = jars.fetch(tmp_path / "jars")
@@ -77,11 +79,68 @@ def test_a_fetch_that_hangs_is_one_sentence(
     def hang(command: list[str], **options: object) -> None:
         raise subprocess.TimeoutExpired(command, jars.FETCH_S)
 
+    monkeypatch.setattr(jars, "check_java", lambda: None)
     monkeypatch.setattr(subprocess, "run", hang)
 
     assert jars.main([str(tmp_path / "jars")]) == 2
-    told = f"wireproof: {jars.PACKAGE} could not be fetched within {jars.FETCH_S} s"
-    assert capsys.readouterr().err.splitlines() == [told]
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith(
+        f"wireproof: {jars.PACKAGE} could not be fetched within {jars.FETCH_S} s; on a machine"
+    )
+
+
+IVY = """:: loading settings :: url = jar:file:/x/ivysettings.xml
+Exception in thread "main" java.lang.RuntimeException: [unresolved: io.delta#x]
+\tat org.apache.spark.util.MavenUtils$.resolveMavenCoordinates(MavenUtils.scala:557)
+Traceback (most recent call last):
+pyspark.errors.PySparkRuntimeError: [JAVA_GATEWAY_EXITED] Java gateway process exited.
+"""
+
+
+@pytest.mark.parametrize(
+    ("errors", "why"),
+    [
+        (IVY, "java.lang.RuntimeException: [unresolved: io.delta#x]"),
+        ("a\nModuleNotFoundError: No module named 'pyspark'\n\n", "No module named 'pyspark'"),
+        ("", "without a word of Spark"),
+    ],
+    ids=["java", "python", "silent"],
+)
+def test_a_failed_fetch_is_told_with_its_reason(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    errors: str,
+    why: str,
+) -> None:
+    def fail(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 1, "", errors)
+
+    monkeypatch.setattr(jars, "check_java", lambda: None)
+    monkeypatch.setattr(subprocess, "run", fail)
+
+    assert jars.main([str(tmp_path / "jars")]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert f"{why}); on a machine without network" in told
+
+
+@pytest.mark.parametrize("main", [jars.main, shipping.main], ids=["jars", "shipping"])
+def test_without_java_the_network_is_not_blamed(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    main: Callable[[list[str]], int],
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv(jars.VARIABLE, str(tmp_path / "jars"))
+
+    assert main([str(tmp_path / "new")]) == 2
+
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith(
+        f"wireproof: Spark needs Java, and there is none on JAVA_HOME ({tmp_path})"
+    )
+    assert "could not be fetched" not in told
 
 
 @pytest.mark.process

@@ -1,5 +1,7 @@
 """Bundles found in folders, and shared out among tasks."""
 
+import errno
+import os
 from itertools import groupby
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from wireproof_reports.pipeline.landing import (
     escape,
     files,
     local_paths,
+    measure,
     slices,
     split,
 )
@@ -29,6 +32,53 @@ def test_a_folder_means_the_bundles_below_it(tmp_path: Path) -> None:
     found = [path.name for path in local_paths([str(tmp_path), str(tmp_path / "notes.txt")])]
 
     assert found == ["b.jsonl", "a.jsonl.gz", "notes.txt"]
+
+
+def test_linked_folders_are_searched_once_each(tmp_path: Path) -> None:
+    landing, shared = tmp_path / "landing", tmp_path / "shared"
+    for folder in (landing, shared):
+        folder.mkdir()
+        (folder / f"{folder.name}.jsonl").write_text("")
+    (landing / "a").symlink_to(shared)
+    (landing / "b").symlink_to(landing)
+    (shared / "back").symlink_to(landing)
+
+    found = [str(path.relative_to(landing)) for path in local_paths([str(landing)])]
+
+    assert found == ["a/shared.jsonl", "landing.jsonl"]
+
+
+def test_a_subfolder_that_cannot_be_read_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "b.jsonl").write_text("")
+    (tmp_path / "closed").mkdir()
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:  # the tests may run as root, who may read all folders
+        if os.fspath(path).endswith("closed"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+
+    with pytest.raises(BundleFault, match=r"cannot read .*/closed: Permission denied"):
+        list(local_paths([str(tmp_path)]))
+
+
+def test_what_is_no_regular_file_is_no_bundle(tmp_path: Path) -> None:
+    (tmp_path / "folder.jsonl").mkdir()
+    (tmp_path / "folder.jsonl" / "b.jsonl").write_text("")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "none")
+
+    paths, refused = measure(local_paths([str(tmp_path)]))
+
+    assert paths == [(str(tmp_path / "folder.jsonl" / "b.jsonl"), 0)]
+    assert [one.reason.rpartition(": ")[2] for one in refused] == [
+        "No such file or directory",
+        "it is no regular file",
+    ]
 
 
 @pytest.mark.parametrize(("name", "words"), [("none", "no such file"), ("", "no bundle in it")])

@@ -1,10 +1,22 @@
 """What Spark has to say, in one sentence."""
 
+import errno
+import os
+import tempfile
+from pathlib import Path
+
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from wireproof_reports.pipeline.session import first_line, is_local
+from wireproof_reports.pipeline.session import (
+    SparkFault,
+    Wanted,
+    first_line,
+    is_local,
+    session,
+)
+from wireproof_reports.pipeline.shipping import ship
 
 LONG = """An error occurred while calling o1.getResult.
 : org.apache.spark.SparkException: Exception thrown in awaitResult:
@@ -23,7 +35,8 @@ LONG = """An error occurred while calling o1.getResult.
         ),
         (
             Py4JError(LONG + "Caused by: java.io.IOException: No space left on device\n\tat x"),
-            "the disk with its temporary files is full; SPARK_LOCAL_DIRS can name another",
+            "a disk is full: that of the history or that of Spark's temporary files, "
+            "for which SPARK_LOCAL_DIRS can name another",
         ),
         (
             Py4JError(
@@ -48,3 +61,22 @@ def test_a_failure_is_told_by_the_line_that_tells_most(error: Exception, words: 
 def test_local_masters(master: str) -> None:
     assert is_local(master)
     assert not is_local(f"spark://{master}:7077")
+
+
+def test_a_lack_of_temporary_folders_is_said_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("wireproof_reports.pipeline.session.check_java", lambda: None)
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", full)
+    for start in (
+        lambda: session(Wanted("local[1]"), tmp_path / "log"),
+        lambda: ship(Wanted("spark://host:7077")),
+    ):
+        with (
+            pytest.raises(SparkFault, match=r"no temporary folder.*No space left.*TMPDIR"),
+            start(),
+        ):
+            raise AssertionError

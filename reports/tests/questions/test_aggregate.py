@@ -108,3 +108,41 @@ def test_a_spark_that_fails_leaves_the_site_as_it_was(
         aggregate(wish)
 
     assert tree(wish.out) == before
+
+
+def test_a_site_is_written_by_one_aggregate_at_a_time(
+    wish: AnalysisRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[str] = []
+
+    def second(_tables: object, names: list[str], _tell: object) -> Iterator[Answer]:
+        with pytest.raises(HistoryFault) as caught:
+            aggregate(wish)
+        refused.append(str(caught.value))
+        yield from (Answer(name, question(name), [[name]]) for name in names)
+
+    monkeypatch.setattr(module, "all_answers", second)
+
+    assert len(aggregate(wish)) == 2
+
+    (told,) = refused
+    assert told.startswith(f"another aggregate writes to {wish.out}; wait for it")
+    assert set(tree(wish.out)) == {"data/flips.json", "data/causes.json", "data/index.json"}
+
+
+def test_answers_of_an_aggregate_that_was_killed_between_two_renames_stay(
+    wish: AnalysisRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aggregate(wish)
+    before = tree(wish.out)
+    (wish.out / "data").rename(wish.out / "data.old")
+    (wish.out / "data.new").mkdir()
+
+    def failing(*_: object) -> Iterator[Answer]:
+        raise SparkFault("no more workers")
+
+    monkeypatch.setattr(module, "all_answers", failing)
+    with pytest.raises(SparkFault):
+        aggregate(wish)
+
+    assert tree(wish.out) == before

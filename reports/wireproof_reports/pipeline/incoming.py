@@ -191,7 +191,7 @@ class IncomingBundle:
 
 @dataclass(frozen=True, slots=True)
 class TargetNaming:
-    """Vendor and version of a target as the user gives them; empty: what the target reports."""
+    """Vendor and version that the user gives to targets that do not tell theirs."""
 
     vendor: str = ""
     version: str = ""
@@ -317,8 +317,8 @@ class _Reading:
         file = self._name.rpartition("/")[2]
         subject = Subject(
             bundle=self._digest.hexdigest(),
-            vendor=self._naming.vendor or target.vendor(header.target),
-            version=self._naming.version or target.version(header.target),
+            vendor=target.vendor(header.target, self._naming.vendor),
+            version=target.version(header.target, self._naming.version),
             started=read_start(header),
         )
         run = run_row(header, footer, file=file, totals=totals)

@@ -8,6 +8,7 @@ they are seven files and 13 MB instead of 33 and 87 MB.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,8 +21,14 @@ PACKAGE = f"io.delta:delta-spark_4.2_2.13:{DELTA}"
 GROUPS = ("io.delta", "io.unitycatalog")
 """Maven's groups of the jars that are kept."""
 VARIABLE = "WIREPROOF_JARS"
+_ADVICE = (
+    "on a machine without network copy Delta's jars into a folder "
+    f"and name it by {VARIABLE} (see docs/history.md)"
+)
 MEGABYTES = 13
 FETCH_S = 900
+OLDEST_JAVA = 17
+_WHY = re.compile(r'^(?:Exception in thread "main"|Caused by:) (.+)', re.MULTILINE)
 
 _ASK = """
 import json, sys
@@ -34,7 +41,7 @@ builder.getOrCreate().stop()
 
 
 class JarFault(Exception):
-    """Raised if Delta's jars cannot be found or fetched; ``str()`` is a sentence for the user."""
+    """Raised if Java or Delta's jars cannot be found; ``str()`` is a sentence for the user."""
 
 
 def folder() -> Path:
@@ -60,25 +67,27 @@ def fetch(where: Path) -> list[Path]:
     """Download Delta's jars into a folder and return them; what else it has stays.
 
     Raises:
-        JarFault: the jars could not be fetched.
+        JarFault: the jars could not be fetched, or there is no Java to fetch them.
     """
+    check_java()
     with tempfile.TemporaryDirectory(prefix="wireproof-jars-") as scratch:
         wanted = tuple(f"{group}_" for group in GROUPS)
-        kept = [jar for jar in resolve(PACKAGE, Path(scratch)) if jar.name.startswith(wanted)]
+        try:
+            found = resolve(PACKAGE, Path(scratch))
+        except JarFault as error:
+            raise JarFault(f"{error}; {_ADVICE}") from error
+        kept = [jar for jar in found if jar.name.startswith(wanted)]
         if not kept:
-            raise JarFault(
-                f"Delta's jars ({PACKAGE}) could not be fetched; on a machine without network "
-                f"copy them into a folder and name it by {VARIABLE} (see docs/history.md)"
-            )
+            raise JarFault(f"{PACKAGE} could not be fetched; {_ADVICE}")
         _place(kept, where)
     return find_jars(where)
 
 
 def resolve(packages: str, scratch: Path, **settings: str) -> list[Path]:
-    """Let Spark download packages into a folder; return their jars, or none on failure.
+    """Let Spark download packages into a folder; return their jars.
 
     Raises:
-        JarFault: the download did not end in time.
+        JarFault: the download failed, or did not end in time.
     """
     told = {
         "spark.jars.packages": packages,
@@ -90,10 +99,41 @@ def resolve(packages: str, scratch: Path, **settings: str) -> list[Path]:
     }
     command = [sys.executable, "-c", _ASK, json.dumps(told)]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=FETCH_S, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=FETCH_S, check=False
+        )
     except subprocess.TimeoutExpired as error:
         raise JarFault(f"{packages} could not be fetched within {FETCH_S} s") from error
-    return [] if done.returncode else sorted((scratch / "jars").glob("*.jar"))
+    if done.returncode:
+        why = _reason(done.stderr)
+        raise JarFault(f"{packages} could not be fetched ({why})")
+    return sorted((scratch / "jars").glob("*.jar"))
+
+
+def _reason(errors: str) -> str:
+    """Return the line of Java's that says why a download failed, or else the last one."""
+    found = _WHY.findall(errors)
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    return found[-1].strip() if found else lines[-1] if lines else "without a word of Spark"
+
+
+def check_java() -> None:
+    """Check that a Java is installed that Spark can use.
+
+    Raises:
+        JarFault: Java is missing or too old.
+    """
+    home = os.environ.get("JAVA_HOME", "")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    where = f"JAVA_HOME ({home})" if home else "the PATH"
+    advice = f"install Java {OLDEST_JAVA} or newer, for example with: make setup"
+    if java is None or not os.access(java, os.X_OK):
+        raise JarFault(f"Spark needs Java, and there is none on {where}; {advice}")
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    if found is None or int(found[1]) < OLDEST_JAVA:
+        told = f"Java {found[1]}" if found else "one that does not tell its version"
+        raise JarFault(f"Spark needs Java {OLDEST_JAVA}, found {told} on {where}; {advice}")
 
 
 def _place(jars: Sequence[Path], where: Path) -> None:

@@ -1,6 +1,8 @@
 """Bundles as Spark's rows: those of folders of this machine, and those of a URL."""
 
+import errno
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +51,8 @@ def local_paths(named: Sequence[str]) -> Iterator[Path]:
 def measure(found: Iterable[Path]) -> tuple[list[tuple[str, int]], list[Refused]]:
     """Return the paths and sizes of files, and those that Spark could not be told of.
 
-    A link may lead nowhere, a file may be gone by now, and a name may be no text.
+    A link may lead nowhere, a file may be gone by now, and a name may be no text. To open a named
+    pipe would take for ever.
     """
     paths: list[tuple[str, int]] = []
     refused: list[Refused] = []
@@ -57,7 +60,10 @@ def measure(found: Iterable[Path]) -> tuple[list[tuple[str, int]], list[Refused]
         name = os.path.abspath(path)
         try:
             name.encode()
-            paths.append((name, path.stat().st_size))
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, "it is no regular file")
+            paths.append((name, status.st_size))
         except (OSError, UnicodeEncodeError) as error:
             shown = os.fsencode(name).decode(errors="replace")
             why = error.strerror if isinstance(error, OSError) else "its name is not UTF-8"

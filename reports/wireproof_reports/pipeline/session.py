@@ -3,8 +3,6 @@
 import os
 import queue
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -25,7 +23,7 @@ Session: TypeAlias = SparkSession
 
 ERRORS = (PySparkException, Py4JError, ConnectionError)
 """What Spark raises, some of it not in types of its own."""
-OLDEST_JAVA = 17
+OTHER_TEMP = "TMPDIR can name another disk"
 # A standalone master and worker took 7 s to start and 21 to 24 s for a first job.
 FIRST_JOB_S = 120.0
 # With 3 GiB, questions to 50 million rows took no more memory than those to 10 million.
@@ -134,11 +132,11 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
         return
     check_java()
     own = wanted.settings.get("spark.pyspark.python", sys.executable)
-    with _environment(own), tempfile.TemporaryDirectory(prefix="wireproof-spark-") as scratch:
+    with _environment(own), scratch_folder("wireproof-spark-") as scratch:
         builder = SparkSession.Builder().appName("wireproof")
         if wanted.master:
             builder.master(wanted.master)
-        builder.config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
+        builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
         own_settings = SETTINGS if wanted.master else {name: SETTINGS[name] for name in NEEDED}
         settings = {
             **own_settings,
@@ -275,17 +273,26 @@ def check_java() -> None:
     Raises:
         SparkFault: Java is missing or too old.
     """
-    home = os.environ.get("JAVA_HOME", "")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    where = f"JAVA_HOME ({home})" if home else "the PATH"
-    advice = f"install Java {OLDEST_JAVA} or newer, for example with: make setup"
-    if java is None or not os.access(java, os.X_OK):
-        raise SparkFault(f"Spark needs Java, and there is none on {where}; {advice}")
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
-    if found is None or int(found[1]) < OLDEST_JAVA:
-        told = f"Java {found[1]}" if found else "one that does not tell its version"
-        raise SparkFault(f"Spark needs Java {OLDEST_JAVA}, found {told} on {where}; {advice}")
+    try:
+        jars.check_java()
+    except jars.JarFault as error:
+        raise SparkFault(str(error)) from error
+
+
+@contextmanager
+def scratch_folder(prefix: str) -> Generator[Path]:
+    """Yield a temporary folder, which is deleted afterwards.
+
+    Raises:
+        SparkFault: the folder cannot be made.
+    """
+    try:
+        made = tempfile.TemporaryDirectory(prefix=prefix)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise SparkFault(f"no temporary folder can be made ({why}); {OTHER_TEMP}") from error
+    with made as name:
+        yield Path(name)
 
 
 def _network(master: str) -> dict[str, str]:
@@ -327,7 +334,10 @@ def first_line(error: BaseException) -> str:
             told.insert(0, error.getMessage() or "")
     lines = [line.strip() for text in told for line in text.splitlines() if line.strip()]
     if any(_FULL in line for line in lines):
-        return "the disk with its temporary files is full; SPARK_LOCAL_DIRS can name another"
+        return (
+            "a disk is full: that of the history or that of Spark's temporary files, "
+            "for which SPARK_LOCAL_DIRS can name another"
+        )
     found = map(_CLASSED.search, lines)
     classed = [match[1].strip(" .") for match in found if match]
     causes = [match[1] for match in map(_CAUSE.match, lines) if match]

@@ -10,7 +10,6 @@ writes these, the job, and the settings of spark-submit that name them.
 """
 
 import sys
-import tempfile
 import zipfile
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,14 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from wireproof_reports.pipeline import jars
-from wireproof_reports.pipeline.session import SETTINGS, Wanted, ship_settings
+from wireproof_reports.pipeline.session import (
+    OTHER_TEMP,
+    SETTINGS,
+    SparkFault,
+    Wanted,
+    scratch_folder,
+    ship_settings,
+)
 from wireproof_spec.protocol import Group, find_registered
 
 PACKAGES = ("wireproof_spec", "wireproof_reports")
@@ -45,8 +51,13 @@ def ship(wanted: Wanted) -> Generator[Wanted]:
     if wanted.is_local or wanted.remote or not wanted.master:
         yield wanted
         return
-    with tempfile.TemporaryDirectory(prefix="wireproof-code-") as scratch:
-        yield _with_code(wanted, Path(scratch))
+    with scratch_folder("wireproof-code-") as scratch:
+        try:
+            told = _with_code(wanted, scratch)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise SparkFault(f"{scratch} cannot be written ({why}); {OTHER_TEMP}") from error
+        yield told
 
 
 def _with_code(wanted: Wanted, folder: Path) -> Wanted:

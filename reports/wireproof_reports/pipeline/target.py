@@ -13,16 +13,22 @@ _BEFORE, _END = "!", '"'
 longer one. These two stand before every letter and every sign that versions are written with."""
 
 
-def vendor(target: TargetRecord) -> str:
-    """Return the vendor of a target as its protocol's report part finds it, or the protocol."""
+def vendor(target: TargetRecord, otherwise: str = "") -> str:
+    """Return the vendor of a target as its protocol's report part finds it.
+
+    Where the fingerprint does not tell the vendor, return ``otherwise``; if that is empty, the
+    name that the protocol gives to a target without a fingerprint, or the protocol itself.
+    """
     tell = report_part(target.protocol).vendor
-    return tell(target.fingerprint) if tell is not None else target.protocol
+    unknown = tell({}) if tell is not None else target.protocol
+    told = tell(target.fingerprint) if tell is not None else unknown
+    return otherwise if otherwise and told == unknown else told
 
 
-def version(target: TargetRecord) -> str:
-    """Return the version that the target reports, or an empty text."""
+def version(target: TargetRecord, otherwise: str = "") -> str:
+    """Return the version that the target reports, or ``otherwise``."""
     said = target.fingerprint
-    return next((said[name] for name in _VERSIONS if said.get(name)), "")
+    return next((said[name] for name in _VERSIONS if said.get(name)), otherwise)
 
 
 def version_key(text: str) -> str:

@@ -1,6 +1,7 @@
 """The inputs of an ingest: bundle files, folders of bundles, and required packages."""
 
 import importlib.util
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,15 +15,32 @@ _PACKED = 8
 
 
 def bundles_below(folder: Path) -> Iterator[Path]:
-    """Yield all bundles in a folder and its subfolders, sorted by path.
+    """Yield all bundles in a folder and its subfolders, sorted by path; links are followed.
 
     Raises:
-        BundleFault: the folder has no bundle.
+        BundleFault: the folder has no bundle, or a subfolder cannot be read.
     """
-    found = sorted(path for path in folder.rglob("*") if path.name.endswith(ENDINGS))
+    found = sorted(_find_bundles(folder))
     if not found:
         raise BundleFault(no_bundle(str(folder)))
     yield from found
+
+
+def _find_bundles(folder: Path) -> Iterator[Path]:
+    # Path.rglob passes over folders that it may not read, and does not follow links.
+    entered: set[tuple[int, int]] = set()
+    for where, folders, names in os.walk(folder, onerror=_refuse_unreadable, followlinks=True):
+        status = os.stat(where)
+        if (status.st_dev, status.st_ino) in entered:  # a link leads back
+            folders.clear()
+            continue
+        entered.add((status.st_dev, status.st_ino))
+        folders.sort()
+        yield from (Path(where, name) for name in names if name.endswith(ENDINGS))
+
+
+def _refuse_unreadable(error: OSError) -> None:
+    raise BundleFault(f"cannot read {error.filename}: {error.strerror}") from error
 
 
 def no_bundle(place: str) -> str:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 from pyspark.sql import DataFrame, SparkSession
@@ -115,7 +116,9 @@ def _take(
     spark: SparkSession, paths: list[tuple[str, int]], history: str, how: How
 ) -> IngestResult:
     if not any(is_url(path) for path, _ in paths):
-        return take(spark, [landing.files(spark, paths)], history, how=how)
+        there, unread = landing.measure(Path(path) for path, _ in paths)
+        frames = [landing.files(spark, there)] if there else []
+        return take(spark, frames, history, how=how, refused=unread)
     refused = landing.refuse_large(paths)
     large = {one.path for one in refused}
     urls = [landing.escape(path) for path, _ in paths if path not in large]

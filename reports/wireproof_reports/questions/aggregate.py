@@ -1,5 +1,7 @@
 """Answers the questions of a history and writes the data of a site, all of it or nothing."""
 
+import fcntl
+import os
 import shutil
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -67,13 +69,14 @@ def aggregate(
     ``warn`` is called with a sentence if counts of earlier aggregates cannot be used.
 
     Raises:
-        HistoryFault: the history is missing or newer, or the site cannot be written.
+        HistoryFault: the history is missing or newer, or the site cannot be written, or is
+            written by another process.
         SparkFault: Spark cannot be started or cannot answer.
     """
     try:
         check_site(wish.out)
         wish.out.mkdir(parents=True, exist_ok=True)
-        with _replace_folder(wish.out / DATA) as data:
+        with _only_writer(wish.out), _replace_folder(wish.out / DATA) as data:
             return _ask(wish, data, tell, warn)
     except OSError as error:
         raise HistoryFault(
@@ -148,9 +151,35 @@ def _describe_history(spark: SparkSession, history: str, state: Published) -> di
 
 
 @contextmanager
+def _only_writer(out: Path) -> Generator[None]:
+    """Hold the site's folder locked; the system releases the lock of a process that was killed.
+
+    Raises:
+        HistoryFault: another process holds it.
+    """
+    number = os.open(out, os.O_RDONLY)
+    try:
+        _lock(number, out)
+        yield
+    finally:
+        os.close(number)
+
+
+def _lock(number: int, out: Path) -> None:
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise HistoryFault(
+            f"another aggregate writes to {out}; wait for it, or name another folder with --out"
+        ) from error
+
+
+@contextmanager
 def _replace_folder(folder: Path) -> Generator[Path]:
     """Have an empty folder that takes the place of another one when all went well."""
     new, old = folder.with_name(f"{folder.name}.new"), folder.with_name(f"{folder.name}.old")
+    if old.exists() and not folder.exists():  # it was killed between the two renames
+        old.rename(folder)
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)
     new.mkdir()

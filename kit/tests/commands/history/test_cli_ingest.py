@@ -1,6 +1,7 @@
 """The command that takes bundles into a history."""
 
 import json
+import os
 from pathlib import Path
 
 import cli_bundle as made
@@ -65,6 +66,7 @@ def test_bundles_are_taken_once_and_what_is_refused_is_said(tmp_path: Path) -> N
         (["b.jsonl"], "missing option '--history'"),
         (["none.jsonl", "--history", "h"], "cannot read none.jsonl"),
         (["empty", "--history", "h"], "empty has no bundle in it"),
+        (["pipe.jsonl", "--history", "h"], "cannot read pipe.jsonl: it is no regular file"),
         (["b.jsonl", "--history", "b.jsonl"], "cannot be written"),
         (["b.jsonl", "--history", "."], "is no history"),
         (
@@ -81,6 +83,7 @@ def test_mistakes_get_one_sentence(
     arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("empty").mkdir()
+    os.mkfifo("pipe.jsonl")
     Path("old").mkdir()
     Path("old/history.json").write_text("{}")
 

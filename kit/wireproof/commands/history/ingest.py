@@ -58,13 +58,19 @@ EXAMPLES = (
     metavar="DIR|URL",
     help="Where the history lies; created if missing.",
 )
-@click.option("--vendor", default="", metavar="NAME", help="Vendor of the target.")
-@click.option("--version", default="", metavar="VERSION", help="Version of the target.")
+@click.option("--vendor", default="", metavar="NAME", help="Vendor where a target tells none.")
+@click.option(
+    "--version", default="", metavar="VERSION", help="Version where a target tells none."
+)
 @click.option("--watch", is_flag=True, help="Go on with bundles that arrive, until Ctrl-C.")
 @click.option(
     "--once", is_flag=True, help="With --watch: take in the bundles that are there now, then end."
 )
-@click.option("--strict", is_flag=True, help="Add no bundle if one is damaged or foreign.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Add no bundle if one is damaged or foreign; with --watch, end at such a batch.",
+)
 @click.option(
     "--take-over", is_flag=True, help="Undo what an ingest killed on another machine left."
 )
@@ -117,6 +123,8 @@ def check_named(bundles: tuple[str, ...], history: str, *, may_be_empty: bool = 
             if path.is_dir():
                 if not may_be_empty:
                     next(bundles_below(path))
+            elif path.exists() and not path.is_file():  # to open a named pipe takes for ever
+                raise UsageFault(f"cannot read {name}: it is no regular file")
             else:
                 path.open("rb").close()
         check_writable(history)
