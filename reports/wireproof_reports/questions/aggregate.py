@@ -172,6 +172,8 @@ def _lock(number: int, out: Path) -> None:
         raise HistoryFault(
             f"another aggregate writes to {out}; wait for it, or name another folder with --out"
         ) from error
+    except OSError:
+        pass  # some network file systems have no locks
 
 
 @contextmanager

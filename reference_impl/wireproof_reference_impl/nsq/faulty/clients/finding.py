@@ -248,6 +248,8 @@ FAULTS = (
         "A producer looks up without metainfo.",
         "client.lookup-access client.shard-metainfo",
         _target(lambda target: target.replace("&metainfo=true", ""), only=WRITE),
+        # It never learns how many partitions there are.
+        may="client.complete client.shard-unavailable client.shard-refresh",
     ),
     wrong_value(
         "metainfo-one",
