@@ -309,10 +309,20 @@ RIGHT = opened(1, "magic", "IDENTIFY", "PUB")
         ([*RIGHT, *opened(2), *opened(3, "magic"), *opened(4, "magic", "IDENTIFY")], "in-order"),
         ([*RIGHT, *opened(2, "magic", "PUB")], "no-identify"),
         (opened(1, "magic", "IDENTIFY"), "incomplete"),
+        (opened(1, "magic", "PUB"), "unsupported"),
+        ([*opened(1, "magic"), PUB], "no-identify"),  # it names a partition
     ],
 )
 def test_each_connection_begins_with_identify(events: Sequence[Event], seen: str) -> None:
     assert connecting.test_handshake(recorded(*events)).value == seen
+
+
+def test_a_client_without_identify_is_not_judged_by_its_identify() -> None:
+    client = recorded(*opened(1, "magic"), PUB)
+
+    assert connecting.test_identify_answer(client).value == "unsupported"
+    assert connecting.test_identify_error(client).value == "unsupported"
+    assert connecting.test_identify_fields(client).value == "unsupported"
 
 
 def asked(at: float) -> Requested:

@@ -41,6 +41,7 @@ from wireproof_suites.nsq.client.seen import (
     comes_before,
     commands,
     distinct,
+    end_of,
     error_sent,
     finishes,
     is_reopened,
@@ -61,8 +62,21 @@ has closed this one by then. On a connection about to be closed a heartbeat prov
 WORK = ("PUB", "PUB_TRACE", "PUB_EXT", "MPUB", "SUB", "SUB_ORDERED", "SUB_ORDER", "SUB_ADVANCED")
 
 
+NO_IDENTIFY = "the client sends no IDENTIFY, which the original protocol lets it leave out"
+
+
 def works(story: Story) -> bool:
     return bool(publishes(story) or subscriptions(story))
+
+
+def _leaves_identify_out(story: Story) -> bool:
+    """Return True if the client did its work without ever sending IDENTIFY."""
+    return works(story) and not commands(story, "IDENTIFY")
+
+
+def _names_partition(story: Story) -> bool:
+    work = (*publishes(story), *subscriptions(story))
+    return any(each.partition is not None for each in work)
 
 
 @client_case("connection/handshake", "smart.client.handshake")
@@ -70,6 +84,8 @@ def test_handshake(client: Client) -> Observation:
     """A client sends the magic, then IDENTIFY, then any other command, on each connection."""
     script = Script(client.role, publishes=MANY, leaders={0: NODE_1, 1: NODE_2}, rules=REOPENING)
     story = client.play(script, is_reopened)
+    if _leaves_identify_out(story) and not _names_partition(story):
+        return unless(story, "unsupported", note=NO_IDENTIFY)
     value = "in-order" if begin_in_order(story) else "no-identify"
     return shown(story, value, seen=works(story))
 
@@ -79,6 +95,8 @@ def test_identify_answer(client: Client) -> Observation:
     """After IDENTIFY, a client sends no other command until the node has answered."""
     late = always("IDENTIFY", Delay(0.7))
     story = client.play(Script(client.role, publishes=1, rules=(late,)), works)
+    if _leaves_identify_out(story):
+        return unless(story, "unsupported", note=NO_IDENTIFY)
     hurried = any(not _is_identified(story, event) for event in commands(story, *WORK))
     return shown(story, "hurried" if hurried else "waited", seen=works(story))
 
@@ -101,12 +119,16 @@ def test_identify_error(client: Client) -> Observation:
         ),
     )
     ends: dict[str, Question] = {"used": _is_used, "closed": _is_closed, "kept": _is_left}
-    return play(client, script, ends, "kept")
+    story = client.play(script, any_of(_leaves_identify_out, *ends.values()))
+    if _leaves_identify_out(story):
+        return unless(story, "unsupported", note=NO_IDENTIFY)
+    return end_of(story, ends, "kept")
 
 
 def _is_used(story: Story) -> bool:
-    """Return True if work was sent on a connection whose IDENTIFY was refused: all of them."""
-    return bool(commands(story, *WORK))
+    """Return True if work was sent on a connection whose IDENTIFY was refused."""
+    refused = {each.conn for each in commands(story, "IDENTIFY")}
+    return any(each.conn in refused for each in commands(story, *WORK))
 
 
 def _is_closed(story: Story) -> bool:
@@ -122,7 +144,9 @@ def _is_left(story: Story) -> bool:
 @client_case("connection/identify/fields", "smart.client-connection.identify-fields")
 def test_identify_fields(client: Client) -> Observation:
     """The IDENTIFY fields that a client sends have the names and types of the original NSQ."""
-    story = client.play(Script(client.role, publishes=1), lambda s: bool(commands(s, "IDENTIFY")))
+    story = client.play(Script(client.role, publishes=1), any_of(works, _has_identified))
+    if _leaves_identify_out(story):
+        return unless(story, "unsupported", note=NO_IDENTIFY)
     sent = next(iter(commands(story, "IDENTIFY")), None)
     if sent is None:
         return unless(story, "no-identify", seen=False)
@@ -134,6 +158,10 @@ def test_identify_fields(client: Client) -> Observation:
         difference = Difference(fault.pointer, None, fault.expected, fault.found)
         return observed("other", difference=difference)
     return observed("as-the-original")
+
+
+def _has_identified(story: Story) -> bool:
+    return bool(commands(story, "IDENTIFY"))
 
 
 @client_case("connection/address", "smart.client.address", "lookup")
