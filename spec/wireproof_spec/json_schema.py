@@ -37,10 +37,14 @@ class SchemaFault:
     pointer: str
     expected: str
     found: str
+    missing: tuple[str, ...] = ()
+    """The members that an object lacks, if that is the violation."""
 
     @property
     def text(self) -> str:
         """The violation as a sentence."""
+        if self.missing:
+            return f"expected {', '.join(map(show_value, self.missing))}, found {self.found}"
         return f"expected {self.expected}, found {self.found}"
 
 
@@ -108,4 +112,9 @@ def _fault(error: "ValidationError") -> SchemaFault:
     steps = (str(step).replace("~", "~0").replace("/", "~1") for step in error.absolute_path)
     pointer = "".join(f"/{step}" for step in steps)
     expected = f"{error.validator} {show_value(error.validator_value)}"
-    return SchemaFault(pointer, expected, show_value(error.instance))
+    missing: tuple[str, ...] = ()
+    if error.validator == "required":
+        there = cast(dict[str, JsonValue], error.instance)
+        names = cast(list[str], error.validator_value)
+        missing = tuple(name for name in names if name not in there)
+    return SchemaFault(pointer, expected, show_value(error.instance), missing)

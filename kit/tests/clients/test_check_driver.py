@@ -1,11 +1,13 @@
 """`wireproof client --check-driver`: one sentence for each rule that a driver breaks."""
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from wireproof.main import main
+from wireproof_kit.nsq.clients.check import check_client_driver
 
 pytestmark = [pytest.mark.process]
 
@@ -19,7 +21,10 @@ RULES = (
 )
 LIES = {
     "greets-late": (0, 'expected {"hello": "wireproof-driver", …} as the first line'),
-    "knows-all": (1, 'expected {"id": 2, "unsupported": "wireproof-no-such-operation"}'),
+    "knows-all": (
+        1,
+        'expected {"id": 2, "unsupported": "wireproof-no-such-operation"}; found {"id": 2, "ok": ',
+    ),
     "ends-badly": (2, "it ended with exit code 3"),
     "publishes-nothing": (3, "it answered ok, but nothing was published to the node"),
     "tells-words": (3, "/partition: expected type 'integer', found '0'"),
@@ -53,6 +58,64 @@ def test_a_driver_that_lies_is_told_in_one_sentence(
     (failed,) = [line for line in lines if not line.startswith("ok ")]
     assert failed.startswith(f"FAIL {RULES[number]}: ")
     assert told in failed
+
+
+GREETING = '{"hello": "wireproof-driver", "versions": [1], "name": "toy", "operations": []}'
+CONSUMER = """
+import json, sys
+print(%r, flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    known = asked["op"] in ("open", "close")
+    told = {"ok": {}} if known else {"unsupported": asked["op"]}
+    print(json.dumps({"id": asked["id"], **told}), flush=True)
+"""
+
+
+def findings_of(program: Path, greeting: str) -> list[str]:
+    program.write_text(CONSUMER % greeting)
+    found = check_client_driver(f"{sys.executable} {program}")
+    return [f"{each.rule}: {each.wrong or each.lacks}" for each in found]
+
+
+def test_a_driver_may_lack_one_operation_of_its_client_but_not_all(tmp_path: Path) -> None:
+    *_, produce, consume, none = findings_of(tmp_path / "driver.py", GREETING)
+
+    assert produce == f"{RULES[3]}: produce is unsupported"
+    assert consume == f"{RULES[4]}: consume is unsupported"
+    assert none.endswith("client: produce is unsupported, consume is unsupported")
+
+
+def test_a_greeting_without_versions_is_told_to_lack_them(tmp_path: Path) -> None:
+    greeting = GREETING.replace('"versions": [1], ', "")
+
+    (told,) = findings_of(tmp_path / "driver.py", greeting)
+
+    assert "hello: expected 'versions', found " in told
+
+
+@pytest.mark.parametrize(
+    ("beside", "named"),
+    [(("--exec", "true"), "--exec"), (("--html", "x.html"), "--html"), (("nsq/client",), "ids")],
+)
+def test_what_a_check_would_ignore_is_refused(
+    beside: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["client", "--check-driver", "true", *beside]) == 2
+
+    assert f"leave out {named}" in capsys.readouterr().err.replace("the ids", "ids")
+
+
+def test_the_findings_of_a_check_are_events(capsys: pytest.CaptureFixture[str]) -> None:
+    command = f"{sys.executable} {TOY} ends-badly"
+    code = main(["client", "--check-driver", command, "--json"])
+
+    *rules, verdict = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [each["rule"] for each in rules if each["wrong"]] == [RULES[2]]
+    assert verdict == {"event": "verdict", "exit": code} == {"event": "verdict", "exit": 1}
+    assert main(["client", "--check-driver", command, "-q"]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("FAIL ")
 
 
 def test_a_command_that_cannot_be_started_is_no_driver(

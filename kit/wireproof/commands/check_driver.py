@@ -1,7 +1,11 @@
 """``wireproof client --check-driver``: checks a driver against the driver protocol."""
 
+import sys
 from collections.abc import Iterable
+from dataclasses import asdict
 
+from wireproof.options.global_options import manner
+from wireproof.view.events import write_event
 from wireproof.view.output import echo
 from wireproof_kit.drivers.check import Finding
 from wireproof_kit.errors import UsageFault
@@ -21,10 +25,20 @@ def report(command: str, protocol: str) -> int:
 
 
 def tell_findings(findings: Iterable[Finding]) -> int:
-    """Print one line for each rule that a driver was checked by; return 1 if one is broken."""
-    wrong = 0
+    """Print each rule that a driver was checked by, and the result; return 1 if one is broken."""
+    code = 0
     for finding in findings:
-        wrong += bool(finding.wrong)
-        told = f"FAIL {finding.rule}: {finding.wrong}" if finding.wrong else f"ok   {finding.rule}"
-        echo(told)
-    return 1 if wrong else 0
+        code = 1 if finding.wrong else code
+        if manner().json:
+            write_event(sys.stdout, {"event": "rule", **asdict(finding)})
+        elif finding.wrong or not manner().quiet:
+            echo(_line(finding))
+    if manner().json:
+        write_event(sys.stdout, {"event": "verdict", "exit": code})
+    return code
+
+
+def _line(finding: Finding) -> str:
+    if finding.wrong:
+        return f"FAIL {finding.rule}: {finding.wrong}"
+    return f"n/a  {finding.rule}: {finding.lacks}" if finding.lacks else f"ok   {finding.rule}"

@@ -4,9 +4,10 @@ import inspect
 from typing import Unpack, cast
 
 import click
+from click.core import ParameterSource
 
 from wireproof.commands.run import judge_target, list_chosen
-from wireproof.options.global_options import manner
+from wireproof.options.global_options import MannerOption, manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.run_options import client_options
 from wireproof.options.target_choice import NamedTarget, settings_for
@@ -61,6 +62,7 @@ def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters])
     command, driver = given.pop("command", None), given.pop("check_driver", None)
     protocol, role = given.pop("protocol", None), given.pop("role", None)
     if driver is not None:
+        _refuse_beside_check(click.get_current_context())
         from wireproof.commands.check_driver import report
 
         return report(driver, protocol or _protocols()[0])
@@ -78,6 +80,20 @@ def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters])
     if options["dry_run"]:
         return list_chosen(named, options)
     return judge_target(named, options, settings_for(manner()), name="")
+
+
+def _refuse_beside_check(context: click.Context) -> None:
+    """Refuse what says nothing about the check of a driver: all but the protocol and the output.
+
+    Raises:
+        UsageFault: an option or id is given that would be ignored.
+    """
+    for param in context.command.params:
+        is_given = context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        is_known = param.name in ("check_driver", "protocol") or isinstance(param, MannerOption)
+        if is_given and not is_known:
+            name = param.opts[0] if isinstance(param, click.Option) else "the ids of cases"
+            raise UsageFault(f"--check-driver judges no client; leave out {name}")
 
 
 def _protocols() -> list[str]:

@@ -34,8 +34,15 @@ def check_client(
     for finding in check_driver(split_command(command), settings=settings):
         wrong = wrong or bool(finding.wrong)
         yield finding
-    if not wrong:
-        yield from (rule(command) for rule in rules)
+    if wrong:
+        return
+    lacking: list[str] = []
+    for rule in rules:
+        finding = rule(command)
+        lacking += [finding.lacks] if finding.lacks else []
+        yield finding
+    if len(lacking) == len(rules):
+        yield Finding("supports an operation of its client", ", ".join(lacking))
 
 
 def explain_failure(story: Story, op: str) -> str:
@@ -48,8 +55,17 @@ def explain_failure(story: Story, op: str) -> str:
         return f"{op} was not answered"
     if isinstance(answered.answer, Failure):
         return f"{op} failed: {answered.answer.message}"
-    if isinstance(answered.answer, Unsupported):
-        return f"{op}: {answered.answer.what} is unsupported"
+    return ""
+
+
+def explain_lack(story: Story, op: str) -> str:
+    """Return in words what of an operation the driver does not support; empty if it supports it.
+
+    A driver plays one role or both: it need not support the operation of the other one.
+    """
+    for answered in answers(story, op):
+        if isinstance(answered.answer, Unsupported):
+            return f"{answered.answer.what} is unsupported"
     return ""
 
 

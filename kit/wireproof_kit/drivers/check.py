@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from wireproof_kit.drivers.driver import Driver
 from wireproof_kit.errors import KitError, TargetSilent, TargetUnreachable
-from wireproof_spec.driver.lines import Answer, Fields, Unsupported
+from wireproof_spec.driver.lines import Answer, Fields, Unsupported, show_answer
 
 CheckDriver: TypeAlias = "Callable[[str], Iterator[Finding]]"
 UNKNOWN_OPERATION = "wireproof-no-such-operation"
@@ -15,10 +15,14 @@ END_WITHIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One checked rule of the driver protocol, and in ``wrong`` how a driver breaks it, if so."""
+    """One checked rule of the driver protocol, and in ``wrong`` how a driver breaks it, if so.
+
+    ``lacks`` says that the driver does not support what the rule is about, which it need not.
+    """
 
     rule: str
     wrong: str = ""
+    lacks: str = ""
 
 
 def check_driver(
@@ -63,7 +67,8 @@ def _instead(answer: Answer) -> str:
     if isinstance(answer, Unsupported):
         return ""
     return (
-        f'expected {{"id": {answer.id}, "unsupported": "{UNKNOWN_OPERATION}"}}; found {answer}. '
+        f"expected {show_answer(Unsupported(answer.id, UNKNOWN_OPERATION))}; "
+        f"found {show_answer(answer)}. "
         "A driver that takes what it does not know hides what it cannot do"
     )
 

@@ -119,6 +119,17 @@ def request_line(id: int, op: str, fields: Members) -> bytes:
     return json.dumps({"id": id, "op": op, **fields}, ensure_ascii=True).encode() + b"\n"
 
 
+def show_answer(answer: Answer) -> str:
+    """Return a driver's answer as JSON in one line, for a message."""
+    if isinstance(answer, Unsupported):
+        told: Fields = {"unsupported": answer.what}
+    elif isinstance(answer, Failure):
+        told = {"error": {"message": answer.message, "code": answer.code}}
+    else:
+        told = {"ok": answer.fields}
+    return json.dumps({"id": answer.id, **told}, ensure_ascii=False)
+
+
 def in_base64(data: bytes) -> str:
     """Return bytes as base64 text, for a field of a driver's line."""
     return base64.b64encode(data).decode()
@@ -141,8 +152,8 @@ def _object(data: bytes) -> dict[str, JsonValue]:
         read = strict_json.read(data)
     except WireError as error:
         raise LineFault(
-            f"expected JSON with {error.expected}, found {error.found} at byte {error.offset} "
-            f"of {show_value(data)}"
+            f"expected a JSON object, found a line that is no JSON, {show_value(data)}; "
+            f"at byte {error.offset} expected {error.expected}, found {error.found}"
         ) from None
     if not isinstance(read.value, dict):
         raise LineFault(f"expected a JSON object, found {show_value(data)}")

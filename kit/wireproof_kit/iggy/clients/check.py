@@ -6,6 +6,7 @@ from wireproof_kit.clients.check import (
     START_S,
     check_client,
     explain_failure,
+    explain_lack,
     find_misfit,
 )
 from wireproof_kit.clients.observe import answers
@@ -42,21 +43,27 @@ def check_client_driver(command: str) -> Iterator[Finding]:
 
 def _polls(command: str) -> Finding:
     story = _play(command, "consumer", ask_poll())
+    rule = "poll polls, and answers with the messages that the user is given"
+    if lacks := explain_lack(story, POLL):
+        return Finding(rule, lacks=lacks)
     wrong = explain_failure(story, POLL)
     if not wrong and not polls(story):
         wrong = "it answered ok, but nothing was polled from the server"
     for answered in answers(story, POLL):
         if not wrong and isinstance(answered.answer, Result):
             wrong = find_misfit("iggy/driver-polled", answered.answer.fields)
-    return Finding("poll polls, and answers with the messages that the user is given", wrong)
+    return Finding(rule, wrong)
 
 
 def _sends(command: str) -> Finding:
     story = _play(command, "producer", ask_send([ONE]))
+    rule = "send sends the messages, and answers when the server has"
+    if lacks := explain_lack(story, SEND):
+        return Finding(rule, lacks=lacks)
     wrong = explain_failure(story, SEND)
     if not wrong and not sends(story):
         wrong = "it answered ok, but nothing was sent to the server"
-    return Finding("send sends the messages, and answers when the server has", wrong)
+    return Finding(rule, wrong)
 
 
 def _play(command: str, role: Role, operation: Operation) -> Story:

@@ -6,6 +6,7 @@ from wireproof_kit.clients.check import (
     START_S,
     check_client,
     explain_failure,
+    explain_lack,
     find_misfit,
 )
 from wireproof_kit.clients.events import Told
@@ -52,6 +53,8 @@ def _produces(command: str) -> Finding:
     story = _play(command, script, "producer", lambda story: bool(answers(story, PRODUCE)))
     rule = "produce publishes the message, and answers with what the user is told"
     answered = next(iter(answers(story, PRODUCE)), None)
+    if lacks := explain_lack(story, PRODUCE):
+        return Finding(rule, lacks=lacks)
     wrong = explain_failure(story, PRODUCE)
     if not wrong and not commands(story, _PUBLISHES):
         wrong = "it answered ok, but nothing was published to the node"
@@ -66,6 +69,8 @@ def _consumes(command: str) -> Finding:
     script = Script("consumer", deliveries=(Delivery(),), rules=(late,))
     story = _play(command, script, "consumer", any_of(_has_told_and_finished, _answers_beat))
     rule = "consume subscribes, writes an event for each message, and finishes it"
+    if lacks := explain_lack(story, CONSUME):
+        return Finding(rule, lacks=lacks)
     wrong = explain_failure(story, CONSUME)
     messages = story.of(Told, lambda event: event.event.name == "message")
     if not wrong and not messages:
