@@ -48,8 +48,9 @@ class KitPart:
     ``several`` maps an argument to a function that lists its values on a target: a case that takes
     it runs once for each value. ``needs`` maps an argument to the capability it requires.
     ``open_fuzz_session`` opens a broker for the fuzzer, ``open_client_fuzz_session`` a client,
-    with the patience in seconds that the user gave, or None, ``open_adapter_fuzz_session`` a
-    system behind an adapter. ``adapter_reference`` are the options with which the example server
+    with the patience in seconds that the user gave, or None, and a function that returns True once
+    opening is to be given up: then it returns None. ``open_adapter_fuzz_session`` opens a system
+    behind an adapter. ``adapter_reference`` are the options with which the example server
     is an adapter on its standard input and output. ``write_program_script`` makes a script of a
     finding against what a command starts. ``check_client_driver`` checks
     the command of a client's driver, ``check_adapter`` that of a system's adapter.

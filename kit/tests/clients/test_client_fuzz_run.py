@@ -10,6 +10,10 @@ from cli_process import clean_environment, wireproof, wireproof_within
 
 from wireproof.main import main
 from wireproof_kit.bundle.file import read_bundle
+from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.fuzz.clients.session import open_fuzzed_client
+from wireproof_kit.nsq.clients.fuzz.part import make_part
+from wireproof_kit.protocols import read_target
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
 DEADLINE_S = 240
@@ -25,6 +29,46 @@ def script(path: Path, command: str) -> int:
         check=False,
         cwd=path.parent,
     ).returncode
+
+
+ONE_CONNECTION = """
+import os, socket, struct
+def read(node, count):
+    data = b""
+    while len(data) < count:
+        more = node.recv(count - len(data))
+        if not more:
+            raise SystemExit(0)
+        data += more
+    return data
+host, port = os.environ["WIREPROOF_NSQD"].split(":")
+with socket.create_connection((host, int(port))) as node:
+    body = b"{}"
+    node.sendall(b"  V2IDENTIFY\\n" + struct.pack(">i", len(body)) + body)
+    topic, channel = os.environ["WIREPROOF_TOPIC"], os.environ["WIREPROOF_CHANNEL"]
+    node.sendall(f"SUB {topic} {channel} 0\\nRDY 5\\n".encode())
+    while True:
+        data = read(node, struct.unpack(">i", read(node, 4))[0])
+        if data[4:] == b"_heartbeat_":
+            node.sendall(b"NOP\\n")
+        elif data[:4] == b"\\0\\0\\0\\2":
+            node.sendall(b"FIN " + data[14:30] + b"\\n")
+"""
+
+
+def test_a_consumer_with_one_connection_is_told_what_it_lacks(tmp_path: Path) -> None:
+    program = tmp_path / "once.py"
+    program.write_text(ONE_CONNECTION)
+    target = read_target(f"nsq+client:{sys.executable} {program}", (("role", "consumer"),))
+
+    with pytest.raises(TargetUnreachable) as raised:
+        open_fuzzed_client(make_part(), target, None, lambda: False)
+
+    told = str(raised.value).partition(" connected ")[2]
+    assert told.startswith(
+        "and worked as a consumer, but did not come back after the kit had ended its connection, "
+        "and ended with exit code 0"
+    )
 
 
 @pytest.mark.timeout(600)

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 import pytest
@@ -104,6 +105,7 @@ def test_a_client_that_gets_no_processor_is_undecided() -> None:
     assert (records[case].verdict, records[case].control) == ("inconclusive", "slow")
 
 
+GREETING = """{"hello": "wireproof-driver", "versions": [1], "name": "toy", "operations": []}"""
 ONE_SHOT = """
 import os, socket, struct
 host, port = os.environ["WIREPROOF_NSQD"].split(":")
@@ -153,7 +155,15 @@ def test_a_client_that_ends_at_once_is_told_with_its_last_words(command: str, to
     ("command", "told"),
     [
         ("sleep 1000", "did not connect to the addresses"),
-        ("sh -c 'echo; echo \"> start\"; sleep 1000'", 'no greeting, "> start"'),
+        (
+            "sh -c 'echo; echo \"> start\"; sleep 1000'",
+            'no greeting, "> start".*try `wireproof client --check-driver`',
+        ),
+        ("yes", 'wrote more than the kit keeps, and did not connect.*no greeting, "y"'),
+        (
+            "sh -c " + quote(f"echo {quote(GREETING)}; sleep 1000"),
+            "greeted as a driver, did not answer open, .*try `wireproof client --check-driver`",
+        ),
     ],
 )
 def test_a_client_that_never_connects_is_told(command: str, told: str) -> None:

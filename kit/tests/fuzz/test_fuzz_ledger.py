@@ -4,12 +4,18 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
+import msgspec
+import pytest
+
 from wireproof.fuzzing.corpus import Corpus
 from wireproof.fuzzing.recorder import FuzzLedger
-from wireproof.view.fuzzing import Conclusion
+from wireproof.options.global_options import OutputStyle
+from wireproof.view.fuzzing import Conclusion, choose_fuzz_view
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.fuzz.campaign.coverage import Coverage
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import Ended, Opened, Status
+from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.send.engine import Counts
 from wireproof_spec.record import FindingRecord, FuzzCaseRecord, SentRecord
 
@@ -28,6 +34,9 @@ class LastWord:
         """Show nothing."""
 
     def opened(self, fingerprint: Mapping[str, str]) -> None:
+        """Show nothing."""
+
+    def wait(self, what: str, seconds: float) -> None:
         """Show nothing."""
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
@@ -73,6 +82,22 @@ def test_a_corpus_that_cannot_be_written_costs_neither_finding_nor_bundle(tmp_pa
         failure == f"--corpus {tmp_path / 'gone'}: cannot be written (No such file or directory)"
     )
     assert [each.id for each in read_bundle(tmp_path / "b.jsonl").findings] == [FOUND.id]
+    assert not (tmp_path / "b-findings").exists(), "there is nothing to write into it"
+
+
+def test_a_bundle_is_named_once_there_is_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    view = choose_fuzz_view(OutputStyle(), WorkerPlan(Choice(1)))
+    view.begin("nsq://127.0.0.1:1", 1, tmp_path / "b.jsonl", 0)
+    assert "b.jsonl" not in capsys.readouterr().out
+
+    view.opened({})
+    view.show_finding(msgspec.structs.replace(FOUND, shown=0, runs=1), ())
+
+    out = capsys.readouterr().out
+    assert f"bundle   {tmp_path / 'b.jsonl'}" in out
+    assert "0/1 repeats: seen in the campaign, but not again" in out
 
 
 def test_the_bundle_says_from_when_on_a_process_was_not_watched(tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ class Done:
         """Return the one sentence with which a command refused to work."""
         assert self.code == 2, (self.code, self.out, self.err)
         assert "Traceback" not in self.out + self.err
-        lines = self.err.strip().splitlines()
+        told = self.err.strip().splitlines()
+        lines = [line for line in told if not line.startswith("waiting ")]
         assert len(lines) == 1, self.err
         assert lines[0].startswith("wireproof: "), self.err
         return lines[0].removeprefix("wireproof: ")

@@ -34,6 +34,7 @@ from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, run_workers
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.protocols import adapter_reference, kit_part, list_with_fuzzing, read_target
+from wireproof_kit.runner.activity import SHORT_RUNS, Activity
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.target import ON_CLIENTS, ROLE, ROLES
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
@@ -142,7 +143,8 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     if left_behind := corpus.left_behind(seed, _describe_choice(options)):
         echo(f"wireproof: {left_behind}", err=True)
     interruption = Interruption(has_begun=True, notice=b"")
-    with interruption.handles_signals():
+    activity = Activity(SHORT_RUNS) if options["command"] else Activity()
+    with interruption.handles_signals(), activity.watch(ledger.wait):
         run_workers(
             _place(named, options, seed),
             plan,

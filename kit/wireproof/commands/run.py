@@ -24,7 +24,7 @@ from wireproof.options.target_choice import (
     named_target,
     settings_for,
 )
-from wireproof.running.interruption import Interruption
+from wireproof.running.interruption import BEFORE_FIRST, Interruption
 from wireproof.running.references import requests
 from wireproof.running.request import (
     LAST_FAILED,
@@ -121,6 +121,7 @@ def judge_target(
         request = make_request(named, options, settings, bundle=bundle)
         records = _run(request, options, display)
     except KeyboardInterrupt:
+        echo(f"wireproof: {BEFORE_FIRST}", err=True)
         return INTERRUPTED
     except KitError as error:
         display.fault(str(error))
@@ -138,7 +139,11 @@ def _run(request: RunRequest, options: RunParameters, display: Display) -> RunRe
         narrowed = narrowing_options(options, *protocols, url=request.plan.url)
         plan = replace(request.plan, narrowed=narrowed)
         records = run_cases(
-            replace(request, plan=plan), instances, told, is_stopped=interruption.is_asked
+            replace(request, plan=plan),
+            instances,
+            told,
+            is_stopped=interruption.is_asked,
+            tell_wait=display.wait,
         )
     write_last_failed(LAST_FAILED, records.cases)
     return records

@@ -9,7 +9,9 @@ from pathlib import Path
 import msgspec
 
 from wireproof.fuzzing.corpus import Corpus
+from wireproof.running.interruption import BEFORE_FIRST
 from wireproof.view.fuzzing import Conclusion, FuzzView, since_unwatched
+from wireproof.view.output import echo
 from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.coverage import Coverage
@@ -43,7 +45,6 @@ def folder_of(bundle: Path) -> Path:
 def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> tuple[str, ...]:
     """Write the files of a finding beside the bundle; return which were left out, and why."""
     folder = folder_of(bundle)
-    folder.mkdir(parents=True, exist_ok=True)
     is_client = header.target.is_client()
     kinds = ("receive", "response") if is_client else ("send", "request")
     sent: dict[str, bytes] = {}
@@ -53,6 +54,7 @@ def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> t
     notes = [step.note for step in finding.transcript.steps if step.kind == "note"]
     if not sent and not any(note.startswith((EXERCISE, RESTARTED)) for note in notes):
         return (f"{finding.id}: no exchange could be recorded, so there is no script",)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{finding.id}.py").write_text(_write_script(finding, header))
     if not sent:
         return ()
@@ -126,6 +128,11 @@ class FuzzLedger:
         else:
             self._finish(news)
 
+    def wait(self, what: str, seconds: float) -> None:
+        """Show what the first case waits for, until the target is open."""
+        if self.header is None:
+            self.view.wait(what, seconds)
+
     def close(self, *, interrupted: bool) -> int:
         """Compute the campaign's result, complete the bundle and return the exit code.
 
@@ -134,6 +141,7 @@ class FuzzLedger:
         """
         if self._writer is None or self.header is None:
             if interrupted and not self.failures:
+                echo(f"wireproof: {BEFORE_FIRST}", err=True)
                 return INTERRUPTED
             raise KitError(self.failures[0] if self.failures else TOO_SHORT)
         campaign = self._campaign()

@@ -9,6 +9,7 @@ from types import FrameType
 
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
+BEFORE_FIRST = "interrupted before the first case; nothing was written"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _FINISHING = b"\nfinishing the case in progress; Ctrl-C again stops at once\n"
 

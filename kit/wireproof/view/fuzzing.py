@@ -11,8 +11,9 @@ from typing import Protocol, TextIO
 import msgspec
 
 from wireproof.options.global_options import OutputStyle
+from wireproof.view.display import waiting_line
 from wireproof.view.events import write_event
-from wireproof.view.output import echo
+from wireproof.view.output import echo, write_lines
 from wireproof.view.style import Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.fuzz.campaign.coverage import Coverage
@@ -47,6 +48,9 @@ class FuzzView(Protocol):
 
     def opened(self, fingerprint: Mapping[str, str]) -> None:
         """Show in which states a client is not tried, and why."""
+
+    def wait(self, what: str, seconds: float) -> None:
+        """Show what the first case waits for, and how long; called from another thread."""
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
         """Show the progress of a campaign: the state of each worker, and the findings so far."""
@@ -94,19 +98,26 @@ class TextView:
     _bundle: Path = Path()
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
-        """Print the start of a campaign: target, seed and bundle."""
+        """Print the start of a campaign: target and seed. There may never be a bundle."""
         self._bundle = bundle
         if self.quiet:
             return
         goes_on = f", goes on at batch {first}" if first else ""
-        echo(f"fuzz     {url}   seed {seed}{goes_on}   bundle {bundle}")
+        echo(f"fuzz     {url}   seed {seed}{goes_on}")
 
     def opened(self, fingerprint: Mapping[str, str]) -> None:
-        """Print in which states a client is not tried, and why."""
-        lacking = fingerprint.get(NOT_TRIED)
-        if lacking and not self.quiet:
+        """Print where the bundle is, and in which states a client is not tried, and why."""
+        if self.quiet:
+            return
+        echo(f"bundle   {self._bundle}")
+        if lacking := fingerprint.get(NOT_TRIED):
             for line in wrap_after_heading("left out", printable(lacking)):
                 echo(line)
+
+    def wait(self, what: str, seconds: float) -> None:
+        """Write to stderr what the first case waits for."""
+        if not self.quiet:
+            write_lines(self.err, [waiting_line(what, seconds)])
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
         """Print the progress of a campaign to stderr, from time to time."""
@@ -178,6 +189,9 @@ class EventView:
         """Print what is known of the target as an event: version, states, and the like."""
         write_event(sys.stdout, {"event": "target", "fingerprint": dict(fingerprint)})
 
+    def wait(self, what: str, seconds: float) -> None:
+        """Do nothing: there is no event for it."""
+
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
         """Print the progress of a campaign as an event, from time to time."""
         now = time.monotonic()
@@ -237,7 +251,7 @@ def _format_finding(finding: FindingRecord, bundle: Path, style: Style) -> Itera
     case = finding.cases[-1]
     tone: Tone = "doubt" if known or not finding.shown else "bad"
     where = f"{finding.violated}  {finding.frame} {finding.field}: {case.mutation}"
-    times = finding.unconfirmed or f"{finding.shown}/{finding.runs} repeats"
+    times = finding.unconfirmed or _describe_repeats(finding)
     yield style.paint(f"{head:<6}", tone) + f"{finding.id}  {printable(where)}   {times}"
     yield from wrap_after_heading("", MEANINGS.get(finding.violated, finding.violated) + ":")
     yield from wrap_after_heading("", printable(finding.words))
@@ -247,6 +261,11 @@ def _format_finding(finding: FindingRecord, bundle: Path, style: Style) -> Itera
     for line in finding.log.splitlines():
         yield f"         log: {printable(line)}"
     yield f"         wireproof replay {finding.id} --bundle {shlex.quote(str(bundle))}"
+
+
+def _describe_repeats(finding: FindingRecord) -> str:
+    times = f"{finding.shown}/{finding.runs} repeats"
+    return times if finding.shown else f"{times}: seen in the campaign, but not again"
 
 
 def _summary(conclusion: Conclusion) -> Iterator[str]:

@@ -22,6 +22,11 @@ class Bounds:
 
 OF_CASE: Final = Bounds(bytes=2 << 20, events=20_000, text=1 << 19)
 """Real clients and their drivers wrote up to 150 KiB and made 1,100 events in a case."""
+MOST_WRITTEN: Final = 64 << 20
+"""Bytes that a client may write to stdout or stderr; one that writes more is ended.
+
+No log of a case is so long. Without a limit, `yes` kept a processor busy for half a minute.
+"""
 OF_SHORT_RUN: Final = Bounds(bytes=1 << 17, events=2_000, text=1 << 17)
 """All two dozen short runs are kept while the cases run."""
 OF_FUZZ_RUN: Final = Bounds(bytes=2 << 20, events=20_000, text=2 << 20)

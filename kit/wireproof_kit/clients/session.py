@@ -2,13 +2,14 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from wireproof_kit.clients.client import StartedClient
 from wireproof_kit.clients.control import loopback_round_trip
 from wireproof_kit.clients.events import (
+    Answered,
     BadLine,
     Connected,
     Ended,
@@ -30,6 +31,7 @@ from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.driver.lines import Failure
 from wireproof_spec.wording import show_value
 
 CLIENT = "client"
@@ -41,8 +43,10 @@ NOT_SHOWN = "not-shown"
 """The observation of a capability that no short run has shown, for every protocol."""
 PROBES_AT_ONCE = 3
 PROBE_S = 6.0
+ENDING_S = 0.05
 PROBE_TRIES = 3
 LINE = 60
+CHECK = "; for a driver, try `wireproof client --check-driver`"
 ROLES: Mapping[str | None, tuple[Role, ...]] = {
     "producer": ("producer",),
     "consumer": ("consumer",),
@@ -52,6 +56,7 @@ ROLES: Mapping[str | None, tuple[Role, ...]] = {
 
 
 S = TypeVar("S")
+Probed: TypeAlias = tuple[Story, Transcript]
 
 
 class ClientSession(Generic[S]):
@@ -66,7 +71,7 @@ class ClientSession(Generic[S]):
         self._start_s = options.timeout or START_S
         self._least_s = options.timeout or 0.0
         self._played: Role = ROLES[target.role][0]
-        self._runs: dict[str, tuple[Story, Transcript]] = {}
+        self._runs: dict[str, Probed] = {}
         self.patience = Patience(answer=ANSWER_S, push=0.0, redelivery=0.0, is_fixed=True)
 
     def meet(self) -> None:
@@ -167,11 +172,14 @@ class ClientSession(Generic[S]):
 
     def _run_all(self, experiments: Mapping[str, Experiment[S]]) -> None:
         with ThreadPoolExecutor(PROBES_AT_ONCE, thread_name_prefix="client-probe") as pool:
-            runs = pool.map(self._run, experiments.values())
-            for name, run in zip(experiments, runs, strict=True):
-                self._runs[name] = run
+            runs = {name: pool.submit(self._run, each) for name, each in experiments.items()}
+            try:
+                self._runs |= {name: run.result() for name, run in runs.items()}
+            except BaseException:
+                _end_probes(tuple(runs.values()))
+                raise
 
-    def _run(self, experiment: Experiment[S]) -> tuple[Story, Transcript]:
+    def _run(self, experiment: Experiment[S]) -> Probed:
         """Play a short run; again if the client was kept from running meanwhile."""
         for _ in range(PROBE_TRIES - 1):
             story, transcript = self._run_once(experiment)
@@ -179,7 +187,7 @@ class ClientSession(Generic[S]):
                 return story, transcript
         return self._run_once(experiment)
 
-    def _run_once(self, experiment: Experiment[S]) -> tuple[Story, Transcript]:
+    def _run_once(self, experiment: Experiment[S]) -> Probed:
         transcript = Transcript()
         client = replace(self._client(transcript), kept=OF_SHORT_RUN)
         return client.play(experiment.script, experiment.until, within=PROBE_S), transcript
@@ -206,6 +214,14 @@ class ClientSession(Generic[S]):
         return min(max(FACTOR * slowest, START_LEAST), START_MOST)
 
 
+def _end_probes(runs: Sequence[Future[Probed]]) -> None:
+    """End the clients of all short runs; one may just be starting another client."""
+    for run in runs:
+        run.cancel()
+    while wait(runs, ENDING_S).not_done:
+        end_all()
+
+
 def _is_starved(story: Story) -> bool:
     return story.has_expired() and story.is_starved()
 
@@ -229,27 +245,54 @@ def open_client(part: ClientPart[S], target: Target, options: SessionOptions) ->
     return session
 
 
-def explain(part: ClientPart[S], command: str, role: Role, story: Story) -> str:
-    """Return a sentence on why a client cannot be tested in a role."""
+def explain(
+    part: ClientPart[S], command: str, role: Role, story: Story, *, undone: str = ""
+) -> str:
+    """Return a sentence on why a client cannot be tested in a role.
+
+    ``undone`` says what a client did that plays the role, and what it did not do.
+    """
     told = _last_words(story)
-    if story.first(Connected) is None:
-        told = _no_greeting(story) + told
-    ended, bad = story.first(Ended), story.first(BadLine)
+    bad = story.first(BadLine)
     if bad is not None:
-        return f"`{command}` breaks the driver protocol: {bad.fault}{told}"
-    if story.first(Connected) is None and ended is not None:
-        return f"`{command}` ended with exit code {ended.code} before it connected{told}"
+        return f"`{command}` breaks the driver protocol: {bad.fault}{told}{CHECK}"
     if story.first(Connected) is None:
-        filled = ", ".join(f"{{{name}}}" for name in part.addresses)
-        set_to = ", ".join(f"{PREFIX}{name.upper()}" for name in part.addresses)
-        return (
-            f"`{command}` did not connect to the addresses it was given "
-            f"({filled}, or {set_to}){told}"
-        )
+        return f"`{command}` {_explain_unconnected(part, story)}"
     if has_run_out(story):
         return f"`{command}`: {RAN_OUT}{told}"
+    ended = story.first(Ended)
     after = f"ended with exit code {ended.code}" if ended else _describe_wait(story)
-    return f"`{command}` connected but {part.undone[role]} as a {role}, and {after}{told}"
+    undone = undone or f"but {part.undone[role]} as a {role}"
+    return f"`{command}` connected {undone}, and {after}{told}"
+
+
+def _explain_unconnected(part: ClientPart[S], story: Story) -> str:
+    wrote, told = _no_greeting(story), _last_words(story)
+    ended = story.first(Ended)
+    if ended is not None:
+        return f"ended with exit code {ended.code} before it connected{wrote}{told}"
+    if story.first(Flooded) is not None:
+        return f"wrote more than the kit keeps, and did not connect{wrote}{told}"
+    if story.first(Greeted) is not None:
+        return f"greeted as a driver, {_describe_answers(story)}, and did not connect{told}{CHECK}"
+    filled = ", ".join(f"{{{name}}}" for name in part.addresses)
+    set_to = ", ".join(f"{PREFIX}{name.upper()}" for name in part.addresses)
+    given = f"did not connect to the addresses it was given ({filled}, or {set_to})"
+    return f"{given}{wrote}{told}{CHECK if wrote else ''}"
+
+
+def _describe_answers(story: Story) -> str:
+    """Return what the driver was asked for and did not answer, else how it failed."""
+    answers = {event.answer.id: event for event in story.of(Answered)}
+    open_ = [str(asked["op"]) for id, asked in story.requests.items() if id not in answers]
+    if open_:
+        return f"did not answer {', '.join(open_)}"
+    failed = [
+        f"answered {event.op} with the error {show_value(event.answer.message, width=LINE)}"
+        for event in answers.values()
+        if isinstance(event.answer, Failure)
+    ]
+    return ", ".join(failed) or "answered every request"
 
 
 def _describe_wait(story: Story) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Peers, Send
 from wireproof_kit.clients.events import Connected, Greeted
 from wireproof_kit.clients.launch import environment, fill_in
-from wireproof_kit.clients.limits import CHUNK, OF_CASE, Limits
+from wireproof_kit.clients.limits import CHUNK, MOST_WRITTEN, OF_CASE, Limits
 from wireproof_kit.clients.sockets import LOOPBACK, Connection, bind
 from wireproof_kit.clients.story import (
     ASKED,
@@ -340,9 +340,10 @@ class Stage:
         with self._lock:
             room = self._kept.text + 1 - self._read[stream]
             self._read[stream] += len(data)
-            if data and room <= 0:
+            if room > 0 or not data:
+                self._output.append((stream, data[:room]))
+            elif self._read[stream] <= MOST_WRITTEN:
                 return
-            self._output.append((stream, data[:room]))
             if self._wake_write >= 0:
                 with contextlib.suppress(BlockingIOError):  # it is woken already
                     os.write(self._wake_write, b".")
@@ -358,6 +359,8 @@ class Stage:
                 self._take_stdout(data)
             else:
                 self._keep(stream, data)
+        if not self._is_flooded and max(self._read.values()) > MOST_WRITTEN:
+            self._end_flood(f"{MOST_WRITTEN} bytes of output")
 
     def _end_stream(self) -> None:
         self._streams_open -= 1

@@ -368,7 +368,9 @@ class ClientRunResult:
     log: str = ""
 
 
-OpenClientFuzzSession = Callable[[Target, float | None], ClientFuzzSession]
+OpenClientFuzzSession = Callable[
+    [Target, float | None, Callable[[], bool]], ClientFuzzSession | None
+]
 OpenAdapterFuzzSession = Callable[
     [Target, FuzzSessionOptions, Callable[[], bool] | None], ClientFuzzSession
 ]

@@ -8,7 +8,7 @@ from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import USUAL_KEYS, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from wireproof_kit.drivers.check import Finding
     from wireproof_kit.fuzz.driver import ClientFuzzSession, FuzzSession, FuzzSessionOptions
@@ -33,11 +33,13 @@ def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSe
     return open_fuzz_session(target, options)
 
 
-def _open_client_fuzz_session(target: Target, timeout_s: float | None) -> "ClientFuzzSession":
+def _open_client_fuzz_session(
+    target: Target, timeout_s: float | None, is_cut: "Callable[[], bool]"
+) -> "ClientFuzzSession | None":
     from wireproof_kit.fuzz.clients.session import open_fuzzed_client
     from wireproof_kit.iggy.clients.fuzz.part import make_part
 
-    return open_fuzzed_client(make_part(), target, timeout_s)
+    return open_fuzzed_client(make_part(), target, timeout_s, is_cut)
 
 
 def _write_program_script(finding: "FindingRecord", url: str) -> str:

@@ -5,7 +5,8 @@ import threading
 import time
 from collections.abc import Callable, Generator
 
-TELL_EVERY_S = 10.0
+TELL_EVERY_S = 5.0
+SHORT_RUNS = "the short runs that show what the client can do"
 
 Tell = Callable[[str, float], None]
 """Called with what the run is waiting for, and the seconds it has waited."""
@@ -14,8 +15,8 @@ Tell = Callable[[str, float], None]
 class Activity:
     """The step that a run is in, such as "open the target"; thread-safe."""
 
-    def __init__(self) -> None:
-        self._at = ("the target", time.monotonic())
+    def __init__(self, what: str = "the target") -> None:
+        self._at = (what, time.monotonic())
 
     def begin(self, what: str) -> None:
         """Record that the step described by ``what`` begins and the one before has ended."""

@@ -10,7 +10,7 @@ from typing import Self
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, list_with_reference, protocol_of, read_target
-from wireproof_kit.runner.activity import Activity
+from wireproof_kit.runner.activity import SHORT_RUNS, Activity
 from wireproof_kit.runner.claims import Probed, probe_target
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
@@ -145,6 +145,8 @@ class Run:
             topics=plan.topics,
             passing=plan.passing or embedded is not None,
         )
+        if target.is_client():
+            activity.begin(SHORT_RUNS)
         session = kit_part(target.protocol).open_session(target, options)
         try:
             own = _of_target(target.protocol, instances, is_client=target.is_client())

@@ -26,7 +26,8 @@ AT_ONCE: Final = 128
 class ProgramCampaign(WorkerCampaign):
     """The running campaign of one worker against a client, or a system behind an adapter."""
 
-    open_session: Callable[[], ClientFuzzSession]
+    open_session: Callable[[Callable[[], bool]], ClientFuzzSession | None]
+    """Opens the program; returns None if the function that it is given returned True meanwhile."""
     _session: ClientFuzzSession | None = None
 
     def __post_init__(self) -> None:
@@ -39,6 +40,9 @@ class ProgramCampaign(WorkerCampaign):
         self._start_clock()
         self.open()
         try:
+            if not self.is_over():
+                # The first cases may take half a minute; which states are left out is known now.
+                self.listener.went_on(self)
             for record in self.plan.corpus:
                 if not self.is_over():
                     self._perform(self.cases_of(record))
@@ -54,7 +58,9 @@ class ProgramCampaign(WorkerCampaign):
 
     def open(self) -> None:
         """Start the client and find out which states it can be brought into."""
-        self._session = self.open_session()
+        self._session = self.open_session(self._is_cut)
+        if self._session is None:
+            return
         self.fingerprint = self._session.fingerprint
         self.patience_s = self._session.patience_s
         self.batches.generation = self._session.generation(self.plan.choice)

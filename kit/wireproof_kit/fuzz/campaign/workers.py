@@ -92,6 +92,7 @@ class Ended:
 News: TypeAlias = Opened | Status | FindingRecord | Ended
 Report: TypeAlias = Callable[[News], None]
 Job: TypeAlias = tuple[TargetChoice, WorkerPlan]
+Opener: TypeAlias = Callable[[Callable[[], bool]], ClientFuzzSession | None]
 
 
 def run_workers(
@@ -195,7 +196,7 @@ def campaign_at(
         )
 
 
-def _find_opener(place: TargetChoice) -> Callable[[], ClientFuzzSession] | None:
+def _find_opener(place: TargetChoice) -> Opener | None:
     """Return what opens the program that is tried run by run; None for a broker."""
     if place.protocol:
         target = adapter_reference(place.protocol, place.extra)
@@ -210,14 +211,16 @@ def _find_opener(place: TargetChoice) -> Callable[[], ClientFuzzSession] | None:
         return None
     options = FuzzSessionOptions(place.token, timeout_s=place.timeout_s)
     restart = restart_with(place.restart) if place.restart else None
-    return partial(opened, target, options, restart)
+    return lambda _: opened(target, options, restart)
 
 
-def _open_client(target: Target, timeout_s: float | None) -> ClientFuzzSession:
+def _open_client(
+    target: Target, timeout_s: float | None, is_cut: Callable[[], bool]
+) -> ClientFuzzSession | None:
     opened = kit_part(target.protocol).open_client_fuzz_session
     if opened is None:
         raise UsageFault(f"clients of protocol {target.protocol} cannot be fuzzed")
-    return opened(target, timeout_s)
+    return opened(target, timeout_s, is_cut)
 
 
 @contextmanager

@@ -34,6 +34,11 @@ FIRST_S: Final = 15.0
 FACTOR: Final = 3
 LEAST_S, MOST_S = 4.0, 40.0
 REHEARSED: Final = 2
+UNDONE: Final = (
+    "and worked as a {}, but did not go on",
+    "and worked as a {}, but did not come back after the kit had ended its connection",
+)
+"""What a client did that plays a role, by the number of its cases that were over."""
 
 
 @dataclass(slots=True)
@@ -49,6 +54,8 @@ class FuzzedClient(Generic[S, T]):
     states: tuple[str, ...] = ()
     not_shown: Mapping[str, str] = field(default_factory=dict[str, str])
     stories: list[Story] = field(default_factory=list[Story])
+    is_cut: Callable[[], bool] = lambda: False
+    """Returns True once the user interrupts, or the time is over; `meet` then ends at once."""
     patience_s: float = FIRST_S
     fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
     is_closed: bool = False
@@ -66,15 +73,19 @@ class FuzzedClient(Generic[S, T]):
         able: list[Role] = []
         for each in ROLES[role]:
             found = self._rehearse_all(self.part.first[each])
+            if self.is_cut():
+                return
             runs |= found
             if any(run.done == REHEARSED for run in found.values()):
                 able.append(each)
         lacking: list[Role] = [each for each in ROLES[role] if each not in able]
         if not able or (role is not None and lacking):
-            run = runs[self.part.first[lacking[0]][0]]
-            raise TargetUnreachable(explain(self.part.part, self.command, lacking[0], run.story))
+            tried = [runs[each] for each in self.part.first[lacking[0]]]
+            raise TargetUnreachable(self._explain_unfit(lacking[0], tried))
         further = [each for each in self.part.clients() if each.role in able]
         runs |= self._rehearse_all([each for each in further if each not in runs])
+        if self.is_cut():
+            return
         fit = {each: run for each, run in runs.items() if run.done == REHEARSED}
         self.states = tuple(
             name
@@ -100,6 +111,13 @@ class FuzzedClient(Generic[S, T]):
         runs_in_time = (*fit.values(), *(timed[name] for name in timed if name not in late))
         slowest = max(run.slowest_s for run in runs_in_time)
         self.patience_s = min(max(FACTOR * slowest, LEAST_S), MOST_S)
+
+    def _explain_unfit(self, role: Role, tried: Sequence[RunResult]) -> str:
+        """Return a sentence on the run that came farthest of those of a role."""
+        part, run = self.part.part, max(tried, key=lambda run: run.done)
+        shown = part.observe_capability({role: run.story}, f"client-{role}")
+        undone = UNDONE[run.done].format(role) if shown.value == "ok" else ""
+        return explain(part, self.command, role, run.story, undone=undone)
 
     def generation(self, choice: Choice) -> Generation:
         """Return the chosen cases.
@@ -224,16 +242,19 @@ class FuzzedClient(Generic[S, T]):
         """Try cases; once more if other programs kept the client from running meanwhile."""
         client = self.part.client_of(cases[0])
         for _ in range(PROBE_TRIES - 1):
-            run = self._run(client, cases, lambda: False, Transcript()).play()
+            run = self._run(client, cases, self.is_cut, Transcript()).play()
             if run.trouble is None or not run.story.is_starved():
                 return run
-        return self._run(client, cases, lambda: False, Transcript()).play()
+        return self._run(client, cases, self.is_cut, Transcript()).play()
 
 
 def open_fuzzed_client(
-    part: ClientFuzzPart[S, T], target: Target, timeout_s: float | None
-) -> FuzzedClient[S, T]:
-    """Start a client and see that it can be fuzzed.
+    part: ClientFuzzPart[S, T],
+    target: Target,
+    timeout_s: float | None,
+    is_cut: Callable[[], bool],
+) -> FuzzedClient[S, T] | None:
+    """Start a client and see that it can be fuzzed; return None if it is cut short.
 
     Raises:
         UsageFault: the command cannot be used.
@@ -242,8 +263,10 @@ def open_fuzzed_client(
     command = target.command or ""
     check_command(command, part.part.settings)
     told = {"command": command} | ({"role": target.role} if target.role else {})
-    session = FuzzedClient(part, command, fingerprint=told)
+    session = FuzzedClient(part, command, fingerprint=told, is_cut=is_cut)
     session.meet(target.role)
+    if is_cut():
+        return None
     if timeout_s is not None:
         session.patience_s = timeout_s
     return session
