@@ -87,6 +87,7 @@ def test_ctrl_c_ends_with_a_summary_and_everything_is_written(
     tmp_path: Path, number: Signals
 ) -> None:
     bundle, capture = tmp_path / "seen.jsonl", tmp_path / "all.pcapng"
+    capture.write_bytes(b"of an earlier proxy")
     written = ("--bundle", str(bundle), "--pcap", str(capture))
     with (
         ScriptedPeer(polite) as broker,
@@ -108,6 +109,7 @@ def test_ctrl_c_ends_with_a_summary_and_everything_is_written(
     assert again.code == 0
     assert "0 verdicts changed" in again.out
     assert PUB in capture.read_bytes()
+    assert b"earlier" not in capture.read_bytes()
     case = "nsq/passing/smart.partition.publish"
     refused = wireproof("replay", case, "--bundle", str(bundle)).refused()
     assert "traffic that passed a proxy is not sent again" in refused
@@ -206,6 +208,7 @@ def test_a_proxy_that_saw_nothing_is_never_green() -> None:
         (("--to", "nsq://127.0.0.1:1", "--listen", "192.0.2.1:1"), "--listen 192.0.2.1:1"),
         (("--to", "nsq://127.0.0.1:1", "--bundle", "/dev/null/b"), "/dev/null is no folder"),
         (("--to", "nsq://127.0.0.1:1", "--pcap", "/dev/null/p"), "/dev/null is no folder"),
+        (("--to", "nsq://127.0.0.1:1", "--pcap", "/dev"), "expected a file, found a folder"),
     ],
 )
 def test_bad_options_are_one_sentence(arguments: tuple[str, ...], told: str) -> None:

@@ -106,7 +106,7 @@ def proxy(
     view = _view(part)
     listeners: list[Listener] = [view]
     if capture is not None:
-        refuse_unwritable({"pcap": capture})
+        refuse_unwritable({"pcap": capture}, folders=())
     capturing = None if capture is None else pcap.open_live(capture)
     if capturing is not None:
         listeners.append(capturing)

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -103,17 +103,19 @@ def write_report(name: str, bundle: Path, out: Path) -> None:
         raise UsageFault(f"--{name} {out}: cannot be written ({error.strerror})") from error
 
 
-def refuse_unwritable(files: Mapping[str, Path]) -> None:
+def refuse_unwritable(files: Mapping[str, Path], *, folders: Sequence[str] = FOLDERS) -> None:
     """Check before a run that its report files can be written; leave no file behind.
+
+    ``folders`` are the options of the command that name a folder.
 
     Raises:
         UsageFault: a path is a folder instead of a file or the other way round, lies below a
             file, or cannot be written.
     """
     for name, path in files.items():
-        if name in FOLDERS and path.exists() and not path.is_dir():
+        if name in folders and path.exists() and not path.is_dir():
             raise UsageFault(f"--{name} {path}: expected a folder, found a file")
-        if name not in FOLDERS and path.is_dir():
+        if name not in folders and path.is_dir():
             raise UsageFault(f"--{name} {path}: expected a file, found a folder")
         above = next((parent for parent in path.absolute().parents if parent.exists()), None)
         if above is not None and not above.is_dir():
