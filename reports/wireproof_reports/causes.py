@@ -1,11 +1,12 @@
 """Root causes: groups failures that deviate from the law in the same way."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wireproof_spec.clauses.catalogue import level_rank, matches
-from wireproof_spec.clauses.loading import named_fault
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.clauses.catalogue import BROKER, CLIENT, level_rank, matches
+from wireproof_spec.clauses.loading import load_catalogue, named_fault
+from wireproof_spec.record import CaseRecord, HeaderRecord
 
 BRIEF_BYTES = 4096
 
@@ -42,6 +43,11 @@ class Cause:
         """The case that represents all cases of the cause in a report."""
         return next((case for case in self.cases if _is_brief(case)), self.cases[0])
 
+    def side(self, header: HeaderRecord) -> str:
+        """Return which side failed, ``client`` or ``broker``, where both were judged; else ""."""
+        clause = load_catalogue(header.target.protocol).clause(self.clause)
+        return clause.side if clause is not None and header.target.is_traffic() else ""
+
 
 def fold(cases: Iterable[CaseRecord]) -> tuple[Cause, ...]:
     """Group failing cases by root cause; sort by level, then number of cases, then run order."""
@@ -55,6 +61,12 @@ def fold(cases: Iterable[CaseRecord]) -> tuple[Cause, ...]:
         Cause(number, members[0].clause, members[0].level, field, value, tuple(members))
         for number, ((_, field, value), members) in enumerate(ordered, start=1)
     )
+
+
+def count_sides(causes: Iterable[Cause], header: HeaderRecord) -> str:
+    """Return how many causes each side has: ``client 2, broker 1``; "" unless both were judged."""
+    sides = Counter(side for cause in causes if (side := cause.side(header)))
+    return ", ".join(f"{side} {sides[side]}" for side in (CLIENT, BROKER) if sides[side])
 
 
 def value_class(observation: str, accepted: Iterable[str]) -> str:

@@ -78,6 +78,8 @@ CLAIM_WORDS: dict[str, tuple[str, str]] = {
 
 _WORDS = {
     "ok": "OK",
+    "conforms": "traffic as the clause says",
+    "deviates": "traffic that violates the clause",
     "closed": "the connection closed without an answer",
     "silence": "no answer",
     "died": "the broker died",

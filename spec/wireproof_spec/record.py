@@ -213,9 +213,18 @@ class TargetRecord(msgspec.Struct, frozen=True):
         """Return True if the target is a client."""
         return self.role == CLIENT
 
+    def is_traffic(self) -> bool:
+        """Return True if the traffic between clients and a broker was judged."""
+        return self.role == PROXY
+
+    @property
+    def title(self) -> str:
+        """What was judged: the target's URL, or the traffic between clients and the target."""
+        return f"traffic between clients and {self.url}" if self.is_traffic() else self.url
+
     def narrow(self, catalogue: Catalogue) -> Catalogue:
         """Return the clauses for the target: for clients, for brokers, or for a proxy all."""
-        if self.role == PROXY:
+        if self.is_traffic():
             return catalogue
         return catalogue.for_target(is_client=self.is_client())
 

@@ -75,6 +75,10 @@ def publish(address: str) -> None:
             pass
 
 
+def url_of(broker: ScriptedPeer) -> str:
+    return f"nsq://127.0.0.1:{broker.address[1]}"
+
+
 def end(process: subprocess.Popen[str], number: Signals = SIGINT) -> str:
     process.send_signal(number)
     out, _ = process.communicate(timeout=DEADLINE)
@@ -91,7 +95,7 @@ def test_ctrl_c_ends_with_a_summary_and_everything_is_written(
     written = ("--bundle", str(bundle), "--pcap", str(capture))
     with (
         ScriptedPeer(polite) as broker,
-        running("--to", f"nsq://127.0.0.1:{broker.address[1]}", *written) as process,
+        running("--to", url_of(broker), *written) as process,
     ):
         assert process.stdout is not None
         address = process.stdout.readline().split()[1]
@@ -118,10 +122,11 @@ def test_ctrl_c_ends_with_a_summary_and_everything_is_written(
     )
 
 
-def test_a_deviation_is_told_at_once_and_ends_with_exit_1() -> None:
+def test_a_deviation_is_told_at_once_and_ends_with_exit_1(tmp_path: Path) -> None:
+    bundle = str(tmp_path / "seen.jsonl")
     with (
         ScriptedPeer(wrong) as broker,
-        running("--json", "--to", f"nsq://127.0.0.1:{broker.address[1]}") as process,
+        running("--json", "--to", to := url_of(broker), "--bundle", bundle) as process,
     ):
         assert process.stdout is not None
         publish(json.loads(process.stdout.readline())["address"])
@@ -135,6 +140,10 @@ def test_a_deviation_is_told_at_once_and_ends_with_exit_1() -> None:
     assert (process.returncode, verdict["exit"]) == (1, 1)
     assert [each["clause"] for each in verdict["clauses"] if each["deviates"]] == [told["clause"]]
     assert "smart.trace.response" in verdict["not_seen"]
+    again = wireproof("judge", bundle)
+    assert f"traffic between clients and {to}" in again.out
+    assert "broker MUST smart.partition.publish" in again.out
+    assert "1 new cause (1 case): broker 1" in again.out
 
 
 def test_what_was_seen_is_told_also_when_the_bundle_cannot_be_written(tmp_path: Path) -> None:
@@ -144,7 +153,7 @@ def test_what_was_seen_is_told_also_when_the_bundle_cannot_be_written(tmp_path: 
         ScriptedPeer(polite) as broker,
         running(
             "--to",
-            f"nsq://127.0.0.1:{broker.address[1]}",
+            url_of(broker),
             "--bundle",
             str(folder / "seen.jsonl"),
         ) as process,

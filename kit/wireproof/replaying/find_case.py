@@ -5,7 +5,6 @@ from pathlib import Path
 from wireproof.options.suggestions import nearest_words
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.clauses.catalogue import PROXY
 from wireproof_spec.record import CaseRecord
 
 OUT = Path("out")
@@ -35,7 +34,7 @@ def locate(what: str, bundle: Path | None) -> tuple[Bundle, CaseRecord]:
             f"{case.case}: a client was judged, whose exchange only the client can repeat; run "
             f"`{found.header.command} {case.case}`"
         )
-    if found.header.target.role == PROXY:
+    if found.header.target.is_traffic():
         raise UsageFault(
             f"{case.case}: traffic that passed a proxy is not sent again, since it is not the "
             f"kit's own; `wireproof judge {found.path}` shows it"
@@ -65,6 +64,8 @@ def _find_named(what: str, bundle: Bundle) -> CaseRecord:
         for case in bundle.cases:
             if (case.signature or "").startswith(what) or case.case_hash.startswith(what):
                 return case
+    if not bundle.findings and (empty := bundle.why_empty()):
+        raise UsageFault(empty)
     names = [case.case for case in bundle.cases]
     near = nearest_words(what, [*names, *(each.id for each in bundle.findings)], count=3)
     hint = f"; nearest: {', '.join(near)}" if near else ""

@@ -30,7 +30,7 @@ def banner(header: HeaderRecord, *, bundle: Path | None) -> Iterator[str]:
 
 
 def _target(header: HeaderRecord) -> Iterator[str]:
-    yield printable(header.target.url)
+    yield printable(header.target.title)
     told = header.target.fingerprint
     words = [told.get("name", ""), told.get("version", "")]
     if any(words):

@@ -37,7 +37,7 @@ def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
         "FAIL",
         [
             case.case,
-            f"{cause.level.upper()} {cause.clause}",
+            f"{cause.side(scene.header)} {cause.level.upper()} {cause.clause}".lstrip(),
             *([f"origin {cause.origin}"] if cause.origin else []),
             f"{repeats.same}/{repeats.runs} repeats",
         ],

@@ -15,7 +15,6 @@ from wireproof_kit.proxy.tally import Entry
 from wireproof_kit.proxy.tap import Tap
 from wireproof_kit.wire.transcript import Step
 from wireproof_reports.wording import count_noun
-from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.wire_error import WireError
 
 MOST_BYTES = 1 << 12
@@ -132,8 +131,7 @@ def _conclusion(observer: Observer) -> str:
 
 
 def _name(entry: Entry) -> str:
-    side = "client" if entry.clause.role == CLIENT else "broker"
-    return f"{side:<9}{entry.clause.level.upper():<9}{entry.clause.id}"
+    return f"{entry.clause.side:<9}{entry.clause.level.upper():<9}{entry.clause.id}"
 
 
 def _object(entry: Entry) -> JsonEvent:

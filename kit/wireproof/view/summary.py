@@ -7,7 +7,7 @@ from pathlib import Path
 from wireproof.view.failure import FailureContext, failures
 from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
-from wireproof_reports.causes import Cause, fold
+from wireproof_reports.causes import Cause, count_sides, fold
 from wireproof_reports.wording import count_noun
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
@@ -77,7 +77,9 @@ def _new(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) ->
     pieces: list[str] = []
     if counting:
         cases = sum(len(cause.cases) for cause in counting)
-        pieces.append(f"{count_noun(len(counting), 'new cause')} ({count_noun(cases, 'case')})")
+        sides = count_sides(counting, header)
+        told = f"{count_noun(len(counting), 'new cause')} ({count_noun(cases, 'case')})"
+        pieces.append(f"{told}: {sides}" if sides else told)
     if known:
         pieces.append(f"{known} known")
     if footer.stale or footer.expired:

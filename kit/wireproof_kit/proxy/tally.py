@@ -17,6 +17,7 @@ from wireproof_kit.runner.instance import Instance
 from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext
 from wireproof_kit.wire.transcript import Step
 from wireproof_spec.clauses.catalogue import CLIENT, PASSING, Catalogue, Clause
+from wireproof_spec.clauses.observations import load_observations
 from wireproof_spec.record import CaseRecord, ClaimRecord
 
 CONFORMS, DEVIATES = "conforms", "deviates"
@@ -40,8 +41,15 @@ class Entry:
 
     @property
     def what(self) -> str:
-        """How the clause was broken first; empty if it was not."""
-        return self.observation.note or self.observation.value if self.deviates else ""
+        """How the clause was broken first, in words; empty if it was not."""
+        seen = self.observation
+        if not self.deviates or seen.note:
+            return seen.note if self.deviates else ""
+        protocol, _, _ = self.case.partition("/")
+        words = load_observations(protocol).sentence(seen.value, self.case) or seen.value
+        if (found := seen.difference) is None:
+            return words
+        return f"{words}: {found.field}: expected {found.expected}, found {found.found}"
 
 
 class Tally:
@@ -103,7 +111,8 @@ class Tally:
         for entry in self.entries():
             record = _record(entry.case, entry.title, entry.observation)
             count = f"seen to conform {entry.conforms} times, to deviate {entry.deviates} times"
-            note = f"{entry.what}; {count}" if entry.what else count
+            told = entry.observation.note
+            note = f"{told}; {count}" if told else count
             instance = self._opening.get(entry.case)
             yield self._judge(
                 msgspec.structs.replace(

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from bundle_fixture import case, failures, header, write_bundle
+from bundle_fixture import case, failed, failures, header, write_bundle
 
 from wireproof_reports.render.markdown import render, write
+from wireproof_spec.record import TargetRecord
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,18 @@ def test_text_of_a_bundle_is_no_markup(tmp_path: Path) -> None:
     assert not re.search(r"(?<!\\)\[", without_code)
     assert "\n# " not in text
     assert text.startswith("# Compatibility statement: \\</td\\>\\<script\\>")
+
+
+def test_of_traffic_each_failure_names_its_side(tmp_path: Path) -> None:
+    ready = "smart.client.ready"
+    cases = [*failures(), failed(f"nsq/passing/{ready}", ready, "t", "deviates", ["conforms"])]
+    proxied = header(target=TargetRecord("nsq://h:1", "nsq", role="proxy"))
+    text = render(write_bundle(tmp_path / "run.jsonl", cases, first=proxied))
+
+    assert "# Compatibility statement: traffic between clients and nsq://h:1\n" in text
+    assert "Causes by side: client 1, broker 4." in text
+    assert re.search(r"\(client must .*`smart.client.ready`, 1 case", text)
+    assert re.search(r"\(broker must .*`ext.publish.trace-response`, 3 cases", text)
 
 
 def test_write(tmp_path: Path) -> None:

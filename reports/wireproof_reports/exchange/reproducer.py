@@ -12,7 +12,6 @@ import jinja2
 from wireproof_reports.exchange.addresses import HTTP, Addresses, addresses_of, split_address
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
-from wireproof_spec.clauses.catalogue import PROXY
 from wireproof_spec.growth import ROUNDS, least_growth, repetitions
 from wireproof_spec.record import CaseRecord, FindingRecord, HeaderRecord, StepRecord, TargetRecord
 from wireproof_spec.step_notes import ACKNOWLEDGED, EXERCISE, IN_TLS, RESTARTED
@@ -104,7 +103,7 @@ def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> 
     It replays the case's exchange, or runs the case if nothing was sent. Traffic that passed a
     proxy is not the kit's to send: it is judged again as recorded.
     """
-    if header.target.role == PROXY and bundle_name:
+    if header.target.is_traffic() and bundle_name:
         return f"wireproof judge {_harmless(bundle_name)}"
     has_sent = any(step.kind in ("send", "request") for step in case.transcript.steps)
     if header.target.is_client() or not has_sent or not bundle_name:

@@ -24,6 +24,7 @@ class CauseView:
     anchor: str
     clause: str
     level: str
+    side: str
     origin: str
     law: str
     source: str
@@ -87,6 +88,7 @@ def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
         anchor=cause.anchor,
         clause=cause.clause,
         level=cause.level,
+        side=cause.side(bundle.header),
         origin=cause.origin,
         law=clause.law,
         source=source(clause),

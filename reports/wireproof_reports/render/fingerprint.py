@@ -15,7 +15,7 @@ _OF_HOSTS = re.compile("host|address|listen|pid|path|dir", re.IGNORECASE)
 def target_facts(header: HeaderRecord) -> Iterator[tuple[str, str]]:
     """Yield names and values: the target's URL, and what it reports as ``target.NAME``."""
     target = header.target
-    yield "target", target.url
+    yield "target", target.title
     for name, value in (target.fingerprint | client_facts(header)).items():
         if not _OF_HOSTS.search(name):
             yield f"target.{name}", value

@@ -37,7 +37,7 @@ def render(bundle: Path) -> bytes:
         BundleFault: the bundle cannot be read.
     """
     whole = read_bundle(bundle)
-    root = etree.Element("testsuites", {"name": _text(whole.header.target.url)})
+    root = etree.Element("testsuites", {"name": _text(whole.header.target.title)})
     root.append(_run_suite(whole))
     for name, cases in groupby(sorted(whole.cases, key=_interface), key=_interface):
         root.append(_suite(whole, name, tuple(cases)))

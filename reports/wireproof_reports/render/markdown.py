@@ -82,7 +82,8 @@ def _causes(page: Page) -> Iterator[str]:
         size = count_noun(cause.size, "case")
         weaker = "" if cause.counts else ", not counted by this run"
         origin = f" (origin {cause.origin})" if cause.origin else ""
-        about = f"{cause.level}{origin} {code(cause.clause)}, {size}{weaker}"
+        side = f"{cause.side} " if cause.side else ""
+        about = f"{side}{cause.level}{origin} {code(cause.clause)}, {size}{weaker}"
         yield f"{cause.number}. {plain(cause.law)} ({about})"
         yield f"   - observed: {plain(cause.observed)}, {code(cause.first.observation)}"
         if cause.difference is not None:

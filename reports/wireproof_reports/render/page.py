@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
-from wireproof_reports.causes import Cause, fold
+from wireproof_reports.causes import Cause, count_sides, fold
 from wireproof_reports.exchange.reproducer import named_target
 from wireproof_reports.render.choices import ClaimView, ReadingView, claim_views, reading_views
 from wireproof_reports.render.clauses import CaseView, ClauseView, GroupView, group_views
@@ -58,6 +58,8 @@ def _details(bundle: Bundle, causes: Sequence[Cause], counting: Sequence[Cause])
     sentences = [f"{count_noun(len(bundle.cases), 'case')} run."]
     if failed:
         sentences.append(f"{count_noun(failed, 'case')} failed, folded by what went wrong.")
+    if sides := count_sides(counting, bundle.header):
+        sentences.append(f"Causes by side: {sides}.")
     if beyond:
         sentences.append(f"{count_noun(beyond, 'cause')} shown but not counted.")
     if footer.interrupted and counting:
@@ -199,8 +201,8 @@ def run_command(bundle: Bundle) -> str:
 
 
 def _product(bundle: Bundle) -> str:
-    url = bundle.header.target.url
-    return _name(bundle) or (url if "://" in url else "The embedded reference")
+    title = bundle.header.target.title
+    return _name(bundle) or (title if "://" in title else "The embedded reference")
 
 
 def _name(bundle: Bundle) -> str:
@@ -216,7 +218,7 @@ def _facts(bundle: Bundle, catalogue: Catalogue) -> list[Fact]:
     of_client = client_facts(header)
     facts = [
         *(Fact(f"Client's {name}", value) for name, value in of_client.items()),
-        Fact("Target", "" if of_client else header.target.url),
+        Fact("Target", "" if of_client else header.target.title),
         Fact("Name", _name(bundle)),
         Fact("Version", header.target.fingerprint.get("version", "")),
         Fact("Kit", f"wireproof {header.kit}"),

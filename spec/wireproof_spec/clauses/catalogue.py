@@ -18,6 +18,8 @@ Status = Literal["tested", "not yet tested", "not testable"]
 
 CLIENT = "client"
 """The role of clauses and capabilities that bind clients; all others bind who serves them."""
+BROKER = "broker"
+"""Whom the other clauses bind, where both sides are judged."""
 PROXY = "proxy"
 """The role of a target through which traffic passes, between a client and a broker."""
 PASSING = "/passing/"
@@ -75,6 +77,11 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def group(self) -> str:
         """The first two words of the clause id: document and subject, such as ``ext.publish``."""
         return ".".join(self.id.split(".")[:2])
+
+    @property
+    def side(self) -> str:
+        """Whom the clause binds: ``client``, or ``broker`` for all others."""
+        return CLIENT if self.role == CLIENT else BROKER
 
 
 class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -124,7 +124,7 @@ def render_case(
         title_path=tuple(case.case.split("/")[:-1]),
         labels=tuple(_labels(case)),
         links=(Link(case.clause, _place(case), "tms"),),
-        parameters=(Parameter("target", run.header.target.url, excluded=True),),
+        parameters=(Parameter("target", run.header.target.title, excluded=True),),
         steps=tuple(steps_of(shown, case.transcript.steps, start=start)),
         attachments=tuple(attachments),
     )
