@@ -143,6 +143,19 @@ class Bundle:
     findings: tuple[FindingRecord, ...] = ()
     campaign: CampaignRecord | None = None
 
+    def why_empty(self) -> str:
+        """Return why the bundle holds no cases, and what to do; empty if it holds some."""
+        if self.cases:
+            return ""
+        if self.campaign is not None or self.findings:
+            return (
+                f"{self.path} is of a fuzz campaign; `wireproof replay ID --bundle {self.path}` "
+                "repeats a finding"
+            )
+        if self.footer is None:
+            return f"{self.path} is cut off: it ends without a case and without a footer"
+        return f"{self.path} holds no cases; there is nothing to judge"
+
 
 def read_bundle(path: Path) -> Bundle:
     """Read a whole bundle file, compressed with gzip or not.
@@ -151,8 +164,8 @@ def read_bundle(path: Path) -> Bundle:
         UsageFault: the file is missing, empty, damaged, too large, no bundle, or of a newer
             format.
     """
-    records = list(_records(path))
-    header, rest = (records[0], records[1:]) if records else (None, [])
+    records = _records(path)
+    header = next(records, None)
     if not isinstance(header, HeaderRecord):
         raise UsageFault(f"{path}: expected a bundle beginning with its header; found none")
     if header.format > FORMAT:
@@ -160,6 +173,7 @@ def read_bundle(path: Path) -> Bundle:
             f"{path}: bundle format {header.format} is newer than this kit's {FORMAT}; "
             "use a newer wireproof"
         )
+    rest = list(records)
     cases = tuple(record for record in rest if isinstance(record, CaseRecord))
     # One that was seen again stands there again, with the last count.
     findings = tuple({r.id: r for r in rest if isinstance(r, FindingRecord)}.values())

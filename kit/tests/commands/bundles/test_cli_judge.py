@@ -12,7 +12,7 @@ from wireproof.commands.bundles.judge import Terms, changes, judge_again
 from wireproof.main import main
 from wireproof_kit.errors import UsageFault
 from wireproof_spec.clauses.catalogue import Law
-from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord
+from wireproof_spec.record import BindingRecord, CampaignRecord, CaseRecord, ClaimRecord
 
 
 @pytest.fixture(autouse=True)
@@ -238,6 +238,8 @@ def damaged(kind: str) -> Path:
         "no-header": b"".join(lines[1:]),
         "changed": b"".join(lines).replace(made.ODD.encode(), b"odd:other"),
         "cut": b"".join(lines)[:-40],
+        "header-only": lines[0],
+        "fuzz": lines[0] + msgspec.json.encode(CampaignRecord(1, 1.0, 1, 1, 1.0, 0, 0.0)) + b"\n",
         "newer": b"".join(lines).replace(b'"format":1', b'"format":9'),
         "other-protocol": b"".join(
             [lines[0].replace(b'"protocol":"nsq"', b'"protocol":"xyz"'), *lines[1:-1]]
@@ -253,10 +255,12 @@ def damaged(kind: str) -> Path:
         ("empty", "expected a bundle beginning with its header"),
         ("no-bundle", "line 1: expected a bundle record"),
         ("binary", "line 1: expected a bundle record"),
-        ("no-header", "the file was changed after the run"),
+        ("no-header", "expected a bundle beginning with its header"),
         ("changed", "the file was changed after the run"),
         ("cut", "is it whole?"),
-        ("newer", "the file was changed after the run"),
+        ("header-only", "b.jsonl is cut off: it ends without a case"),
+        ("fuzz", "b.jsonl is of a fuzz campaign; `wireproof replay ID"),
+        ("newer", "bundle format 9 is newer than this kit's"),
         ("other-protocol", "protocol 'xyz' is unknown to this kit"),
     ],
 )

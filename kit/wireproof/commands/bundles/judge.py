@@ -128,12 +128,14 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
     """Judge every observation recorded in a bundle again, with other options.
 
     Raises:
-        UsageFault: the protocol is unknown to this kit, its law has none of the cases, or the
-            deviations file is wrong.
+        UsageFault: the protocol is unknown to this kit, the bundle holds no cases, the law has
+            none of them, or the deviations file is wrong.
     """
     protocol = bundle.header.target.protocol
     if protocol not in known_protocols():
         raise UsageFault(f"{bundle.path}: protocol {protocol!r} is unknown to this kit")
+    if empty := bundle.why_empty():
+        raise UsageFault(empty)
     target = bundle.header.target
     catalogue = target.narrow(load_catalogue(protocol))
     check_revision(catalogue, terms.spec_revision)
