@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from cli_process import wireproof
 
+from wireproof.running.request import LAST_FAILED
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.fuzz.campaign.target import start_alone
 
@@ -68,6 +69,17 @@ def test_what_failed_last_ends_well_after_the_fix(wrong: str, right: str, tmp_pa
 
     assert done.code == 0
     assert "narrowed by --lf" in done.out
+
+
+def test_lf_says_so_where_nothing_failed(right: str, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    done = wireproof("run", right, TRACE, "--lf", cwd=tmp_path)
+    assert done.code == 0
+    assert f"--lf: {LAST_FAILED} names no failed case; all are selected" in done.err
+
+    (tmp_path / LAST_FAILED).write_text('["nsq/client-connection/handshake"]')
+    refused = wireproof("run", right, TRACE, "--lf", cwd=tmp_path).refused()
+    assert f"--lf: of {TRACE!r} nothing failed last time; leave --lf out" in refused
 
 
 def test_what_is_excluded_is_named_as_any_part(right: str, tmp_path: Path) -> None:

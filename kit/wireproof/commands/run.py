@@ -45,6 +45,7 @@ from wireproof_kit.protocols import known_protocols, read_target
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.last_failed import write_last_failed
 from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.run import LF
 from wireproof_kit.runner.run_cases import Listener, RunRecords, run_cases
 from wireproof_kit.verdicts.revision import check_revision
 from wireproof_spec.clauses.catalogue import is_below
@@ -137,6 +138,10 @@ def _run(request: RunRequest, options: RunParameters, display: Display) -> RunRe
         protocols = _protocols(request, options)
         instances = collect_narrowed(options, *protocols, url=request.plan.url)
         narrowed = narrowing_options(options, *protocols, url=request.plan.url)
+        if options["last_failed"] and LF not in narrowed:
+            echo(
+                f"wireproof: {LF}: {LAST_FAILED} names no failed case; all are selected", err=True
+            )
         plan = replace(request.plan, narrowed=narrowed)
         records = run_cases(
             replace(request, plan=plan),

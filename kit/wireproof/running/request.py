@@ -12,7 +12,7 @@ from wireproof_kit.protocols import read_target, target_keys
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.last_failed import keep_last_failed
+from wireproof_kit.runner.last_failed import has_last_failed, keep_last_failed
 from wireproof_kit.runner.request import (
     RunRequest,
     check_seconds,
@@ -20,7 +20,7 @@ from wireproof_kit.runner.request import (
     read_origins,
     read_topics,
 )
-from wireproof_kit.runner.run import RunPlan
+from wireproof_kit.runner.run import LF, RunPlan
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import ROLE, option_of
@@ -85,11 +85,12 @@ def narrowing_options(
     given: RunParameters, *protocols: str, url: str | None = None
 ) -> tuple[str, ...]:
     """Return the options ``-k`` and ``--lf`` as the user gave them, if they leave any case out."""
-    left = collect_narrowed(given, *protocols, url=url)
-    if len(left) == len(collect(*protocols, url=url)):
+    known = collect(*protocols, url=url)
+    if len(collect_narrowed(given, *protocols, url=url)) == len(known):
         return ()
     expression = (f"-k {given['expression']}",) if given["expression"] else ()
-    return (*expression, *(("--lf",) if given["last_failed"] else ()))
+    is_by_failure = given["last_failed"] and has_last_failed(LAST_FAILED, known)
+    return (*expression, *((LF,) if is_by_failure else ()))
 
 
 def make_request(

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,13 +20,19 @@ def read_last_failed(path: Path) -> frozenset[str]:
         return frozenset()
 
 
+def has_last_failed(path: Path, known: Iterable[Instance]) -> bool:
+    """Return True if some of these cases failed when they were last run."""
+    failed = read_last_failed(path)
+    return any(item.id in failed for item in known)
+
+
 def keep_last_failed(
     path: Path, instances: Sequence[Instance], known: Sequence[Instance]
 ) -> tuple[Instance, ...]:
     """Return the instances that failed last time; if none of ``known`` failed, all instances."""
-    failed = read_last_failed(path)
-    if not any(item.id in failed for item in known):
+    if not has_last_failed(path, known):
         return tuple(instances)
+    failed = read_last_failed(path)
     return tuple(item for item in instances if item.id in failed)
 
 

@@ -28,6 +28,8 @@ from wireproof_spec.clauses.origin import BINDING, Binding
 from wireproof_spec.record import FORMAT, HeaderRecord, ReadingChoice, TargetRecord
 
 REFERENCE = "reference"
+LF = "--lf"
+"""The option that keeps only the cases that failed last time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +261,10 @@ class Run:
                 lost = [item for item in left_out if item.is_selected_by(prefix)]
                 why = reasons[lost[0].clause.group] if lost else "everything in it is excluded"
                 raise UsageFault(f"{prefix!r} cannot be run against this target: {why}")
+        if not kept and LF in self.plan.narrowed:
+            raise UsageFault(
+                f"{LF}: nothing failed last time that can be run here; leave {LF} out"
+            )
         if not kept:
             raise UsageFault("nothing is selected: every case was excluded; loosen the selection")
 
@@ -286,6 +292,8 @@ def _refuse_unmatched(
         if instances and not any(item.is_selected_by(prefix) for item in own):
             if any(item.is_selected_by(prefix) for item in others):
                 raise UsageFault(_of_others(prefix, is_client=is_client))
+            if LF in plan.narrowed:
+                raise UsageFault(f"{LF}: of {prefix!r} nothing failed last time; leave {LF} out")
             raise UsageFault(describe_unmatched(prefix, own, [load_catalogue(protocol)]))
 
 
