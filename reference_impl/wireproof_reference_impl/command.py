@@ -10,7 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NoReturn
 
-from wireproof_reference_impl.addresses import BadOption
+from wireproof_reference_impl.addresses import BadOption, read_address
 from wireproof_reference_impl.loops import libuv_loop
 from wireproof_reference_impl.preset import Preset, describe_preset, format_preset
 from wireproof_reference_impl.shell import Shell
@@ -64,9 +64,22 @@ class Parser(PresetParser):
         add = self.add_argument
         if tcp is not None:
             add("--tcp", metavar="HOST:PORT", default=tcp, help=_ANY_PORT)
-        add("--http", metavar="HOST:PORT", default=http, help=_ANY_PORT)
+        self._http, self._has_tcp = http, tcp is not None
+        follows = ", or a free port if --tcp picks one" if tcp is not None else ""
+        add(
+            "--http",
+            metavar="HOST:PORT",
+            help=f"default {http}{follows}; port 0 picks a free port",
+        )
         add("--json", action="store_true", help="print the addresses as one line of JSON")
         add("--until-input-ends", action="store_true", help="also stop when standard input ends")
+
+    def complete(self, arguments: argparse.Namespace) -> None:
+        """Fill in the HTTP address: beside a free port a fixed one could be taken already."""
+        if arguments.http is None:
+            is_free = self._has_tcp and read_address(arguments.tcp)[1] == 0
+            host, _, _ = self._http.rpartition(":")
+            arguments.http = f"{host}:0" if is_free else self._http
 
 
 def run(
@@ -86,6 +99,8 @@ def run(
         if arguments.list_faults or arguments.list_variants:
             faults, variants = presets()
             return _print_list(faults if arguments.list_faults else variants, variants)
+        if isinstance(parser, Parser):
+            parser.complete(arguments)
         return serve(arguments)
     except BadOption as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)

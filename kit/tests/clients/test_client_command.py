@@ -15,7 +15,7 @@ from wireproof.main import main
         (["--exec", "client {topc}"], "{topc} is unknown"),
         (["--exec", "x", "nsq/publish"], "use `wireproof run`"),
         (["--exec", "x", "nsq/client-nothing"], "selects no case"),
-        (["--exec", "x", "--protocol", "oms"], "protocol expected to be one of"),
+        (["--exec", "x", "--protocol", "oms"], "--protocol oms: clients can be judged of"),
         (["--exec", "x", "--role", "judge"], "invalid value for '--role'"),
     ],
 )

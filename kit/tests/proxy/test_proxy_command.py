@@ -209,10 +209,11 @@ def test_a_proxy_that_saw_nothing_is_never_green() -> None:
     [
         (("--to", "oms+http://127.0.0.1:8090"), "no proxy knows the protocol oms"),
         (("--to", "iggy://127.0.0.1:1", "--ordered", "t"), "iggy has no ordered topics"),
+        (("--to", "nsq+client:true"), "expected the address of a broker, nsq://HOST:PORT"),
         (("--to", "nsq://127.0.0.1:1", "--listen", "nowhere"), "expected HOST:PORT"),
         (
             ("--to", "nsq://127.0.0.1:1", "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"),
-            "--listen is given 2 times, but --to names 1 services (nsqd)",
+            "--listen is given 2 times, but --to names only nsqd",
         ),
         (("--to", "nsq://127.0.0.1:1", "--listen", "192.0.2.1:1"), "--listen 192.0.2.1:1"),
         (("--to", "nsq://127.0.0.1:1", "--bundle", "/dev/null/b"), "/dev/null is no folder"),

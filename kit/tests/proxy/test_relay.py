@@ -17,6 +17,7 @@ from wireproof_kit.proxy.checks import Shown
 from wireproof_kit.proxy.events import Noted, Undecoded
 from wireproof_kit.proxy.fronts import Front, FrontFor, Gate, OpenGate
 from wireproof_kit.proxy.part import ProxyPart
+from wireproof_kit.wire.address import format_address
 from wireproof_spec.nsq.frame import error_frame
 
 MANY = 3 << 20
@@ -141,7 +142,10 @@ def test_a_broker_that_is_not_there_ends_the_client_and_is_told() -> None:
     with proxied(("nsqd", gone)) as proxy:
         with proxy.connect() as sock:
             assert read_all(sock) == b""
+        noted = proxy.seen.until(Noted)
         closed = proxy.seen.until(Disconnected)
+    assert isinstance(noted, Noted)
+    assert noted.text == f"{format_address(gone)} cannot be reached (connection refused)"
     assert isinstance(closed, Disconnected)
     assert closed.by == "broker"
     assert proxy.verdicts() == {}

@@ -61,6 +61,9 @@ def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters])
     """
     command, driver = given.pop("command", None), given.pop("check_driver", None)
     protocol, role = given.pop("protocol", None), given.pop("role", None)
+    if protocol is not None and protocol not in _protocols():
+        known = ", ".join(_protocols())
+        raise UsageFault(f"--protocol {protocol}: clients can be judged of {known}")
     if driver is not None:
         _refuse_beside_check(click.get_current_context())
         from wireproof.commands.check_driver import report
@@ -107,8 +110,16 @@ client = Command(
     params=[
         click.Argument(["arguments"], nargs=-1, metavar="[IDS]..."),
         click.Option(["--exec", "command"], metavar="CMD", help="Command that starts the client."),
-        click.Option(["--role"], type=click.Choice(ROLES), help="What the client does."),
-        click.Option(["--protocol"], metavar="NAME", help="Protocol of the client."),
+        click.Option(
+            ["--role"],
+            type=click.Choice(ROLES),
+            help="What the client does. Default: every role that it plays.",
+        ),
+        click.Option(
+            ["--protocol"],
+            metavar="NAME",
+            help="Protocol of the client: nsq, iggy or another installed one. Default: nsq.",
+        ),
         click.Option(
             ["--check-driver"], metavar="CMD", help="Check a driver instead of judging a client."
         ),

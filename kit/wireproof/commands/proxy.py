@@ -96,6 +96,10 @@ def proxy(
             raise UsageFault(f"--ordered {topic}: {target.protocol} has no ordered topics")
         part.know_ordered(topic)
     services = part.list_services(target)
+    if not services:
+        raise UsageFault(
+            f"--to {url}: expected the address of a broker, {target.protocol}://HOST:PORT"
+        )
     places = [_address(each) for each in listen] or [LOOPBACK]
     check_listen(places, services)
     if bundle is not None:

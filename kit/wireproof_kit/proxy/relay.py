@@ -11,6 +11,7 @@ yet when a write fails: 14 of 200 clients lost the error that a node sent before
 import asyncio
 import contextlib
 import itertools
+import os
 import socket
 from collections import Counter
 
@@ -109,7 +110,8 @@ class Relay:
         try:
             upstream = await self._connect(front)
             if isinstance(upstream, str):
-                ended_by = upstream
+                self._tap.put("note", name, note=upstream)
+                ended_by = f"{BY_TARGET}: {upstream}"
                 return
             sockets.append(upstream)
             host = client.getsockname()[0].removeprefix(MAPPED)
@@ -122,11 +124,11 @@ class Relay:
     async def _connect(self, front: Front) -> socket.socket | str:
         """Connect to the service; return why not if that fails."""
         if len(self._connections) > MOST_CONNECTIONS:
-            return f"by the proxy: {MOST_CONNECTIONS} connections at once already"
+            return f"not relayed: {MOST_CONNECTIONS} connections at once already"
         try:
             return await asyncio.wait_for(_open(front.upstream), CONNECT_S)
         except (OSError, TimeoutError) as error:
-            return f"{BY_TARGET}: not reached ({error or 'in vain'})"
+            return f"{format_address(front.upstream)} cannot be reached ({_why(error)})"
 
 
 class _Passage:
@@ -227,6 +229,15 @@ async def _accept(bound: socket.socket) -> socket.socket:
             continue
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return client
+
+
+def _why(error: OSError) -> str:
+    """Return why no connection was made; asyncio words a refusal otherwise than the system."""
+    if isinstance(error, TimeoutError):
+        return f"no connection within {CONNECT_S:g} s"
+    if isinstance(error, socket.gaierror) or error.errno is None:
+        return error.strerror or str(error)
+    return os.strerror(error.errno).lower()
 
 
 async def _open(address: Address) -> socket.socket:

@@ -82,6 +82,6 @@ def check_listen(listen: Sequence[Address], services: Sequence[Service]) -> None
     if len(listen) > len(services):
         named = ", ".join(kind for kind, _ in services)
         raise UsageFault(
-            f"--listen is given {len(listen)} times, but --to names {len(services)} "
-            f"services ({named}); leave the others out"
+            f"--listen is given {len(listen)} times, but --to names only {named}; "
+            "leave the others out"
         )

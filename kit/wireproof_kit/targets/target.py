@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.wire.address import format_address
@@ -155,6 +155,7 @@ def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     host, port = "", 0
     if parts.netloc or not any(_form(known, key) == "servers" for key, _ in pairs):
+        _refuse_further(url, parts)
         host, port = _address(url, parts.hostname, _port(url))
     target = Target(url=url, protocol=parts.scheme.partition("+")[0], host=host, port=port)
     for key, value in pairs:
@@ -267,10 +268,27 @@ def _is_loopback(host: str) -> bool:
 
 
 def _port(url: str) -> int | None:
+    parts = urlsplit(url)
     try:
-        return urlsplit(url).port
-    except ValueError as error:
-        raise UsageFault(f"{url}: port expected to be 1 to 65535; {error}") from error
+        port = parts.port
+    except ValueError:
+        port = 0
+    if port == 0:
+        found = parts.netloc.rpartition(":")[2]
+        raise UsageFault(f"{url}: port expected to be 1 to 65535; found {found}") from None
+    return port
+
+
+def _refuse_further(url: str, parts: SplitResult) -> None:
+    """Refuse what stands in a URL beside host, port and keys: it would be passed over."""
+    if parts.username is not None or parts.password is not None:
+        raise UsageFault(
+            f"{parts.scheme}://: a URL takes no user and password; auth_env=VARIABLE names the "
+            "variable with a secret"
+        )
+    further = parts.path.strip("/") or parts.fragment
+    if further:
+        raise UsageFault(f"{url}: expected nothing but keys after HOST:PORT; found {further!r}")
 
 
 def _address(url: str, host: str | None, port: int | None, of: str = "target") -> tuple[str, int]:
