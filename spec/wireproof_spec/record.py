@@ -29,7 +29,6 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 """A number of things, or of microseconds; what reads bundles keeps it in 64 bits."""
 Size = Annotated[int, msgspec.Meta(ge=0, le=64 << 20)]
 """Bytes of one step; ours, eight times the largest that a case sends."""
-
 _DEFLATE_ABOVE = 4096
 
 
@@ -192,8 +191,7 @@ class BindingRecord(msgspec.Struct, frozen=True):
 class TargetRecord(msgspec.Struct, frozen=True):
     """The target that was judged; ``fingerprint`` has the properties that the target reports.
 
-    ``role`` is ``client`` if a client was judged, ``proxy`` if the traffic between clients and a
-    broker was, otherwise empty.
+    ``role``: ``client``; ``proxy`` for traffic between clients and a broker; or empty.
     """
 
     url: str
@@ -219,14 +217,13 @@ class TargetRecord(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What was judged: the target's URL, or the traffic between clients and the target."""
+        """The target's URL, or words for the traffic between clients and it."""
         return f"traffic between clients and {self.url}" if self.is_traffic() else self.url
 
     def narrow(self, catalogue: Catalogue) -> Catalogue:
         """Return the clauses for the target: for clients, for brokers, or for a proxy all."""
-        if self.is_traffic():
-            return catalogue
-        return catalogue.for_target(is_client=self.is_client())
+        is_client = self.is_client()
+        return catalogue if self.is_traffic() else catalogue.for_target(is_client=is_client)
 
 
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):

@@ -49,10 +49,7 @@ SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 EXAMPLES = (
     ("wireproof fuzz nsq://127.0.0.1:4150", "fuzz for one minute"),
-    (
-        "wireproof fuzz --reference iggy --time 10m",
-        "fuzz the embedded reference broker for ten minutes",
-    ),
+    ("wireproof fuzz --reference iggy --time 10m", "fuzz the reference broker for ten minutes"),
     (
         "wireproof fuzz URL --frames PUB_EXT --states identified",
         "only some frame kinds, in some connection states",
@@ -314,7 +311,7 @@ def _options() -> Generator[click.Option]:
         ["--time", "time_s"],
         callback=_time,
         metavar="SEC|5m",
-        help="When no case begins any more; default 60 s. Preparations are not cut short.",
+        help="When the last case may begin; default 60 s. Preparations are not cut short.",
     )
     count = click.IntRange(1)
     yield click.Option(["--cases"], type=count, metavar="N", help="Stop after N cases.")

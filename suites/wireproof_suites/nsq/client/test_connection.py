@@ -51,17 +51,12 @@ from wireproof_suites.nsq.client.seen import (
     subscriptions,
 )
 
-MANY = 1000
-LONG = 15.0
-BEATS = 3
-AGAIN = 0.5
-POLLED_S = 2.0
+MANY, BEATS = 1000, 3
+LONG, AGAIN, POLLED_S = 15.0, 0.5, 2.0
 KEPT = 0.4
 """Seconds after its first publish when a producer is sent heartbeats: one that keeps no connection
 has closed this one by then. On a connection about to be closed a heartbeat proves nothing."""
 WORK = ("PUB", "PUB_TRACE", "PUB_EXT", "MPUB", "SUB", "SUB_ORDERED", "SUB_ORDER", "SUB_ADVANCED")
-
-
 NO_IDENTIFY = "the client sends no IDENTIFY, which the original protocol lets it leave out"
 
 
@@ -274,7 +269,7 @@ def _has_let_go(story: Story) -> bool:
     first = next(iter(publishes(story)), None)
     if first is None or not is_marked(story) or story.first(Ended) is not None:
         return False
-    missed = sum(not _is_answered(story, beat) for beat in _beats_sent(story))
+    missed = sum(not _answers_to(story, beat) for beat in _beats_sent(story))
     return missed < 2 and closed_by_client(story, first.conn)
 
 
@@ -284,15 +279,11 @@ def _three_nops(story: Story) -> bool:
 
 def _all_beats_answered(story: Story) -> bool:
     beats = _beats_sent(story)
-    return len(beats) >= BEATS and all(_is_answered(story, beat) for beat in beats)
+    return len(beats) >= BEATS and all(_answers_to(story, beat) for beat in beats)
 
 
 def _beats_sent(story: Story) -> list[Sent]:
     return story.of(Sent, lambda event: event.data == HEARTBEAT)
-
-
-def _is_answered(story: Story, beat: Sent) -> bool:
-    return bool(_answers_to(story, beat))
 
 
 def _answers_to(story: Story, beat: Sent) -> list[Commanded]:
@@ -316,9 +307,10 @@ def test_error_open(client: Client, code: str) -> Observation:
     )
     error = error_sent(story)
     is_closed = error is not None and closed_by_client(story, error.conn)
+    answers = bool(_answers_beats(story))
     # A log recorded by an earlier kit ends with the first answer.
-    answered = bool(_answers_beats(story)) and not story.has_expired()
-    value = "closed" if is_closed or not _answers_beats(story) else "open"
+    answered = answers and not story.has_expired()
+    value = "open" if answers and not is_closed else "closed"
     return unless(story, value, seen=_answered_or_closed(story) or answered)
 
 
@@ -328,9 +320,8 @@ def _answered_or_closed(story: Story) -> bool:
     The first one comes with the error: a client may answer it, and close the connection then.
     """
     error = error_sent(story)
-    if error is None:
-        return False
-    return True in _answers_beats(story) or closed_by_client(story, error.conn)
+    is_closed = error is not None and closed_by_client(story, error.conn)
+    return is_closed or True in _answers_beats(story)
 
 
 def _answers_beats(story: Story) -> list[bool]:
@@ -376,9 +367,8 @@ def test_producer_reconnect(client: Client) -> Observation:
     story = client.play(
         Script("producer", publishes=MANY, rules=rules), _published_anew, within=LONG
     )
-    return unless(
-        story, "reconnected" if _published_anew(story) else "gave-up", seen=_published_anew(story)
-    )
+    again = _published_anew(story)
+    return unless(story, "reconnected" if again else "gave-up", seen=again)
 
 
 def _published_anew(story: Story) -> bool:

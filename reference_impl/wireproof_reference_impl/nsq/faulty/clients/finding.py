@@ -28,11 +28,7 @@ from wireproof_reference_impl.nsq.faulty.clients.rows import (
 from wireproof_reference_impl.overrides import Original, Override
 
 _MERGE = "client.lookup-all"
-
-
 _LISTED = f"client-lookup.listed {_MERGE}"
-
-
 _configured: list[str] = []
 """The node that the kit names for clients without lookup servers."""
 
