@@ -113,7 +113,7 @@ client = Command(
         click.Option(
             ["--role"],
             type=click.Choice(ROLES),
-            help="What the client does. Default: every role that it plays.",
+            help="What the client does. Default: each that it plays.",
         ),
         click.Option(
             ["--protocol"],

@@ -303,9 +303,12 @@ def _options() -> Generator[click.Option]:
         help="Fuzz the embedded reference broker.",
     )
     yield click.Option(["--exec", "command"], metavar="CMD", help="Command that starts a client.")
-    yield click.Option(["--role"], type=click.Choice(ROLES), help="What the client does.")
+    yield click.Option(["--role"], type=click.Choice(ROLES), help="Client's role; default both.")
     yield click.Option(
-        ["--protocol"], default=known.choices[0], metavar="NAME", help="Protocol of the client."
+        ["--protocol"],
+        default=known.choices[0],
+        type=known,
+        help="Client's protocol; default nsq.",
     )
     yield click.Option(
         ["--time", "time_s"],

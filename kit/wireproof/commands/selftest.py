@@ -49,7 +49,7 @@ EXAMPLES = (
 
 
 @click.command("selftest", cls=Command, examples=EXAMPLES)
-@click.argument("ids", nargs=-1, metavar="[IDS…]")
+@click.argument("ids", nargs=-1, metavar="[IDS]...")
 @click.option(
     "--protocol",
     type=click.Choice(list_with_reference()),

@@ -10,6 +10,7 @@ import click
 from wireproof.options.target_choice import key_options
 from wireproof_kit.runner.request import read_origins
 from wireproof_spec.clauses.catalogue import LEVELS
+from wireproof_spec.clauses.origin import BINDING
 from wireproof_spec.record import ReadingChoice
 
 _FILE = click.Path(path_type=Path)
@@ -36,13 +37,16 @@ def client_options() -> Iterator[click.Option]:
     yield from _file_options()
 
 
+ORIGINS_HELP = f"Count only musts of these origins: {', '.join(BINDING)}, separated by commas"
+
+
 def _judging_options() -> Iterator[click.Option]:
     levels, readings = click.Choice(LEVELS), click.Choice(get_args(ReadingChoice))
     yield click.Option(
         ["--profile"], type=levels, help="Failures up to this level count; default must."
     )
     yield click.Option(
-        ["--origin"], metavar="ORIGINS", callback=_origins, help="Origins whose musts count."
+        ["--origin"], metavar="ORIGINS", callback=_origins, help=f"{ORIGINS_HELP}; default all."
     )
     yield click.Option(
         ["--reading"], type=readings, help="Accept this reading of the text; default any."

@@ -7,6 +7,7 @@ import cli_bundle as made
 import pytest
 
 from wireproof.main import main
+from wireproof_kit.verdicts.diff import KINDS
 from wireproof_spec.record import CaseRecord, TargetRecord
 
 
@@ -249,3 +250,10 @@ def test_wrong_arguments_get_one_sentence(
     told = capsys.readouterr()
     assert sentence in told.err
     assert len(told.err.splitlines()) == 1
+
+
+def test_help_explains_every_class(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", "--help"]) == 0
+
+    told = " ".join(capsys.readouterr().out.split())
+    assert all(f"{kind} {about}" in told for kind, about in KINDS.items())

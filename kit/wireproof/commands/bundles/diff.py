@@ -12,6 +12,7 @@ import msgspec
 
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
+from wireproof.options.run_options import ORIGINS_HELP
 from wireproof.options.suggestions import suggestion
 from wireproof.view.comparison import comparison, format_last_line
 from wireproof.view.comparison_markdown import comparison_markdown
@@ -34,21 +35,30 @@ _FILE = click.Path(path_type=Path)
 _CLASSES = "Classes, separated by commas; exit with 1 if a case is in one."
 
 
-@click.command("diff", cls=Command, examples=EXAMPLES)
+class _Command(Command):
+    """The command ``diff``, whose help ends with the classes and their meanings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of the command, then the classes."""
+        super().format_options(ctx, formatter)
+        with formatter.section("Classes"):
+            formatter.write_dl(list(KINDS.items()))
+
+
+@click.command("diff", cls=_Command, examples=EXAMPLES)
 @click.argument("before", type=_FILE, metavar="A")
 @click.argument("after", type=_FILE, metavar="B")
 @click.option("--fail-on", multiple=True, metavar="CLASSES", help=_CLASSES)
-@click.option("--origin", metavar="ORIGINS", help="Origins whose musts count for --fail-on.")
+@click.option("--origin", metavar="ORIGINS", help=f"{ORIGINS_HELP}.")
 @click.option("--md", "markdown", is_flag=True, help="Print Markdown.")
 def diff(
     before: Path, after: Path, *, fail_on: tuple[str, ...], origin: str | None, markdown: bool
 ) -> int:
     """Compare two bundles: A is the earlier run, B the later one.
 
-    Classes: regressed, expired, unstable, otherwise, no-longer-tested, doubtful-fix, fixed,
-    settled, now-tested, reading, still-conforming, rejudged, changed. Two cases are the same if
-    their id and content hash agree; a changed case is listed separately. --fail-on counts up to
-    the level of B's profile. A known deviation does not count as regressed.
+    Two cases are the same if their id and content hash agree; a changed case is listed
+    separately. --fail-on counts up to the level of B's profile. A known deviation does not count
+    as regressed.
     """
     kinds = _kinds(fail_on)
     if markdown and manner().json:

@@ -11,6 +11,7 @@ import msgspec
 
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
+from wireproof.options.run_options import ORIGINS_HELP
 from wireproof.options.target_choice import settings_for
 from wireproof.view.choose_display import choose_display
 from wireproof.view.output import echo
@@ -70,7 +71,7 @@ class Terms:
 @click.command("judge", cls=Command, examples=EXAMPLES)
 @click.argument("bundle", type=_FILE)
 @click.option("--profile", type=click.Choice(LEVELS), help="Failures up to this level count.")
-@click.option("--origin", metavar="ORIGINS", help="Origins whose musts count.")
+@click.option("--origin", metavar="ORIGINS", help=f"{ORIGINS_HELP}.")
 @click.option(
     "--reading",
     type=click.Choice(get_args(ReadingChoice)),

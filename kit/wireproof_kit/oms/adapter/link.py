@@ -134,7 +134,8 @@ class HttpLink:
             found = f"; {len(got.received)} bytes came that complete none" if got.received else ""
             raise TargetSilent(f"{self.name}: no answer to {op} within {within:g} s{found}")
         if got.failure is not None:
-            raise NotAnswered(f"{self.name}: no answer to {op} ({got.failure})")
+            where = "; is an adapter running there?" if op == HELLO and not self.is_alive() else ""
+            raise NotAnswered(f"{self.name}: no answer to {op} ({got.failure}){where}")
         if got.status != HTTP_OK:
             raise TargetUnreachable(
                 f"{self.name}: expected status 200 as the answer to {op}, found {got.status}"
