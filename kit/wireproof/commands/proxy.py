@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -90,11 +91,7 @@ def proxy(
     Exit code 1: a clause was violated. Exit code 2: nothing was seen of any clause.
     """
     target = read_target(url)
-    part = _part_of(target)
-    for topic in ordered:
-        if part.know_ordered is None:
-            raise UsageFault(f"--ordered {topic}: {target.protocol} has no ordered topics")
-        part.know_ordered(topic)
+    part = _part_of(target, ordered)
     services = part.list_services(target)
     if not services:
         raise UsageFault(
@@ -134,11 +131,17 @@ def proxy(
     return code
 
 
-def _part_of(target: Target) -> ProxyPart:
+def _part_of(target: Target, ordered: Sequence[str]) -> ProxyPart:
+    """Return what the protocol adds to the proxy; it knows these topics as ordered."""
     make = kit_part(target.protocol).proxy
     if make is None:
         raise UsageFault(f"{target.url}: no proxy knows the protocol {target.protocol}")
-    return make()
+    part = make()
+    for topic in ordered:
+        if part.know_ordered is None:
+            raise UsageFault(f"--ordered {topic}: {target.protocol} has no ordered topics")
+        part.know_ordered(topic)
+    return part
 
 
 def _address(text: str) -> Address:
