@@ -118,7 +118,7 @@ client = Command(
         click.Option(
             ["--protocol"],
             metavar="NAME",
-            help="Protocol of the client: nsq, iggy or another installed one. Default: nsq.",
+            help="Protocol of the client. Default: the first that is installed.",
         ),
         click.Option(
             ["--check-driver"], metavar="CMD", help="Check a driver instead of judging a client."

@@ -304,12 +304,9 @@ def _options() -> Generator[click.Option]:
     )
     yield click.Option(["--exec", "command"], metavar="CMD", help="Command that starts a client.")
     yield click.Option(["--role"], type=click.Choice(ROLES), help="Client's role; default both.")
-    yield click.Option(
-        ["--protocol"],
-        default=known.choices[0],
-        type=known,
-        help="Client's protocol; default nsq.",
-    )
+    default = known.choices[0]
+    told = f"Client's protocol; default {default}."
+    yield click.Option(["--protocol"], default=default, type=known, help=told)
     yield click.Option(
         ["--time", "time_s"],
         callback=_time,
