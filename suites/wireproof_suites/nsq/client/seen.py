@@ -1,7 +1,6 @@
 """What a story shows, in the words that the cases for clients share."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import TypeAlias
 
 from wireproof_kit.clients.client import COURSE_S
@@ -29,14 +28,9 @@ from wireproof_kit.nsq.clients.script import After, Close, Note, Script, once
 from wireproof_kit.observation import Observation
 from wireproof_spec.decoding import decode
 from wireproof_spec.nsq import names
+from wireproof_spec.nsq.command_reader import BODIES
 from wireproof_spec.nsq.frame import FRAME_TYPE_RESPONSE
 from wireproof_spec.nsq.publish import (
-    MPUB_BODY,
-    MPUB_EXT_BODY,
-    MPUB_TRACE_BODY,
-    PUB_BODY,
-    PUB_EXT_BODY,
-    PUB_TRACE_BODY,
     MpubBody,
     MpubExtBody,
     MpubTraceBody,
@@ -54,15 +48,6 @@ HOT = 20
 MOST_CALM = 5 * HOT
 """The same for a client that publishes twenty times a second; a loop made 17,000 attempts."""
 _SIZE = 4
-_Body: TypeAlias = PubBody | PubTraceBody | PubExtBody | MpubBody | MpubTraceBody | MpubExtBody
-_READ: Mapping[str, Callable[[bytes], _Body]] = {
-    "PUB": partial(decode, PUB_BODY),
-    "PUB_TRACE": partial(decode, PUB_TRACE_BODY),
-    "PUB_EXT": partial(decode, PUB_EXT_BODY),
-    "MPUB": partial(decode, MPUB_BODY),
-    "MPUB_TRACE": partial(decode, MPUB_TRACE_BODY),
-    "MPUB_EXT": partial(decode, MPUB_EXT_BODY),
-}
 REOPEN_S = 2.0
 REOPENING = tuple(
     once(event, Close(), After(REOPEN_S, (Note(),))) for event in ("PUBLISH", "SUBSCRIBE")
@@ -115,12 +100,13 @@ def messages_of(event: Commanded) -> tuple[bytes, ...]:
     A batch has several of them; one that cannot be split counts as one message.
     """
     try:
-        body = _READ[event.name](len(event.body).to_bytes(_SIZE, "big") + event.body)
+        sized = len(event.body).to_bytes(_SIZE, "big") + event.body
+        body = decode(BODIES[event.name.encode()], sized)
     except WireError:
         return (event.body,)
     if isinstance(body, MpubBody | MpubTraceBody | MpubExtBody):
         return tuple(each.body for each in body.messages)
-    return (body.body,)
+    return (body.body if isinstance(body, PubBody | PubTraceBody | PubExtBody) else event.body,)
 
 
 def is_success(event: Event) -> bool:
