@@ -11,7 +11,12 @@ from wireproof.options.spark_options import running_spark, spark_options, wanted
 from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
-from wireproof_reports.pipeline.place import KEEP_DAYS, HistoryFault, check_readable
+from wireproof_reports.pipeline.place import (
+    KEEP_DAYS,
+    MOST_KEEP_DAYS,
+    HistoryFault,
+    check_readable,
+)
 from wireproof_reports.wording import count_noun
 
 EXAMPLES = (
@@ -26,7 +31,7 @@ EXAMPLES = (
     "--keep",
     default=KEEP_DAYS,
     show_default=True,
-    type=click.IntRange(0),
+    type=click.IntRange(0, MOST_KEEP_DAYS),
     metavar="DAYS",
     help="Keep the files that the states of so many days need.",
 )
