@@ -9,6 +9,7 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from wireproof_reports.pipeline import jars
 from wireproof_reports.pipeline.session import (
     SparkFault,
     Wanted,
@@ -61,6 +62,27 @@ def test_a_failure_is_told_by_the_line_that_tells_most(error: Exception, words: 
 def test_local_masters(master: str) -> None:
     assert is_local(master)
     assert not is_local(f"spark://{master}:7077")
+
+
+@pytest.mark.parametrize(("master", "sign"), [("local[1]", ":"), ("spark://127.0.0.1:1", ",")])
+def test_a_folder_of_jars_with_a_separator_in_its_path_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, master: str, sign: str
+) -> None:
+    """Java took the path for two, and Spark said that a class of Delta is not found."""
+    folder = tmp_path / f"jars{sign}1"
+    folder.mkdir()
+    (folder / "delta-spark_4.2_2.13-4.4.0.jar").write_bytes(b"x")
+    monkeypatch.setattr("wireproof_reports.pipeline.session.check_java", lambda: None)
+    monkeypatch.setattr(
+        "wireproof_reports.pipeline.session._start", lambda *_: pytest.fail("Spark is started")
+    )
+    monkeypatch.setenv(jars.VARIABLE, str(folder))
+
+    with (
+        pytest.raises(SparkFault, match=f"without '{sign}' in its path.* found {folder}; "),
+        session(Wanted(master), tmp_path / "log"),
+    ):
+        raise AssertionError
 
 
 def test_a_lack_of_temporary_folders_is_said_as_such(

@@ -63,6 +63,22 @@ def _is_delta(jar: Path) -> bool:
     return jar.name.startswith(("io.delta_delta-spark", "delta-spark"))
 
 
+def joined(separator: str, others: str = "") -> str:
+    """Return Delta's jars and other ones as a setting of Spark; missing jars are fetched.
+
+    Raises:
+        JarFault: the folder's path has the separator in it, or the jars cannot be fetched.
+    """
+    where = folder()
+    if separator in str(where):
+        raise JarFault(
+            f"Delta's jars: expected a folder without {separator!r} in its path, with which Spark "
+            f"separates jars, found {where}; name another folder by {VARIABLE}"
+        )
+    there = find_jars(where) or fetch(where)
+    return separator.join([*map(str, there), *([others] if others else [])])
+
+
 def fetch(where: Path) -> list[Path]:
     """Download Delta's jars into a folder and return them; what else it has stays.
 

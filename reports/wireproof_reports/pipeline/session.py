@@ -195,21 +195,17 @@ def _delta(wanted: Wanted) -> dict[str, str]:
     """Return the settings with which Spark finds Delta's jars; missing jars are fetched.
 
     Raises:
-        SparkFault: the jars cannot be fetched.
+        SparkFault: the jars cannot be fetched, or lie where Spark cannot be told of them.
     """
     if wanted.has_delta:
         return {}
-    where = jars.folder()
+    name, separator = "spark.jars", ","
+    if wanted.is_local:  # nothing to copy and to serve: half a second less
+        name, separator = "spark.driver.extraClassPath", ":"
     try:
-        there = jars.find_jars(where) or jars.fetch(where)
+        return {name: jars.joined(separator, wanted.settings.get(name, ""))}
     except (jars.JarFault, OSError) as error:
         raise SparkFault(str(error)) from error
-    if wanted.is_local:  # nothing to copy and to serve: half a second less
-        before = wanted.settings.get("spark.driver.extraClassPath", "")
-        path = ":".join([*map(str, there), *([before] if before else [])])
-        return {"spark.driver.extraClassPath": path}
-    before = wanted.settings.get("spark.jars", "")
-    return {"spark.jars": ",".join([*map(str, there), *([before] if before else [])])}
 
 
 def run_sql(spark: SparkSession, statement: str) -> DataFrame:

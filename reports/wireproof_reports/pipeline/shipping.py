@@ -70,15 +70,14 @@ def write_submission(folder: Path) -> Path:
     """Write job, code and settings for spark-submit into a folder; return the settings' file.
 
     Raises:
-        JarFault: Delta's jars are not there, and cannot be fetched.
+        JarFault: Delta's jars cannot be fetched, or lie where Spark cannot be told of them.
     """
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    of_delta = jars.find_jars(jars.folder()) or jars.fetch(jars.folder())
     settings = {
         **SETTINGS,
         **ship_settings(_with_code(Wanted(master=""), folder)),
-        "spark.jars": ",".join(map(str, of_delta)),
+        "spark.jars": jars.joined(","),
         "spark.pyspark.driver.python": sys.executable,
     }
     (folder / JOB).write_bytes((resources.files("wireproof_reports") / JOB).read_bytes())
