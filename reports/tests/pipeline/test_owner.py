@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from wireproof_reports.pipeline import owner
 from wireproof_reports.pipeline.owner import in_words, is_alive, own_name
 
 
@@ -34,6 +35,24 @@ def test_of_a_process_in_another_container_nothing_is_known() -> None:
     assert namespace
     assert is_alive(f"{host} {boot}@pid:[7] {process}") is None
     assert is_alive(f"{host} {boot} {process}") is True  # as earlier versions called it
+
+
+@pytest.mark.process
+def test_without_proc_a_process_is_known_by_its_number_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A killed one counted as alive, and nobody said how to undo its batch."""
+    monkeypatch.setattr(owner, "_boot", lambda: "-")
+    monkeypatch.setattr(owner, "_namespace", str)
+    monkeypatch.setattr(owner, "_start", lambda _pid: "")
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        monkeypatch.setattr(os, "getpid", lambda: other.pid)
+        name = own_name()
+        before = is_alive(name)
+        other.communicate(b"\n")
+
+        assert before is None
+        assert is_alive(name) is False
 
 
 @pytest.mark.process

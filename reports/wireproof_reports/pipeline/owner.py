@@ -108,11 +108,12 @@ def own_name() -> str:
 
 
 def is_alive(name: str) -> bool | None:
-    """Return True if the process of this name runs; None if it is one of another machine.
+    """Return True if the process of this name runs; None if that cannot be known.
 
     A process of this machine that was started before the machine was started again has ended. One
     of another container may have this machine's host name, but its process ids are others: of it
-    nothing is known either.
+    nothing is known, nor of one of another machine. Without ``/proc``, as on macOS, a process that
+    has the number may be a later one.
     """
     host, _, rest = name.partition(" ")
     started, _, process = rest.partition(" ")
@@ -122,7 +123,11 @@ def is_alive(name: str) -> bool | None:
         return None
     if boot == _boot() and namespace not in ("", _namespace()):
         return None
-    return boot == _boot() and _start(int(pid)) == start
+    if boot != _boot():
+        return False
+    if start:
+        return _start(int(pid)) == start
+    return None if _is_used(int(pid)) else False
 
 
 def in_words(name: str) -> str:
@@ -147,8 +152,17 @@ def _namespace() -> str:
 
 
 def _start(pid: int) -> str:
-    """Return when a process began, as the system counts; empty if there is none."""
+    """Return when a process began, as the system counts; empty if there is none, or no /proc."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return ""
+
+
+def _is_used(pid: int) -> bool:
+    """Return True if a process has this number."""
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
+    return True
