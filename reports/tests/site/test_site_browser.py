@@ -326,6 +326,13 @@ def test_pictures_draw_the_numbers_of_the_data(visit: Visit) -> None:
     assert (mutated["x"], mutated["y"]) == (["off-by-one"], ["PUB_EXT · size"])
 
 
+def test_what_changed_is_shown_by_protocol(visit: Visit) -> None:
+    page = visit.open("versions")
+    page.get_by_label("Protocol").last.select_option("iggy")
+
+    assert [(bars["name"], bars["y"]) for bars in drawn(page, 1)] == [("regressed", [1])]
+
+
 def _decades() -> list[str]:
     small = [f"{digit * 10**power} µs" for power in range(3) for digit in range(1, 10)]
     return [*small, "1 ms", "2 ms", "3 ms"]

@@ -167,9 +167,9 @@ wireproof.pictures.levels = function levels(place) {
   if (steps.length) picture(place, {
     title: "What changed from one version to the next",
     words: "How many cases regressed, were fixed, or became unstable; changed cases are not counted.",
-    choices: { maker: unique(steps.map((row) => row.vendor)) },
+    choices: { protocol: unique(steps.map((row) => row.protocol)), maker: ({ protocol }) => unique(steps.filter((row) => row.protocol === protocol).map((row) => row.vendor)) },
     make(chosen, ink) {
-      const own = steps.filter((row) => row.vendor === chosen.maker && row.kind !== "changed");
+      const own = steps.filter((row) => row.protocol === chosen.protocol && row.vendor === chosen.maker && row.kind !== "changed");
       const at = (row) => plain(`${row.before} → ${row.after}`);
       const fill = { regressed: ink.bad, fixed: ink.good, unstable: ink.open, settled: ink.none };
       const places = unique(own.map(at));
