@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.columns import spark_schema
-from wireproof_reports.pipeline.place import HistoryFault, root_of
+from wireproof_reports.pipeline.place import MOST_KEEP_DAYS, HistoryFault, root_of
 from wireproof_reports.pipeline.session import run_sql
 from wireproof_spec.history import FORMAT, LAST, TABLES, VERSION
 
@@ -25,7 +25,7 @@ MOST_LOOKED_AT = 200
 """Commits looked through at first: claims and fences lie between two publications."""
 ALL = 1_000_000
 """More commits than any table has."""
-KEEP_LOG = {"delta.logRetentionDuration": "interval 3650 days"}
+KEEP_LOG = {"delta.logRetentionDuration": f"interval {MOST_KEEP_DAYS} days"}
 """A property of new tables: what their commits say is read long after; Delta keeps it a month."""
 NO_TABLE = -1
 """The version before a table's first commit, which writes rows and makes the table."""

@@ -14,8 +14,8 @@ LOCK, WATCH_LOCK = "_lock", "_watched"
 """Beside the tables: files that who writes, or watches, holds locked; with its name, or empty."""
 KEEP_DAYS = 30
 """Days for which files are kept that only older states need, unless the user says otherwise."""
-MOST_KEEP_DAYS = 36_500
-"""A hundred years: a vacuum computes the date so many days ago, and Python has none before 1."""
+MOST_KEEP_DAYS = 3_650
+"""Days for which Delta keeps the log of the tables, without which no older state can be read."""
 DATA = "data"
 """In a site: the answers as JSON, from which its pages are made."""
 _REPLACED = (DATA, "answers", "assets", "index.html")

@@ -184,7 +184,7 @@ def test_a_missing_java_is_said_before_any_work(
         (["vacuum", "h", "--keep", "-1"], "--keep"),
         (
             ["vacuum", "h", "--keep", "1000000"],
-            "'--keep': 1000000 is not in the range 0<=x<=36500",
+            "'--keep': 1000000 is not in the range 0<=x<=3650",
         ),
         (["migrate", "h", "--history", "new"], "h is no old history: it has no history.json"),
     ],
