@@ -21,9 +21,10 @@ from pyspark.sql import SparkSession
 from wireproof_reports.pipeline.history import read_published
 from wireproof_reports.pipeline.ingest import ingest
 from wireproof_reports.pipeline.session import SparkFault, in_words
-from wireproof_reports.pipeline.tables import open_tables
-from wireproof_reports.questions.answers import QUESTIONS, answer, write_answer
-from wireproof_spec.record import DifferenceRecord
+from wireproof_reports.pipeline.tables import TESTED, open_tables
+from wireproof_reports.questions.answers import QUESTIONS, answer, question, write_answer
+from wireproof_reports.questions.verdicts import ASSERTED
+from wireproof_spec.record import CONCLUSIVE, DifferenceRecord
 
 TODAY = date(2026, 7, 1)
 EXAMPLES = int(os.environ.get("WIREPROOF_FLEETS", "2"))
@@ -66,6 +67,16 @@ def hold(
         assert told == wanted, name
         counts[name] = len(told)
     return counts
+
+
+def test_unstable_is_tested_but_no_conclusion() -> None:
+    """As in the report of one run: to the coverage it decided nothing, to the matrix something."""
+    words = {column.name: column.words for column in question("coverage_clauses").columns}
+
+    assert set(ASSERTED) == CONCLUSIVE
+    assert set(TESTED) == CONCLUSIVE | {"unstable"}
+    assert words["asserted"] == "results that came to a conclusion"
+    assert words["touched"] == "results without a conclusion, unstable ones too"
 
 
 def test_every_question_has_an_oracle() -> None:

@@ -26,7 +26,7 @@ FEW = 5_000_000
 
 CONFORMING = ("pass", "reading")
 TESTED = (*CONFORMING, "fail", "known", "unstable")
-"""Verdicts that are a conclusion."""
+"""Verdicts that say how a target behaves: a conclusion, or that its repeats disagree."""
 OUTCOMES = (*_TARGET, "case", "case_hash")
 """What has one outcome in each run."""
 

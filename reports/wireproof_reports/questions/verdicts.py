@@ -9,6 +9,7 @@ from wireproof_reports.pipeline.tables import CONFORMING, TESTED, Tables
 
 FAILING = ("fail", "known")
 ASSERTED = (*CONFORMING, *FAILING)
+"""Verdicts that are a conclusion."""
 
 STANDINGS = {
     "fail": "fails",
@@ -38,7 +39,7 @@ def fails() -> Column:
 
 
 def is_tested() -> Column:
-    """Return the condition that a result has a conclusion; unstable repeats are one."""
+    """Return the condition that a result says how the target behaves, if only that it varies."""
     return F.col("verdict").isin(*TESTED)
 
 
@@ -55,9 +56,9 @@ def as_judged(*names: str) -> Column:
 def last_states(tables: Tables) -> DataFrame:
     """Return the state of each case in each version: its verdict in the last run, and when.
 
-    A run in which the case had a conclusion counts before one in which it had none, as where
-    versions are compared; of runs that began at the same moment the worst counts. A case
-    that was moved to another clause counts for the one of that run.
+    A run that tested the case counts before one that did not, as where versions are compared; of
+    runs that began at the same moment the worst counts. A case that was moved to another clause
+    counts for the one of that run.
     """
     rank = place(SEVERITY[::-1])
     moment = F.coalesce(F.unix_micros("last"), F.lit(-1))
