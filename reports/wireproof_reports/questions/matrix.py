@@ -28,7 +28,7 @@ KEYS = (*TARGET, "clause")
 
 
 def ask(tables: Tables) -> DataFrame:
-    """Return the number of verdicts by vendor, version and clause, and each last result."""
+    """Return each clause's verdicts and standing by vendor and version."""
     # Texts cannot be collected in place: there should be few rows left when they are.
     counted = tables.counts.groupBy(*KEYS, "level", "origin", "role", "verdict", "reading").agg(
         F.sum("cases").alias("cases"), F.max("last").alias("last")
@@ -39,7 +39,6 @@ def ask(tables: Tables) -> DataFrame:
         F.sort_array(F.collect_set(F.when(F.col("reading") != "", F.col("reading")))).alias(
             "readings"
         ),
-        F.max("last").alias("last"),
     )
     joined = clauses.join(standings(tables), [*KEYS]).join(version_order(tables), "version")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
@@ -70,8 +69,13 @@ QUESTION = Question(
             for verdict in VERDICTS
         ),
         AnswerColumn("readings", "texts", "registered readings followed, as decision=reading"),
-        AnswerColumn("standing", "text", "what each case's last run came to; the worst counts"),
-        AnswerColumn("last", "time", "start of the last run"),
+        AnswerColumn(
+            "standing",
+            "text",
+            "what each case came to in the last run that tested it, or, where none did, in its "
+            "last run; the worst counts",
+        ),
+        AnswerColumn("last", "time", "start of the last run that showed the standing"),
     ),
     ask,
 )

@@ -1,7 +1,8 @@
 """Regressions and fixes between consecutive versions of a vendor.
 
-The state of a case in a version is that of its last run; of runs that began at the same time, the
-worst. Time and verdict are packed into one integer, so that the maximum is the last state.
+The state of a case in a version is that of the last run that tested it; of runs that began at the
+same time, the worst. Time and verdict are packed into one integer, so that the maximum is the last
+state.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -103,8 +104,8 @@ QUESTION = Question(
             "regressed, fixed, unstable (repeats now disagree), settled (they no longer do), or "
             "changed (the case itself, so nothing is said)",
         ),
-        AnswerColumn("was", "text", "verdict of the last run of the version before"),
-        AnswerColumn("now", "text", "verdict of the last run of the version after"),
+        AnswerColumn("was", "text", "verdict of the last run that tested the version before"),
+        AnswerColumn("now", "text", "verdict of the last run that tested the version after"),
     ),
     ask,
 )

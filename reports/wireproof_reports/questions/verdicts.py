@@ -72,14 +72,16 @@ def last_states(tables: Tables) -> DataFrame:
 
 
 def standings(tables: Tables) -> DataFrame:
-    """Return the result of each clause for each target: the worst last result of its cases."""
-    worst = (
-        last_states(tables).groupBy(*TARGET, "clause").agg(F.min(place(SEVERITY)).alias("place"))
-    )
-    words = F.array(*(F.lit(STANDINGS[verdict]) for verdict in SEVERITY))
-    return worst.select(
-        *TARGET, "clause", F.element_at(words, F.col("place") + 1).alias("standing")
-    )
+    """Return each clause's standing for each target: the worst last result of its cases.
+
+    ``last`` is the start of the last run that showed it.
+    """
+    state = F.struct(place(SEVERITY[::-1]).alias("rank"), "moment")
+    worst = last_states(tables).groupBy(*TARGET, "clause").agg(F.max(state).alias("worst"))
+    words = F.array(*(F.lit(STANDINGS[verdict]) for verdict in SEVERITY[::-1]))
+    standing = F.element_at(words, F.col("worst.rank") + 1).alias("standing")
+    last = F.when(F.col("worst.moment") != -1, F.timestamp_micros("worst.moment")).alias("last")
+    return worst.select(*TARGET, "clause", standing, last)
 
 
 def place(verdicts: Sequence[str]) -> Column:

@@ -264,8 +264,8 @@ wireproof.pictures.matrix = function matrix(place) {
       made("p", { class: `standing word ${row.standing}` }, `${sign} ${`${row.vendor} ${row.version}`.trim()}: ${standing}`),
       known ? made("p", { class: "law" }, known.law) : null,
       made("dl", { class: "facts" },
-        fact("Level", row.level), fact("Origin", row.origin), fact("Role", row.role), fact("Source", known ? known.source : ""), fact("Results", counts),
-        fact("Readings followed", row.readings.join(", ")), fact("Last run", wireproof.shown(row.last, "time")),
+        fact("Level", row.level), fact("Origin", row.origin), fact("Role", row.role), fact("Source", known ? known.source : ""), fact("Results of all runs", counts),
+        fact("Readings followed", row.readings.join(", ")), fact("Standing last shown", wireproof.shown(row.last, "time")),
         fact("Explain", made("code", {}, `wireproof explain ${row.clause}`))),
       ...(examples.has(key(row)) ? example(examples.get(key(row))) : []),
     );
