@@ -3,6 +3,8 @@
 import contextlib
 import dataclasses
 import json
+import threading
+import time
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
@@ -21,6 +23,7 @@ from wireproof_reports.pipeline.history import (
 from wireproof_reports.pipeline.partials import Part, Partial, chain, parts_of, read_kept
 from wireproof_reports.pipeline.tables import FLIPS, KEPT, Tables, open_tables
 from wireproof_reports.pipeline.vacuum import vacuum
+from wireproof_reports.pipeline.worker import Batches
 from wireproof_reports.questions import aggregate, flips
 from wireproof_reports.questions.aggregate import AnalysisRequest
 from wireproof_reports.questions.answers import QUESTIONS, answer, question
@@ -29,6 +32,7 @@ from wireproof_reports.questions.ask import name_tables
 QUIET = pytest.mark.filterwarnings("ignore::ResourceWarning")
 OF_EACH = ("matrix", "levels", "durations", "evidence", "flips")
 """A question to each thing that is kept."""
+MEETING_S = 300.0
 TODAY = date(2026, 7, 1)
 SHAPE = Shape(
     seed=5,
@@ -213,6 +217,45 @@ def test_batches_with_nothing_to_count_are_kept_too(spark: SparkSession, tmp_pat
     assert kept != before
     for each in (*KEPT, FLIPS):
         assert spans(spark, history, each) == [(0, 1), (1, 3)]
+
+
+@on_spark
+def test_two_first_aggregates_at_once_share_what_one_has_counted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Both make the table; to the slower one it is as if the first had come earlier."""
+    history, meeting = tmp_path / "history", tmp_path / "meeting"
+    meeting.mkdir()
+    write_fleet(history, fleet([SHAPE]))
+    state = read_published(spark, str(history))
+    results = read_table(spark, str(history), "results", state)
+    (days,) = [one for one in KEPT if one.name == "days"]
+    found: list[list[str]] = []
+
+    def keep(number: int) -> None:
+        def meet(batches: Batches) -> Batches:
+            (meeting / str(number)).touch()
+            deadline = time.monotonic() + MEETING_S
+            while len(list(meeting.iterdir())) < 2:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+            yield from batches
+
+        def count(rows: DataFrame) -> DataFrame:
+            return days.count(rows.coalesce(1).mapInArrow(meet, rows.schema))
+
+        partial = dataclasses.replace(days, count=count)
+        kept = read_kept(spark, str(history), partial, results, state.note.batch)
+        found.append(sorted(map(str, kept.collect())))
+
+    both = [threading.Thread(target=keep, args=(number,)) for number in range(2)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+
+    assert found == [sorted(map(str, days.count(results).collect()))] * 2
+    assert spans(spark, history, days) == [(0, 1)]
 
 
 @on_spark

@@ -8,7 +8,6 @@ commit something, Delta leaves it out of ``runs`` (its transaction is older), an
 that a version is not the one it expected.
 """
 
-import re
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from wireproof_reports.pipeline.history import (
     Entry,
     Note,
     Published,
+    came_between,
     entries,
     path_of,
     quote_table,
@@ -49,8 +49,6 @@ from wireproof_spec.history import FIRST, LAST, PARTITIONS, TABLES
 TRANSACTIONS = "wireproof-ingest"
 """Delta's ``txnAppId`` of every commit; its ``txnVersion`` is the milliseconds of the attempt."""
 WAIT_S = 600.0
-_CAME_BETWEEN = re.compile(r"\[DELTA_(CONCURRENT_|METADATA_CHANGED|PROTOCOL_CHANGED)")
-"""Delta's errors when two make the same table at once; two appends do not hinder each other."""
 _PROPERTIES = {
     **KEEP_LOG,
     "delta.deletedFileRetentionDuration": f"interval {KEEP_DAYS} days",
@@ -191,7 +189,7 @@ class Attempt:
         try:
             writer.save(path_of(self.history, table))
         except ERRORS as error:
-            if _CAME_BETWEEN.search(str(error)):
+            if came_between(error):
                 raise Conflict(table) from error
             raise
 

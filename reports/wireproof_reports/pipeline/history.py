@@ -6,6 +6,7 @@ that belongs to it. Readers open the tables at these versions, so that a batch i
 or not at all, and a reader never sees half of one, whatever is written meanwhile.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -141,6 +142,15 @@ _MISSING = (
 def is_missing(error: PySparkException) -> bool:
     """Return True if an error of Spark says that a table does not exist."""
     return any(name in str(error) for name in _MISSING)
+
+
+_CAME_BETWEEN = re.compile(r"\[DELTA_(CONCURRENT_|METADATA_CHANGED|PROTOCOL_CHANGED)")
+"""Delta's errors when two make the same table at once; two appends do not hinder each other."""
+
+
+def came_between(error: Exception) -> bool:
+    """Return True if an error of Spark says that another writer made the table meanwhile."""
+    return _CAME_BETWEEN.search(str(error)) is not None
 
 
 def publications(spark: SparkSession, history: str, most: int = MOST_LOOKED_AT) -> list[Published]:

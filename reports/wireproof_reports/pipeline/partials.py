@@ -21,12 +21,13 @@ from pyspark.sql import functions as F
 from wireproof_reports.pipeline.history import (
     KEEP_LOG,
     MOST_LOOKED_AT,
+    came_between,
     is_missing,
     path_of,
     quote_table,
 )
 from wireproof_reports.pipeline.place import PARTIALS
-from wireproof_reports.pipeline.session import USER_METADATA, run_sql, setting
+from wireproof_reports.pipeline.session import ERRORS, USER_METADATA, run_sql, setting
 
 NAME = "part"
 """The partition column: the part that a row belongs to."""
@@ -95,7 +96,11 @@ def read_kept(
             before = _read(spark, history, table, kept.version, parts).select(*columns)
             new = partial.add_up(before.unionByName(new))
         part = Part(0 if is_long else since, upto, uuid.uuid4().hex, REVISION)
-        _write(history, table, new, part)
+        try:
+            _write(history, table, new, part)
+        except ERRORS as error:
+            if not came_between(error):
+                raise  # otherwise another aggregate has made the table: its part serves
 
 
 def drop_unused(spark: SparkSession, history: str, partial: Partial, upto: int) -> str:
