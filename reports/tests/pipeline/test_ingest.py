@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from history_fixture import bundle, rows, versions, with_lines, write_history, w
 from pyspark.sql import SparkSession
 
 from wireproof_reports.bundle_file import BundleFault
+from wireproof_reports.pipeline import owner
 from wireproof_reports.pipeline.history import read_published, read_published_as_of, read_table
 from wireproof_reports.pipeline.incoming import TargetNaming
 from wireproof_reports.pipeline.ingest import How, IngestResult, ingest
@@ -247,6 +249,29 @@ def test_a_bundle_that_spark_passes_over_is_noticed(
 ) -> None:
     def read_first(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
         return make_reader(naming, dict(list(expected.items())[:1]))
+@pytest.mark.spark
+def test_watching_that_waits_for_another_writer_ends_at_once_when_interrupted(
+    spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history, told = str(tmp_path / "h"), list[IngestResult]()
+    bundle(landing / "1.jsonl")
+    try_lock, tries = owner._try_lock, list[bool]()  # pyright: ignore
+
+    def interrupt(channel: object, place: Path) -> bool:
+        tries.append(try_lock(channel, place))  # type: ignore[arg-type]  # as it was called
+        if not tries[-1] and tries.count(False) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return tries[-1]
+
+    with only_writer(spark, history, 0):
+        monkeypatch.setattr(owner, "_try_lock", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            watch(spark, str(landing), history, how=How(), told=told.append)
+    watch(spark, str(landing), history, how=How(), told=told.append, once=True)
+
+    assert [one.bundles for one in told] == [1]
+
+
 
     monkeypatch.setattr("wireproof_reports.pipeline.ingest.make_reader", read_first)
     for seed in range(2):

@@ -93,7 +93,7 @@ def test_a_bundle_is_there_once(
     begin, commits = a.begin, iter(range(goes_on, -1, -1))
 
     @contextmanager
-    def unlocked(*_: object) -> Generator[None]:
+    def unlocked(*_: object, **__: object) -> Generator[None]:
         yield
 
     @contextmanager

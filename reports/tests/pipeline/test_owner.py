@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -35,6 +37,24 @@ def test_of_a_process_in_another_container_nothing_is_known() -> None:
     assert namespace
     assert is_alive(f"{host} {boot}@pid:[7] {process}") is None
     assert is_alive(f"{host} {boot} {process}") is True  # as earlier versions called it
+
+
+def test_who_waits_for_the_lock_can_be_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stop(Exception): ...
+
+    def stop(_seconds: float) -> None:
+        raise Stop
+
+    channel = Mock()
+    monkeypatch.setattr(owner, "_open", lambda *_: channel)
+    monkeypatch.setattr(owner, "_try_lock", lambda *_: False)
+
+    with pytest.raises(Stop), owner.only_writer(Mock(), str(tmp_path), 600, pause=stop):
+        raise AssertionError
+
+    channel.close.assert_called_once_with()
 
 
 @pytest.mark.process

@@ -37,6 +37,7 @@ from wireproof_reports.pipeline.history import (
 )
 from wireproof_reports.pipeline.owner import (
     POLL_S,
+    Pause,
     in_words,
     is_alive,
     only_writer,
@@ -208,18 +209,23 @@ def begin(
     kit: str = "",
     take_over: bool = False,
     wait_s: float = WAIT_S,
+    pause: Pause = time.sleep,
 ) -> Generator[Attempt]:
     """Start to add a batch after the published state; remove the rows of a killed attempt.
+
+    ``pause`` waits between two looks at whether another writer has ended.
 
     Raises:
         HistoryFault: another process is writing, and did not end in time.
         Conflict: another writer wrote meanwhile.
     """
-    with only_writer(spark, history, wait_s):
-        yield _begin(spark, history, kit, take_over, wait_s)
+    with only_writer(spark, history, wait_s, pause=pause):
+        yield _begin(spark, history, kit, take_over, wait_s, pause)
 
 
-def _begin(spark: SparkSession, history: str, kit: str, take_over: bool, wait_s: float) -> Attempt:
+def _begin(
+    spark: SparkSession, history: str, kit: str, take_over: bool, wait_s: float, pause: Pause
+) -> Attempt:
     deadline = time.monotonic() + wait_s
     while True:
         state = read_published(spark, history)
@@ -247,7 +253,7 @@ def _begin(spark: SparkSession, history: str, kit: str, take_over: bool, wait_s:
                 f"{history} is in use by another ingest ({in_words(name)}); "
                 "wait until it has ended"
             )
-        time.sleep(POLL_S)
+        pause(POLL_S)
 
 
 def _lives(owner: str) -> bool | None:

@@ -4,6 +4,7 @@ The workers hash all bundles; the driver leaves out those whose hash is in ``run
 read the others, and the tables are written, one commit each (see `history`).
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from wireproof_reports.pipeline.columns import spark_schema, worker_columns
 from wireproof_reports.pipeline.history import Published, read_published, read_table
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
 from wireproof_reports.pipeline.landing import Refused
+from wireproof_reports.pipeline.owner import Pause
 from wireproof_reports.pipeline.place import HistoryFault, is_url
 from wireproof_reports.pipeline.worker import (
     BUNDLE,
@@ -69,7 +71,10 @@ class IngestResult:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """The options of an ingest: naming of targets, strictness, and waiting for other writers."""
+    """The options of an ingest: naming of targets, strictness, and waiting for other writers.
+
+    ``pause`` waits between two looks at whether another writer has ended.
+    """
 
     naming: TargetNaming = NO_NAMING
     kit: str = ""
@@ -208,7 +213,12 @@ def _take_batch(
         for number in range(TRIES):
             try:
                 with begin(
-                    spark, history, kit=how.kit, take_over=how.take_over, wait_s=how.wait_s
+                    spark,
+                    history,
+                    kit=how.kit,
+                    take_over=how.take_over,
+                    wait_s=how.wait_s,
+                    pause=how.pause,
                 ) as attempt:
                     written = _write(attempt, packed, read, [*refused, *read.refused], taken)
             except _TakenMeanwhile as error:

@@ -9,7 +9,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
@@ -24,7 +24,8 @@ POLL_S = 0.5
 _TAKEN = "OverlappingFileLockException"
 """Java's error when the lock is held by the same Java process."""
 
-
+Pause = Callable[[float], None]
+"""Waits so many seconds, or raises what ends a longer wait."""
 _AT = "@"
 _OPEN = attrgetter("_jvm.java.io.RandomAccessFile")
 """pyspark has no public name for the classes of its Java."""
@@ -45,11 +46,16 @@ class _Channel(Protocol):
 
 @contextmanager
 def only_writer(
-    spark: SparkSession, history: str, wait_s: float, lock: str = LOCK
+    spark: SparkSession,
+    history: str,
+    wait_s: float,
+    lock: str = LOCK,
+    pause: Pause = time.sleep,
 ) -> Generator[None]:
     """Keep all other ingests of this machine, and of a shared folder, from writing meanwhile.
 
-    With another ``lock`` they are kept from what that file stands for.
+    With another ``lock`` they are kept from what that file stands for. ``pause`` waits between two
+    looks at the lock; what it raises ends the wait.
 
     Raises:
         HistoryFault: another process was writing, and did not end in time; or the history cannot
@@ -66,7 +72,7 @@ def only_writer(
                     f"{history} is in use by another ingest ({in_words(name)}, or its Java); "
                     "wait until it has ended"
                 )
-            time.sleep(POLL_S)
+            pause(POLL_S)
         place.write_text(own_name())
         yield
     finally:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -49,10 +50,18 @@ def watch(
     With ``once`` it ends after the present ones.
 
     Raises:
+        KeyboardInterrupt: the user interrupted while a batch waited for another writer.
         BundleFault: if strict, a bundle is damaged or foreign.
         HistoryFault: the history is no history, newer, in use, or watched already.
     """
     faults: list[Exception] = []
+    asked = threading.Event()
+
+    def pause(seconds: float) -> None:
+        if asked.wait(seconds):
+            raise _Interrupted
+
+    how = replace(how, pause=pause)
 
     def one(files: DataFrame, _number: int) -> None:
         paths = [(landing.plain(row["path"]), int(row["length"])) for row in files.collect()]
@@ -77,16 +86,20 @@ def watch(
     )
     trigger = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=EVERY)
     # The checkpoint is the history's: of two that share it Spark ends one, no matter which.
-    with only_writer(spark, history, 0, WATCH_LOCK), _catch_interrupt() as asked:
+    with only_writer(spark, history, 0, WATCH_LOCK), _catch_interrupt(asked):
         query = trigger.start()
         while query.isActive and not asked.is_set():
             asked.wait(POLL_S)
         _end(query)
     if faults:
-        raise faults[0]
+        raise KeyboardInterrupt if isinstance(faults[0], _Interrupted) else faults[0]
     error = query.exception()
     if error is not None:
         raise error
+
+
+class _Interrupted(Exception):
+    """The user interrupted a batch that waited for another writer: nothing of it was written."""
 
 
 def _end(query: StreamingQuery) -> None:
@@ -97,16 +110,15 @@ def _end(query: StreamingQuery) -> None:
 
 
 @contextmanager
-def _catch_interrupt() -> Generator[threading.Event]:
-    """Yield an event that SIGINT and SIGTERM set, instead of their usual effect."""
-    asked = threading.Event()
+def _catch_interrupt(asked: threading.Event) -> Generator[None]:
+    """Have SIGINT and SIGTERM set an event, instead of their usual effect."""
 
     def ask(_number: int, _frame: FrameType | None) -> None:
         asked.set()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield asked
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
