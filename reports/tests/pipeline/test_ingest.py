@@ -71,6 +71,30 @@ def test_good_bundles_are_taken_once_and_others_refused_with_their_reason(
 
 
 @pytest.mark.spark
+def test_every_copy_of_a_refused_bundle_is_refused_and_stands_in_the_table_once(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    history = tmp_path / "h"
+    whole = bundle(landing / "whole.jsonl").read_bytes()
+    (landing / "twin.jsonl").write_bytes(whole)
+    for name in ("a", "b"):
+        (landing / f"{name}.jsonl").write_bytes(whole[:-400])
+
+    first = ingest(spark, [str(landing)], str(history))
+    (landing / "b.jsonl").rename(landing / "c.jsonl")
+    later = ingest(spark, [str(landing / "c.jsonl")], str(history))
+
+    assert (first.bundles, first.already) == (1, 1)
+    assert [one.path for one in first.refused] == [str(landing / f"{x}.jsonl") for x in "ab"]
+    assert first.refused[1].reason == (
+        f"{landing}/b.jsonl is a copy of a bundle that is refused: {first.refused[0].reason}"
+    )
+    assert (later.bundles, later.already) == (0, 0)
+    assert [one.path for one in later.refused] == [str(landing / "c.jsonl")]
+    assert [row["file"] for row in rows(history, "quarantine")] == ["a.jsonl"]
+
+
+@pytest.mark.spark
 def test_a_strict_ingest_takes_nothing_when_one_is_damaged(
     spark: SparkSession, landing: Path, tmp_path: Path
 ) -> None:
@@ -226,6 +250,29 @@ def test_a_history_is_watched_by_one_alone(
 
 
 @pytest.mark.spark
+def test_watching_that_waits_for_another_writer_ends_at_once_when_interrupted(
+    spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history, told = str(tmp_path / "h"), list[IngestResult]()
+    bundle(landing / "1.jsonl")
+    try_lock, tries = owner._try_lock, list[bool]()  # pyright: ignore
+
+    def interrupt(channel: object, place: Path) -> bool:
+        tries.append(try_lock(channel, place))  # type: ignore[arg-type]  # as it was called
+        if not tries[-1] and tries.count(False) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return tries[-1]
+
+    with only_writer(spark, history, 0):
+        monkeypatch.setattr(owner, "_try_lock", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            watch(spark, str(landing), history, how=How(), told=told.append)
+    watch(spark, str(landing), history, how=How(), told=told.append, once=True)
+
+    assert [one.bundles for one in told] == [1]
+
+
+@pytest.mark.spark
 def test_watching_takes_a_bundle_that_is_older_than_those_it_has_seen(
     spark: SparkSession, landing: Path, tmp_path: Path
 ) -> None:
@@ -249,29 +296,6 @@ def test_a_bundle_that_spark_passes_over_is_noticed(
 ) -> None:
     def read_first(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
         return make_reader(naming, dict(list(expected.items())[:1]))
-@pytest.mark.spark
-def test_watching_that_waits_for_another_writer_ends_at_once_when_interrupted(
-    spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    history, told = str(tmp_path / "h"), list[IngestResult]()
-    bundle(landing / "1.jsonl")
-    try_lock, tries = owner._try_lock, list[bool]()  # pyright: ignore
-
-    def interrupt(channel: object, place: Path) -> bool:
-        tries.append(try_lock(channel, place))  # type: ignore[arg-type]  # as it was called
-        if not tries[-1] and tries.count(False) == 1:
-            os.kill(os.getpid(), signal.SIGINT)
-        return tries[-1]
-
-    with only_writer(spark, history, 0):
-        monkeypatch.setattr(owner, "_try_lock", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            watch(spark, str(landing), history, how=How(), told=told.append)
-    watch(spark, str(landing), history, how=How(), told=told.append, once=True)
-
-    assert [one.bundles for one in told] == [1]
-
-
 
     monkeypatch.setattr("wireproof_reports.pipeline.ingest.make_reader", read_first)
     for seed in range(2):

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -22,15 +21,13 @@ from wireproof_reports.pipeline.attempt import WAIT_S, Attempt, Conflict, begin
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
 from wireproof_reports.pipeline.history import Published, read_published, read_table
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
-from wireproof_reports.pipeline.landing import Refused
+from wireproof_reports.pipeline.landing import Refused, Seen
 from wireproof_reports.pipeline.owner import Pause
 from wireproof_reports.pipeline.place import HistoryFault, is_url
 from wireproof_reports.pipeline.worker import (
     BUNDLE,
     FAULTY,
-    GLANCES_DDL,
     PACKED_DDL,
-    glance,
     make_reader,
     make_unpacker,
     refused_row,
@@ -81,17 +78,7 @@ class How:
     strict: bool = False
     take_over: bool = False
     wait_s: float = WAIT_S
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A file that was hashed: where it is, and where its rows will lie."""
-
-    path: str
-    bundle: str
-    protocol: str
-    day: date | None
-    size: int
+    pause: Pause = time.sleep
 
 
 def silent(_done: int, _total: int) -> None:
@@ -140,49 +127,52 @@ def take(
         HistoryFault: the history is no history, newer, or in use.
     """
     taken = IngestResult()
-    seen, unread = _glance(frames)
+    seen, unread = landing.look_at(frames)
     refused = [*refused, *unread]
     _refuse_if_strict(how, refused)
     taken.refused.extend(refused)
-    new = _unknown(spark, history, seen, taken)
+    new, copies = _unknown(spark, history, seen, taken)
     most = max(1, len(new)) if how.strict else MOST_AT_ONCE
     batches = [new[at : at + most] for at in range(0, len(new), most)] or [[]]
     for number, batch in enumerate(batches):
         if batch or (refused and number == 0):
             _take_batch(spark, batch, refused if number == 0 else [], history, how, taken)
         tell(min((number + 1) * most, len(new)), len(new))
+    _count_copies(copies, taken)
     return taken
 
 
-def _glance(frames: Sequence[DataFrame]) -> tuple[list[_Seen], list[Refused]]:
-    """Have the workers hash files; return those that can be read, in the order of their days."""
-    seen: list[_Seen] = []
-    refused: list[Refused] = []
-    for frame in frames:
-        for row in frame.mapInArrow(glance, GLANCES_DDL).collect():
-            if row["fault"] is not None:
-                refused.append(Refused(row["path"], row["bundle"], row["fault"]))
-            else:
-                one = _Seen(row["path"], row["bundle"], row["protocol"], row["day"], row["bytes"])
-                seen.append(one)
-    seen.sort(key=lambda one: (one.protocol, str(one.day), one.path))
-    return seen, sorted(refused, key=lambda one: one.path)
-
-
 def _unknown(
-    spark: SparkSession, history: str, seen: Sequence[_Seen], taken: IngestResult
-) -> list[_Seen]:
-    """Return the bundles that the history does not have, each hash once; count the others."""
+    spark: SparkSession, history: str, seen: Sequence[Seen], taken: IngestResult
+) -> tuple[list[Seen], list[Seen]]:
+    """Return the bundles that the history does not have, each hash once, and their copies.
+
+    Those that it has are counted.
+    """
     known = _find_known(
         spark, history, read_published(spark, history), [one.bundle for one in seen]
     )
-    new: dict[str, _Seen] = {}
+    new: dict[str, Seen] = {}
+    copies: list[Seen] = []
     for one in seen:
-        if one.bundle in known or one.bundle in new:
+        if one.bundle in known:
             taken.already += 1
+        elif one.bundle in new:
+            copies.append(one)
         else:
             new[one.bundle] = one
-    return list(new.values())
+    return list(new.values()), copies
+
+
+def _count_copies(copies: Sequence[Seen], taken: IngestResult) -> None:
+    """Count copies of bundles of the same ingest: there already, or refused as the first one."""
+    reasons = {one.bundle: one.reason for one in taken.refused}
+    for one in copies:
+        if one.bundle in reasons:
+            reason = f"{one.path} is a copy of a bundle that is refused: {reasons[one.bundle]}"
+            taken.refused.append(Refused(one.path, one.bundle, reason))
+        else:
+            taken.already += 1
 
 
 def _find_known(
@@ -197,7 +187,7 @@ def _find_known(
 
 def _take_batch(
     spark: SparkSession,
-    batch: Sequence[_Seen],
+    batch: Sequence[Seen],
     refused: Sequence[Refused],
     history: str,
     how: How,
@@ -258,7 +248,7 @@ class _Read:
     refused: list[Refused]
 
     @classmethod
-    def of(cls, packed: DataFrame, batch: Sequence[_Seen]) -> "_Read":
+    def of(cls, packed: DataFrame, batch: Sequence[Seen]) -> "_Read":
         """Have the workers read the bundles, and count what came of them.
 
         Raises:
@@ -285,7 +275,7 @@ class _Read:
         return cls(bundles, rows, sorted(refused, key=lambda one: one.path))
 
 
-def _read_packed(spark: SparkSession, batch: Sequence[_Seen], naming: TargetNaming) -> DataFrame:
+def _read_packed(spark: SparkSession, batch: Sequence[Seen], naming: TargetNaming) -> DataFrame:
     """Return what the workers make of these bundles."""
     local = [(one.path, one.size) for one in batch if not is_url(one.path)]
     urls = [landing.escape(one.path) for one in batch if is_url(one.path)]
@@ -364,18 +354,21 @@ def _rows(packed: DataFrame, table: str) -> DataFrame:
 
 
 def _new_refused(attempt: Attempt, refused: Sequence[Refused]) -> Iterator[dict[str, object]]:
-    """Return the rows of refused bundles that the quarantine does not have yet."""
+    """Return the rows of refused bundles that the quarantine does not have yet.
+
+    A bundle is known by its hash, whatever its name; one that cannot be read has none.
+    """
     if not refused:
         return
     state = attempt.state
-    known: set[tuple[str, str]] = set()
+    known: set[str] = set()
     if state.count("quarantine"):
         rows = read_table(attempt.spark, attempt.history, "quarantine", state)
         whole = rows.where(F.col("line") == 0).select("bundle", "reason")
-        known = {(str(row[0]), str(row[1])) for row in whole.collect()}
+        known = {str(row[0] or row[1]) for row in whole.collect()}
     for one in refused:
-        if (one.bundle, one.reason) not in known:
-            known.add((one.bundle, one.reason))
+        if (one.bundle or one.reason) not in known:
+            known.add(one.bundle or one.reason)
             yield refused_row(one.path, one.bundle, one.reason)
 
 

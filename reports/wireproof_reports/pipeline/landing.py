@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from pyspark.sql import functions as F
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.place import is_url
 from wireproof_reports.pipeline.wanted import ENDINGS, bundles_below, no_bundle
+from wireproof_reports.pipeline.worker import GLANCES_DDL, glance
 from wireproof_spec.record_file import MOST_BYTES
 
 GLOB = f"*{{{','.join(ENDINGS)}}}"
@@ -30,6 +32,17 @@ class Refused:
     path: str
     bundle: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file that was hashed: where it is, and where its rows will lie."""
+
+    path: str
+    bundle: str
+    protocol: str
+    day: date | None
+    size: int
 
 
 def local_paths(named: Sequence[str]) -> Iterator[Path]:
@@ -120,6 +133,21 @@ def list_at(spark: SparkSession, url: str) -> list[tuple[str, int]]:
 def _read_files(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     return reader.option("pathGlobFilter", GLOB).load(list(urls))
+
+
+def look_at(frames: Sequence[DataFrame]) -> tuple[list[Seen], list[Refused]]:
+    """Have the workers hash files; return those that can be read, in the order of their days."""
+    seen: list[Seen] = []
+    refused: list[Refused] = []
+    for frame in frames:
+        for row in frame.mapInArrow(glance, GLANCES_DDL).collect():
+            if row["fault"] is not None:
+                refused.append(Refused(row["path"], row["bundle"], row["fault"]))
+            else:
+                one = Seen(row["path"], row["bundle"], row["protocol"], row["day"], row["bytes"])
+                seen.append(one)
+    seen.sort(key=lambda one: (one.protocol, str(one.day), one.path))
+    return seen, sorted(refused, key=lambda one: one.path)
 
 
 def refuse_large(paths: Iterable[tuple[str, int]]) -> list[Refused]:
