@@ -205,6 +205,27 @@ def _next_month() -> str:
     return (date.today() + timedelta(days=30)).isoformat()
 
 
+def test_a_campaign_leaves_only_its_bundle_in_the_folder(tmp_path: Path) -> None:
+    """Started anew: a fork of the tests' process would have the folder of that one."""
+    work, cache = tmp_path / "work", tmp_path / "cache"
+    work.mkdir()
+
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "wireproof", "fuzz", "--reference", "nsq"),
+            *("--frames", "IDENTIFY", "--cases", "1"),
+        ],
+        cwd=work,
+        env={**clean_environment(), "XDG_CACHE_HOME": str(cache)},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert [each.name for each in work.iterdir()] == ["out"]
+    assert (cache / "wireproof" / "hypothesis").is_dir()
+
+
 def test_an_interrupted_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
     few = ("--frames", "PUB", "--states", "identified", "--seed", "4")
     command = (
