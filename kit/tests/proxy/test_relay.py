@@ -14,7 +14,7 @@ from scripted_peer import OK, Peer, ScriptedPeer
 from wireproof_kit.clients.events import Connected, Disconnected, Event
 from wireproof_kit.nsq.proxy.part import make_part
 from wireproof_kit.proxy.checks import Shown
-from wireproof_kit.proxy.events import Noted, Undecoded
+from wireproof_kit.proxy.events import Noted, Undecoded, Unreached
 from wireproof_kit.proxy.fronts import Front, FrontFor, Gate, OpenGate
 from wireproof_kit.proxy.part import ProxyPart
 from wireproof_kit.wire.address import format_address
@@ -136,19 +136,39 @@ def test_an_error_before_the_end_arrives_though_the_client_goes_on_sending(
                 sender.join(DEADLINE)
 
 
-def test_a_broker_that_is_not_there_ends_the_client_and_is_told() -> None:
+def test_a_broker_that_is_not_there_is_told_at_the_start_and_ends_each_client() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         gone = server.getsockname()
     with proxied(("nsqd", gone)) as proxy:
-        with proxy.connect() as sock:
-            assert read_all(sock) == b""
-        noted = proxy.seen.until(Noted)
-        closed = proxy.seen.until(Disconnected)
-    assert isinstance(noted, Noted)
-    assert noted.text == f"{format_address(gone)} cannot be reached (connection refused)"
+        told = proxy.seen.until(Unreached)
+        for _ in range(2):
+            with proxy.connect() as sock:
+                assert read_all(sock) == b""
+            closed = proxy.seen.until(Disconnected)
+    assert isinstance(told, Unreached)
+    assert told.conn == "nsqd1"
+    assert told.text == (
+        f"{format_address(gone)} cannot be reached (connection refused); "
+        "the proxy goes on, and tries again for each client"
+    )
+    assert sum(isinstance(event, Unreached) for event in proxy.seen.kept) == 1
     assert isinstance(closed, Disconnected)
     assert closed.by == "broker"
     assert proxy.verdicts() == {}
+
+
+def test_a_broker_that_comes_back_and_goes_again_is_told_again() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = server.getsockname()
+    with proxied(("nsqd", address)) as proxy:
+        proxy.seen.until(Unreached)
+        with socket.create_server(address) as server, proxy.connect() as sock:
+            server.settimeout(DEADLINE)
+            server.accept()[0].close()
+            assert read_all(sock) == b""
+        with proxy.connect() as sock:
+            assert read_all(sock) == b""
+        proxy.seen.until(Unreached)
 
 
 def test_a_client_that_dies_ends_its_connection_to_the_broker() -> None:

@@ -9,7 +9,7 @@ from wireproof.view.events import write_event
 from wireproof.view.output import write_lines
 from wireproof.view.style import Style
 from wireproof_kit.clients.events import Event
-from wireproof_kit.proxy.events import Listening
+from wireproof_kit.proxy.events import Listening, Unreached
 from wireproof_kit.proxy.observer import Observer
 from wireproof_kit.proxy.tally import Entry
 from wireproof_kit.proxy.tap import Tap
@@ -42,6 +42,8 @@ class LinePassing:
         if isinstance(event, Listening):
             line = f"{event.conn:<9}{event.address} stands before {event.upstream}"
             write_lines(self._out, [line])
+        elif isinstance(event, Unreached):
+            write_lines(self._out, [f"{event.conn:<9}{event.text}"])
         elif not self._quiet and (text := self._tell(event)) is not None:
             write_lines(self._out, [f"{event.at:9.3f} s  {text}"])
 

@@ -14,6 +14,13 @@ class Listening(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Unreached(Event):
+    """A service cannot be reached; ``conn`` names the proxy's listener for it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Noted(Event):
     """A note about something that the proxy did, or could not do."""
 
@@ -40,7 +47,7 @@ class Clipped(Event):
 
 
 def tell_own(event: Event) -> str | None:
-    """Return one of these events as text; None for another one, and for the first."""
+    """Return one of these events as text; None for all others."""
     if isinstance(event, Noted | Undecoded):
         return f"proxy  -- {event.conn:<11} {event.text}"
     if isinstance(event, Clipped):

@@ -7,9 +7,9 @@ from typing import Protocol
 from wireproof_kit.clients.events import Connected, Disconnected, Event
 from wireproof_kit.clients.story import BY_CLIENT
 from wireproof_kit.proxy.checks import Watcher
-from wireproof_kit.proxy.events import Listening, Noted, Undecoded
+from wireproof_kit.proxy.events import Listening, Noted, Undecoded, Unreached
 from wireproof_kit.proxy.evidence import Evidence
-from wireproof_kit.proxy.relay import LISTEN, STANDS_BEFORE
+from wireproof_kit.proxy.relay import LISTEN, STANDS_BEFORE, UNREACHED
 from wireproof_kit.proxy.tally import Entry, Tally
 from wireproof_kit.proxy.tap import LOST, Tap
 from wireproof_kit.wire.transcript import SENT_KINDS, Step
@@ -103,6 +103,8 @@ class Observer:
         at, name = step.at_us / 1_000_000, step.connection
         if step.kind == LISTEN:
             yield Listening(at, name, *step.note.split(STANDS_BEFORE))
+        elif step.kind == UNREACHED:
+            yield Unreached(at, name, step.note)
         elif connection is None:
             yield Noted(at, name, step.note)
         elif step.kind == "open":

@@ -24,6 +24,7 @@ from wireproof_kit.wire.address import Address, format_address
 CHUNK = 1 << 16
 CONNECT_S = 5.0
 MOST_CONNECTIONS = 1000
+TOO_MANY = f"not relayed: {MOST_CONNECTIONS} connections at once already"
 MOST_FRONTS = 256
 """The most services for which a proxy listens, including those named in lookup responses."""
 LINGER_S = 5.0
@@ -33,6 +34,9 @@ ACCEPT_AGAIN_S = 0.5
 BY_TARGET = "by the target"
 LISTEN, STANDS_BEFORE = "listen", " stands before "
 """The kind of a step that records where the proxy listens, and the words in its note."""
+UNREACHED = "unreached"
+"""The kind of a step that records that a service cannot be reached."""
+GOES_ON = "the proxy goes on, and tries again for each client"
 FAILED = "the proxy failed"
 RESET = " (reset)"
 MAPPED = "::ffff:"
@@ -47,6 +51,7 @@ class Relay:
         self._make_gate = make_gate
         self._tap = tap
         self._fronts: dict[tuple[str, Address], tuple[Front, Address]] = {}
+        self._unreached: set[Address] = set()
         self._numbers: Counter[str] = Counter()
         self._servers: list[asyncio.Task[None]] = []
         self._connections: set[asyncio.Task[None]] = set()
@@ -87,6 +92,11 @@ class Relay:
         except UsageFault:
             return None
 
+    def look_for_services(self) -> None:
+        """Try to connect to each service: a user is told of a wrong address before a client is."""
+        for front, _ in self._fronts.values():
+            self._servers.append(asyncio.ensure_future(self._look_for(front)))
+
     async def close(self) -> None:
         """Close all listeners and connections of the proxy."""
         tasks = (*self._servers, *self._connections)
@@ -103,14 +113,22 @@ class Relay:
                 self._connections.add(carrying)
                 carrying.add_done_callback(self._connections.discard)
 
+    async def _look_for(self, front: Front) -> None:
+        found = await self._connect(front)
+        if isinstance(found, socket.socket):
+            found.close()
+
     async def _carry(self, front: Front, name: str, client: socket.socket) -> None:
         """Carry one connection from its beginning to its end."""
         self._tap.put("open", name, note=format_address(front.upstream))
         ended_by, linger, sockets = "by the proxy, which ends", 0.0, [client]
         try:
+            if len(self._connections) > MOST_CONNECTIONS:
+                self._tap.put("note", name, note=TOO_MANY)
+                ended_by = f"{BY_TARGET}: {TOO_MANY}"
+                return
             upstream = await self._connect(front)
             if isinstance(upstream, str):
-                self._tap.put("note", name, note=upstream)
                 ended_by = f"{BY_TARGET}: {upstream}"
                 return
             sockets.append(upstream)
@@ -122,13 +140,20 @@ class Relay:
             await _close(linger, sockets)
 
     async def _connect(self, front: Front) -> socket.socket | str:
-        """Connect to the service; return why not if that fails."""
-        if len(self._connections) > MOST_CONNECTIONS:
-            return f"not relayed: {MOST_CONNECTIONS} connections at once already"
+        """Connect to the service; return why not if that fails.
+
+        A service that is away is told once, not for every client that tries to connect meanwhile.
+        """
         try:
-            return await asyncio.wait_for(_open(front.upstream), CONNECT_S)
+            found = await asyncio.wait_for(_open(front.upstream), CONNECT_S)
         except (OSError, TimeoutError) as error:
-            return f"{format_address(front.upstream)} cannot be reached ({_why(error)})"
+            why = f"{format_address(front.upstream)} cannot be reached ({_why(error)})"
+            if front.upstream not in self._unreached:
+                self._unreached.add(front.upstream)
+                self._tap.put(UNREACHED, front.name, note=f"{why}; {GOES_ON}")
+            return why
+        self._unreached.discard(front.upstream)
+        return found
 
 
 class _Passage:

@@ -68,6 +68,7 @@ async def relay_until(
     try:
         for place, (kind, upstream) in enumerate(services):
             relay.stand_before(kind, upstream, listen[place] if place < len(listen) else None)
+        relay.look_for_services()
         await ended.wait()
     finally:
         await relay.close()
