@@ -18,7 +18,12 @@ pytestmark = [pytest.mark.process, pytest.mark.long]
 LEAST = 2
 FEW = {
     "nsq": ("client-listed-unused", "client-dies-at-empty-error", "client-trace-id-little-endian"),
-    "iggy": ("client-reads-short-head", "client-gives-first-copy", "client-json-id-text"),
+    "iggy": (
+        "client-reads-short-head",
+        "client-gives-first-copy",
+        "client-json-id-text",
+        "client-polls-other-topic",
+    ),
 }
 
 

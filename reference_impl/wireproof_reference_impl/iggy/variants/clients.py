@@ -4,6 +4,8 @@ from collections.abc import Generator
 from contextlib import suppress
 from typing import cast
 
+from msgspec.structs import replace
+
 from wireproof_reference_impl.client_faults import client_variant, constant
 from wireproof_reference_impl.iggy.client import driver
 from wireproof_reference_impl.iggy.client.core import messages, operations, requests, tcp
@@ -21,6 +23,7 @@ from wireproof_reference_impl.iggy.client.core.tcp import TcpTransport
 from wireproof_reference_impl.overrides import Original, around, replace_function
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.consumer import Consumer
+from wireproof_spec.iggy.bodies.identifier import make_named
 from wireproof_spec.iggy.kinds import CONSUMER_KIND, OFFSET
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.states import AVAILABLE, STATES
@@ -59,6 +62,11 @@ def _numbered(settings: Settings) -> Consumer:
 
 def _published_but_login(original: Original, code: int, generation: str) -> object:
     return original(code, generation if code == commands.LOGIN_USER else "published")
+
+
+def _by_name(original: Original, told: object) -> object:
+    name = make_named("wireproof")
+    return replace(cast(Settings, original(told)), stream=name, topic=name)
 
 
 def _poll_ahead(original: Original, wanted: object) -> _Polling:
@@ -101,6 +109,11 @@ VARIANTS = (
         constant(driver, "generation", "tagged"),
         replace_function(requests, "_consumer", _numbered),
         around(tcp, "payload_schema", _published_but_login),
+    ),
+    client_variant(
+        "names-in-words",
+        "Stream and topic are named by the names that the server gives them.",
+        around(driver, "read_settings", _by_name),
     ),
     client_variant(
         "polls-ahead-of-user",

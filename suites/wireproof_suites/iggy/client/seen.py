@@ -10,13 +10,21 @@ from wireproof_kit.clients.story import Story
 from wireproof_kit.iggy.clients.client import Client
 from wireproof_kit.iggy.clients.driver_requests import POLL, ask_poll
 from wireproof_kit.iggy.clients.log import LOG
-from wireproof_kit.iggy.clients.script import Reply, Script, Transport
+from wireproof_kit.iggy.clients.resources import NAME
+from wireproof_kit.iggy.clients.script import STREAM, TOPIC, Reply, Script, Transport
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.driver.lines import Fields, Result, in_base64
+from wireproof_spec.iggy.bodies.consumer_offsets import StoreConsumerOffset
+from wireproof_spec.iggy.bodies.identifier import Identifier
+from wireproof_spec.iggy.bodies.poll_messages import PollMessages
+from wireproof_spec.iggy.bodies.send_messages import SendMessages
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.states import state_name
 
+InTopic: TypeAlias = PollMessages | SendMessages | StoreConsumerOffset
+_STREAM, _TOPIC = (str(STREAM), NAME), (str(TOPIC), NAME)
+"""What a client may call them: a server tells the name of a stream or topic with its number."""
 Told: TypeAlias = Sequence[Fields] | None
 """The messages that the user is given; None instead of an error, or of no answer at all."""
 MEMBERS: Mapping[str, Callable[[Message], object]] = {
@@ -100,6 +108,20 @@ def is_told(story: Story, member: str) -> bool:
 def not_told(member: str) -> Observation:
     """Return the observation of a driver that never tells its user a member of messages."""
     return observed("unsupported", note=f"the driver tells nothing of the {member}")
+
+
+def observe_place(story: Story, requests: Sequence[InTopic]) -> Observation:
+    """Return whether requests are about the stream and the topic that the client was given."""
+    found = [(_as_text(each.stream), _as_text(each.topic)) for each in requests]
+    wrong = [place for place in found if place[0] not in _STREAM or place[1] not in _TOPIC]
+    if wrong:
+        note = f"stream {wrong[0][0]}, topic {wrong[0][1]}; given were {STREAM} and {TOPIC}"
+        return unless(story, "other", note=note)
+    return shown(story, "as-given", seen=bool(found))
+
+
+def _as_text(identifier: Identifier) -> str:
+    return identifier.name or str(identifier.number)
 
 
 def is_malformed(story: Story) -> bool:

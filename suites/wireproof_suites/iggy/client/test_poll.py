@@ -12,6 +12,7 @@ from wireproof_kit.iggy.clients.probes import polls
 from wireproof_kit.iggy.clients.script import LOG_SIZE, Messages, Script, Transport
 from wireproof_kit.observation import Observation
 from wireproof_spec.iggy.bodies.consumer_offsets import StoreConsumerOffset
+from wireproof_spec.iggy.bodies.poll_messages import PollMessages
 from wireproof_spec.iggy.header_kinds import BOOL, STRING, UINT64
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import OFFSET
@@ -22,6 +23,7 @@ from wireproof_suites.iggy.client.seen import (
     is_told,
     not_told,
     observe_given,
+    observe_place,
     play_poll,
     refused,
     told,
@@ -133,6 +135,19 @@ def _headers(client: Client, transport: Transport, reply: Messages) -> Observati
     if told(story) and not is_told(story, "headers"):
         return not_told("headers")
     return observe_given(story, reply.messages, ("headers", "payload"))
+
+
+@over_both("poll/place", "place", "consumer")
+def test_place(client: Client, transport: Transport) -> Observation:
+    """A client polls the stream and the topic that its user named."""
+    asks = (ask_poll(), ask_poll(10))
+    story = client.play(
+        Script("consumer", transport, asks=asks),
+        any_of(lambda s: len(polls(s)) >= 2, is_malformed),
+    )
+    payloads = (event.payload for event in story.of(Asked))
+    found = [each for each in payloads if isinstance(each, PollMessages | StoreConsumerOffset)]
+    return observe_place(story, found)
 
 
 @over_both("poll/position", "position", "consumer")

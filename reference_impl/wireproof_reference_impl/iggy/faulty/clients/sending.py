@@ -6,7 +6,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.client.core import http, operations, requests, tcp
-from wireproof_reference_impl.iggy.client.core.calls import Send
+from wireproof_reference_impl.iggy.client.core.calls import Poll, Send
 from wireproof_reference_impl.iggy.client.core.settings import Settings
 from wireproof_reference_impl.iggy.faulty.clients.rows import (
     around,
@@ -18,7 +18,7 @@ from wireproof_reference_impl.iggy.faulty.clients.rows import (
 )
 from wireproof_reference_impl.overrides import Original, Override
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.bodies.identifier import numeric
+from wireproof_spec.iggy.bodies.identifier import make_named, numeric
 from wireproof_spec.iggy.bodies.partitioning import Partitioning, make_balanced
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import STRING
@@ -61,6 +61,12 @@ def _all_strings(message: SentMessage) -> SentMessage:
 
 def _other_topic(original: Original, call: object, settings: Settings) -> object:
     return original(call, replace(settings, topic=numeric(2)))
+
+
+def _poll_other_stream(original: Original, call: object, settings: Settings) -> object:
+    if isinstance(call, Poll):
+        settings = replace(settings, stream=make_named("other"))
+    return original(call, settings)
 
 
 def _with_state(original: Original, code: int, payload: bytes) -> object:
@@ -145,8 +151,20 @@ FAULTS = (
     wrong_value(
         "sends-to-other-topic",
         "Messages are sent to another topic over TCP.",
-        "send-layout",
+        "place",
         around(requests, "send_payload", _other_topic),
+    ),
+    wrong_value(
+        "polls-other-topic",
+        "Another topic than the user named is polled over TCP.",
+        "place",
+        around(requests, "poll_payload", _other_topic),
+    ),
+    wrong_value(
+        "polls-other-stream",
+        "Another stream than the user named is polled over HTTP.",
+        "place",
+        around(http, "request_of", _poll_other_stream),
     ),
     extra(
         "sends-stored-layout",
