@@ -85,6 +85,68 @@ def test_a_message_that_times_out_is_delivered_again() -> None:
     assert b"\0\2" + id in again
 
 
+def consume(script: Script) -> tuple[NsqPeers, bytes]:
+    """Return the peers of a consumer that is ready for one message, and what it was sent."""
+    peers = meet(script)
+    list(peers.react(Connected(0.0, CONN)))
+    kind = "SUB_ORDERED" if script.ordered else "SUB"
+    first = sent(peers.react(Commanded(0.1, CONN, kind, ("t", "c", "0"))))
+    return peers, first + sent(peers.react(Commanded(0.2, CONN, "RDY", ("1",))))
+
+
+def give_back(peers: NsqPeers, timeout_ms: int) -> list[Effect]:
+    id = (7).to_bytes(8, "big") + bytes(8)
+    return list(peers.react(Commanded(0.3, CONN, "REQ", message_id=id, timeout_ms=timeout_ms)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"), [(1, 0.001), (200, 0.2), (90_000, 0.5), (10**400, 0.5)]
+)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_message_given_back_comes_again_after_the_delay_that_the_client_asks_for(
+    asked: int, seconds: float, *, ordered: bool
+) -> None:
+    script = Script("consumer", ordered=ordered, deliveries=(Delivery(internal_id=7),))
+    peers, first = consume(script)
+    given_back = give_back(peers, asked)
+
+    (later,) = filter(is_timer, given_back)
+    assert (later.seconds, sent(given_back)) == (seconds, b"")
+    again = sent(peers.react_to_timer(later.token))
+    assert b"\0\1" + (7).to_bytes(8, "big") in first
+    assert b"\0\2" + (7).to_bytes(8, "big") in again
+
+
+def test_a_message_given_back_without_a_delay_comes_again_at_once() -> None:
+    peers, _ = consume(Script("consumer", deliveries=(Delivery(internal_id=7),)))
+
+    assert b"\0\2" + (7).to_bytes(8, "big") in sent(give_back(peers, 0))
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_deferred_message_holds_up_the_next_in_order_alone(*, ordered: bool) -> None:
+    deliveries = (Delivery(b"first", internal_id=7), Delivery(b"second"))
+    peers, _ = consume(Script("consumer", ordered=ordered, deliveries=deliveries))
+    given_back = give_back(peers, 200)
+
+    assert (b"second" in sent(given_back)) is not ordered
+    (later,) = filter(is_timer, given_back)
+    list(peers.react(Commanded(0.4, CONN, "RDY", ("2",))))
+    assert b"first" in sent(peers.react_to_timer(later.token))
+
+
+def test_a_deferred_message_outlives_the_connection_that_gave_it_back() -> None:
+    peers, _ = consume(Script("consumer", deliveries=(Delivery(b"first", internal_id=7),)))
+    (later,) = filter(is_timer, give_back(peers, 200))
+    list(peers.react(Disconnected(0.4, CONN, "client")))
+
+    assert list(peers.react_to_timer(later.token)) == []
+    list(peers.react(Connected(0.5, f"{NODE_1}.2")))
+    list(peers.react(Commanded(0.6, f"{NODE_1}.2", "SUB", ("t", "c", "0"))))
+    ready = peers.react(Commanded(0.7, f"{NODE_1}.2", "RDY", ("1",)))
+    assert b"first" in sent(ready)
+
+
 def identify(peers: NsqPeers, **fields: object) -> list[Effect]:
     list(peers.react(Connected(0.0, CONN)))
     asked = {"feature_negotiation": True, **fields}

@@ -45,10 +45,14 @@ FEATURES: Mapping[str, object] = {
 
 @dataclass(slots=True)
 class Partition:
-    """One partition at a node that the kit plays, with the messages that wait for delivery."""
+    """One partition at a node that the kit plays, with the messages that wait for delivery.
+
+    ``deferred`` is how many messages were given back with a delay that is not over.
+    """
 
     number: int
     waiting: deque[Delivery] = field(default_factory=deque[Delivery])
+    deferred: int = 0
     next_id: int = 1
     next_offset: int = 0
 
@@ -155,7 +159,12 @@ def _members(value: object) -> dict[str, object]:
 
 
 def deliver(connection: Connection, partition: Partition) -> Iterator[bytes]:
-    """Yield the message frames that the node may deliver on a connection now."""
+    """Yield the message frames that the node may deliver on a connection now.
+
+    In order, a message that was given back with a delay holds up those behind it.
+    """
+    if connection.is_ordered and partition.deferred:
+        return
     while partition.waiting and connection.window() > 0:
         delivery = partition.waiting.popleft()
         message = _message(delivery, connection, partition)

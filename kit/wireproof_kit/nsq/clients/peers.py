@@ -43,6 +43,9 @@ from wireproof_spec.nsq.frame import error_frame, response_frame
 
 NAMES = (LOOKUP_1, LOOKUP_2, NODE_1, NODE_2)
 PUBLISH, SUBSCRIBE, ANSWERED, START = "PUBLISH", "SUBSCRIBE", "ANSWERED", "start"
+MOST_DEFERRED_MS = 500
+"""The greatest delay of REQ; nodes have a configured one. Clients ask for more: go-nsq for 90 s. A
+case that waits for the message to come again lasts a few seconds."""
 _PATHS = {"/lookup": "lookup", "/listlookup": "listlookup"}
 
 
@@ -60,6 +63,13 @@ class _Pulse:
     """The timer of a node's own heartbeats on a connection, at the interval of IDENTIFY."""
 
     conn: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Deferred:
+    """The timer of a message that a client gave back with a delay: then it waits again."""
+
+    delivery: Delivery
 
 
 class NsqPeers:
@@ -124,6 +134,8 @@ class NsqPeers:
             if token.usual:
                 yield from self._usual(token.event)
             yield from self._act(token.acts, token.event)
+        elif isinstance(token, _Deferred):
+            yield from self._end_deferral(token.delivery)
         elif isinstance(token, _Pulse) and token.conn in self._connections:
             yield Send(token.conn, response_frame(names.HEARTBEAT))
             yield from self._beat_later(self._connections[token.conn])
@@ -189,7 +201,7 @@ class NsqPeers:
             connection.closing = True
             yield Send(event.conn, response_frame(names.CLOSE_WAIT))
         else:
-            self._acknowledge(connection, event)
+            yield from self._acknowledge(connection, event)
         yield from self._deliver(connection)
 
     def _beat_later(self, connection: node.Connection) -> Iterator[Effect]:
@@ -217,7 +229,7 @@ class NsqPeers:
         led = [number for number, name in self._leaders.items() if name == event.peer]
         return led[0] if led else -1
 
-    def _acknowledge(self, connection: node.Connection, event: Commanded) -> None:
+    def _acknowledge(self, connection: node.Connection, event: Commanded) -> Iterator[Effect]:
         if event.name == names.RDY.decode():
             connection.ready = int(event.words[0]) if event.words else 1
         elif event.name == names.FIN.decode():
@@ -225,7 +237,20 @@ class NsqPeers:
         elif event.name == names.REQ.decode():
             delivery = connection.in_flight.pop(event.message_id, None)
             if delivery is not None:
-                self._queue(node.again(delivery), first=True)
+                yield from self._requeue(node.again(delivery), event.timeout_ms)
+
+    def _requeue(self, delivery: Delivery, timeout_ms: int) -> Iterator[Effect]:
+        """Queue a message that was given back, after the delay that the client asks for."""
+        if timeout_ms == 0:
+            self._queue(delivery, first=True)
+            return
+        self._partitions[delivery.partition].deferred += 1
+        yield Later(min(timeout_ms, MOST_DEFERRED_MS) / 1000, _Deferred(delivery))
+
+    def _end_deferral(self, delivery: Delivery) -> Iterator[Effect]:
+        self._partitions[delivery.partition].deferred -= 1
+        self._queue(delivery, first=True)
+        yield from self._deliver_all(delivery.partition)
 
     def _deliver(self, connection: node.Connection) -> Iterator[Effect]:
         if connection.partition is None:
@@ -244,9 +269,13 @@ class NsqPeers:
         if connection is None:
             return
         self._take_back(connection)
-        for other in self._connections.values():
-            if other.partition == connection.partition:
-                yield from self._deliver(other)
+        yield from self._deliver_all(connection.partition)
+
+    def _deliver_all(self, partition: int | None) -> Iterator[Effect]:
+        """Deliver on every connection that is subscribed to a partition."""
+        for connection in self._connections.values():
+            if connection.partition == partition:
+                yield from self._deliver(connection)
 
     def _take_back(self, connection: node.Connection) -> None:
         """Queue again what a connection has in flight."""

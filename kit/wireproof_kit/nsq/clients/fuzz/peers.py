@@ -323,7 +323,8 @@ class CasePeers:
         if self.situation.role == "producer":
             return event.name in PUBLISHES
         in_flight = any(each.in_flight for each in self._inner.connections.values())
-        return not in_flight and not self._inner.partitions[0].waiting
+        partition = self._inner.partitions[0]
+        return not in_flight and not partition.waiting and not partition.deferred
 
     def _look_who_holds_back(self, attempt: Attempt) -> Iterator[Effect]:
         """Ask a connection on which no messages are wanted for a sign of life."""
