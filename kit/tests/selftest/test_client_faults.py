@@ -1,6 +1,7 @@
 """The proof of the cases for clients, as tests: a few faults of the example client.
 
-`make selftest SAMPLE=1` tries a fault of each clause, `make selftest` all of them.
+`make selftest-clients SAMPLE=1` tries a fault of each clause, `make selftest-clients` all of them.
+`make selftest` leaves the example clients out.
 """
 
 from collections import Counter
