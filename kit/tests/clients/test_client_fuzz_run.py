@@ -81,6 +81,8 @@ def test_a_consumer_with_one_connection_is_told_what_it_lacks(tmp_path: Path) ->
             "ended",
             ("consumer", "consuming-ordered", "message ordered"),
         ),
+        ("nsq", "believes-unknown-error", "not-given", ("producer", "publishing", "error")),
+        ("nsq", "cuts-body-at-nul", "not-given", ("consumer", "consuming", "message")),
         ("iggy", "dies-of-headers", "ended", ("consumer", "polling", "polled messages")),
         ("iggy", "reads-low-byte", "not-given", ("producer", "sending", "error")),
         ("iggy", "believes-length", "hoards", ("consumer", "polling", "error")),

@@ -11,7 +11,7 @@ HOARDS: Final = "hoards"
 CLIENT_MEANINGS: Final = {
     ENDED: "the process ended",
     STUCK: "the client did not come back to work",
-    NOT_GIVEN: "the client acknowledged a message that it was not given",
+    NOT_GIVEN: "the client acknowledged, or told its user, what it was not given",
     SPINS: "the client tries again and again without a pause",
     HOARDS: "the client takes more memory than it can need",
 }

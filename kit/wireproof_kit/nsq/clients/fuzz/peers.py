@@ -26,9 +26,10 @@ from wireproof_kit.nsq.clients.events import (
     Requested,
 )
 from wireproof_kit.nsq.clients.fuzz import sending, states
-from wireproof_kit.nsq.clients.fuzz.acknowledged import ACKNOWLEDGING, Given
+from wireproof_kit.nsq.clients.fuzz.acknowledged import ACKNOWLEDGING, MadeUp
+from wireproof_kit.nsq.clients.fuzz.attempt import Attempt
 from wireproof_kit.nsq.clients.fuzz.documents import place_ports
-from wireproof_kit.nsq.clients.fuzz.states import DOWN, HTTP_PLACES, PUSH, STATES, Situation
+from wireproof_kit.nsq.clients.fuzz.states import DOWN, HTTP_PLACES, PUSH, Situation
 from wireproof_kit.nsq.clients.peers import NsqPeers
 from wireproof_kit.nsq.clients.script import Delivery, Push
 from wireproof_spec.driver.lines import Unsupported
@@ -59,32 +60,6 @@ _TICK = _Timer("tick")
 
 
 @dataclass(slots=True)
-class Attempt:
-    """The fuzz case that is being tried with a client.
-
-    ``conn`` is the connection that it was sent on. ``is_controlled``: the control message, which
-    shows that the client still works, is due. ``is_shown``: the client has finished that message,
-    or has published again. ``held_back`` is a connection on which the client wants no messages.
-    """
-
-    number: int
-    case: Case
-    began: float
-    conn: str = ""
-    is_sent: bool = False
-    is_complete: bool = False
-    is_controlled: bool = False
-    is_shown: bool = False
-    was_asked_again: bool = False
-    held_back: str = ""
-
-    @property
-    def place(self) -> str:
-        """The event whose usual answer the case replaces, such as ``lookup``."""
-        return STATES[self.case.state].place
-
-
-@dataclass(slots=True)
 class CasePeers:
     """The servers that the kit plays to try fuzz cases with one client, one after the other.
 
@@ -108,7 +83,7 @@ class CasePeers:
     _inner: NsqPeers = field(init=False)
     _ports: dict[str, bytes] = field(default_factory=dict[str, bytes])
     _attempt: Attempt | None = None
-    _given: dict[str, Given] = field(default_factory=dict[str, Given])
+    _made_up: MadeUp = field(default_factory=MadeUp)
     _tries: deque[float] = field(default_factory=lambda: deque[float](maxlen=MOST_TRIES))
 
     def __post_init__(self) -> None:
@@ -179,7 +154,7 @@ class CasePeers:
             if attempt.place in (states.IDENTIFY, states.SUBSCRIBE) and self.was_refused:
                 self._retire()  # the text lets a client close the connection, and tell its user
                 return
-            self.trouble = self.trouble or Trouble(STUCK, _describe(attempt, self.patience_s))
+            self.trouble = self.trouble or Trouble(STUCK, attempt.describe(self.patience_s))
         elif token.what == "piece":
             yield from self._send_pieces(attempt, token.pieces)
         elif token.what == "nudge":
@@ -258,8 +233,8 @@ class CasePeers:
 
     def _as_usual(self, effects: Iterable[Effect]) -> Iterator[Effect]:
         for effect in effects:
-            if isinstance(effect, Send):
-                self._given.setdefault(effect.conn, Given()).send(effect.data)
+            if isinstance(effect, Send) and effect.conn in self._inner.connections:
+                self._made_up.send(effect.conn, effect.data)
             yield effect
 
     def _control(self, attempt: Attempt) -> Iterator[Effect]:
@@ -272,8 +247,7 @@ class CasePeers:
         if self.situation.ordered and not self._skip_to_follow(attempt):
             self._retire()  # nothing can follow the message in order
             return
-        body = b"wireproof control %d" % attempt.number
-        yield from self._as_usual(self._inner.push(Push((Delivery(body),))))
+        yield from self._as_usual(self._inner.push(Push((Delivery(attempt.control),))))
         yield Later(NUDGE_S, _Timer("held back", attempt.number))
 
     def _skip_to_follow(self, attempt: Attempt) -> bool:
@@ -298,13 +272,15 @@ class CasePeers:
         """Begin the next case if the client has shown that it works after this one."""
         if isinstance(event, Requested):
             attempt.was_asked_again = True
-        if isinstance(event, Commanded):
-            if event.name == _NOP and self._holds_back(attempt):
-                self._retire()
-                return
-            attempt.is_shown = attempt.is_shown or self._shows(attempt, event)
+        if isinstance(event, Commanded) and event.name == _NOP and self._holds_back(attempt):
+            self._retire()
+            return
+        attempt.is_shown = attempt.is_shown or self._shows(attempt, event)
+        yield from self._end_if_shown(attempt)
+
+    def _end_if_shown(self, attempt: Attempt) -> Iterator[Effect]:
         if attempt.is_shown and (attempt.was_asked_again or attempt.place not in HTTP_PLACES):
-            self.durations.append(event.at - attempt.began)
+            self.durations.append(self._now - attempt.began)
             self.done += 1
             self._attempt = None
             yield from self._begin_next()
@@ -316,18 +292,29 @@ class CasePeers:
         connection = self._inner.connections.get(event.conn)
         return connection is not None and connection.window() > 0
 
-    def _shows(self, attempt: Attempt, event: Commanded) -> bool:
-        """Return True if a command shows that the client works after the case."""
+    def _shows(self, attempt: Attempt, event: Event) -> bool:
+        """Return True if an event shows that the client works after the case.
+
+        What a driver tells of the control message may come after the FIN on another connection.
+        """
         if not attempt.is_controlled:
             return False
         if self.situation.role == "producer":
-            return event.name in PUBLISHES
+            return isinstance(event, Commanded) and event.name in PUBLISHES
+        return self._has_finished() and self._made_up.has_told(attempt.control)
+
+    def _has_finished(self) -> bool:
+        """Return True if the client has finished every message."""
         in_flight = any(each.in_flight for each in self._inner.connections.values())
         partition = self._inner.partitions[0]
         return not in_flight and not partition.waiting and not partition.deferred
 
     def _look_who_holds_back(self, attempt: Attempt) -> Iterator[Effect]:
         """Ask a connection on which no messages are wanted for a sign of life."""
+        attempt.is_shown = attempt.is_shown or self._has_finished()  # it may tell nothing
+        yield from self._end_if_shown(attempt)
+        if self._attempt is not attempt:
+            return
         yield Later(NUDGE_S, _Timer("held back", attempt.number))
         held = (
             each.name
@@ -366,11 +353,8 @@ class CasePeers:
             self._tries.append(event.at)
         elif isinstance(event, Answered):
             self.is_retired = self.is_retired or isinstance(event.answer, Unsupported)
-        elif isinstance(event, Commanded) and event.name in ACKNOWLEDGING:
-            given = self._given.get(event.conn)
-            if given is None or not given.holds(event.message_id):
-                words = f"{event.name} {event.message_id.hex()}, not sent on {event.conn}"
-                self.trouble = Trouble(NOT_GIVEN, words)
+        if made_up := self._made_up.find(event, self._inner.connections):
+            self.trouble = Trouble(NOT_GIVEN, made_up)
 
 
 def _ends_case(attempt: Attempt, event: Event) -> bool:
@@ -383,14 +367,3 @@ def _ends_case(attempt: Attempt, event: Event) -> bool:
     if not isinstance(event, Commanded) or event.name in ACKNOWLEDGING:
         return False
     return (event.name == _NOP) == (attempt.place == PUSH)
-
-
-def _describe(attempt: Attempt, patience_s: float) -> str:
-    within = f"within {patience_s:.0f} s"
-    if not attempt.is_sent:
-        return f"the client did not come for the case {within}"
-    producing = STATES[attempt.case.state].role == "producer"
-    last = "publish again" if producing else "finish a message"
-    if attempt.is_shown:
-        last = "look up again"
-    return f"after the case the client did not {last} {within}"

@@ -1,6 +1,7 @@
 """Plays nsqlookupd and nsqd for one client: this part of a script is about NSQ."""
 
 import asyncio
+import base64
 import contextlib
 import json
 import sys
@@ -20,6 +21,7 @@ IDENTITY = (
     b'"tls_v1":false,"deflate":false,"snappy":false,"auth_required":false}'
 )
 BEAT = b"_heartbeat_"
+LOOKUPS = ("lookup", "listlookup")
 
 
 def frame(kind: int, data: bytes) -> bytes:
@@ -33,8 +35,8 @@ class Server(Servers):
     def __init__(self) -> None:
         super().__init__()
         self.is_sent = self.is_due = self.is_shown = False
-        self.asked = 0
-        self.given: set[bytes] = set()
+        self.asked = self.accepted = 0
+        self.given: dict[bytes, list[bytes]] = {}
         self.ready: dict[asyncio.StreamWriter, bool] = {}
         self.control, self.number = b"", CASE["first_id"]
         self.ports: dict[str, int] = {}
@@ -68,11 +70,12 @@ class Server(Servers):
     async def send_case(self, writer: asyncio.StreamWriter) -> None:
         """Send the bytes of the next case, then make the control message due."""
         self.is_sent, self.asked, case = True, 0, self.cases[0]
+        if case["place"] not in LOOKUPS:
+            self.note_given(bytes.fromhex("".join(case["pieces"])))
         for piece in case["pieces"]:
             data = bytes.fromhex(piece)
             for peer, port in CASE["ports"].items():
                 data = data.replace(port.encode(), str(self.ports[peer]).encode())
-            self.note_given(data)
             writer.write(data)
             await asyncio.sleep(0.002)
         if case["place"] == "push" and not case["closes"]:
@@ -85,12 +88,15 @@ class Server(Servers):
             self.follow()
 
     def note_given(self, data: bytes) -> None:
-        """Store the ids of messages in frames that are sent."""
+        """Store the messages, and the number of answers to a publish, in frames that are sent."""
+        answers = 0
         while len(data) >= 8:
-            end = 4 + int.from_bytes(data[:4], "big")
-            if data[4:8] == b"\0\0\0\2":
-                self.given.add(data[18:34])
+            end, kind = 4 + int.from_bytes(data[:4], "big"), int.from_bytes(data[4:8], "big")
+            if kind == 2:
+                self.given.setdefault(data[18:34], []).append(data[34:end])
+            answers += kind not in (1, 2) and data[8:end] != BEAT
             data = data[end:]
+        self.accepted += max(0, answers - (self.cases[0]["place"] == "IDENTIFY"))
 
     def follow(self) -> None:
         """Make the control message due, and deliver it if a subscriber is ready."""
@@ -109,13 +115,13 @@ class Server(Servers):
         place = self.control[:8] + b"\0\0\0\x40" if CASE["has_place"] else b""
         data = time.time_ns().to_bytes(8, "big") + b"\0\1" + self.control
         data += (b"\0" if CASE["extend"] else b"") + place + b"control"
-        self.given.add(self.control)
+        self.given.setdefault(self.control, []).append(data)
         writer.write(frame(2, data))
 
     def note_progress(self) -> None:
         """Continue with the next case if the client has shown that it still works."""
         if self.is_shown and self.is_due and self.cases:
-            is_lookup = self.cases[0]["place"] in ("lookup", "listlookup")
+            is_lookup = self.cases[0]["place"] in LOOKUPS
             if is_lookup and not self.asked:
                 return
             self.cases.pop(0)
@@ -153,6 +159,7 @@ class Server(Servers):
             await self.send_case(writer)
         elif kind in usual:
             self.is_shown = self.is_shown or (kind == "PUBLISH" and self.is_due)
+            self.accepted += kind == "PUBLISH"
             writer.write(frame(0, usual[kind]))
         elif kind == "RDY":
             await self.take_ready(writer, is_ready=words.strip() != b"0")
@@ -176,6 +183,19 @@ class Server(Servers):
             self.wrong = f"{kind} {message.hex()}, which was never sent"
             self.done.set()
         self.is_shown = self.is_shown or (kind == "FIN" and message == self.control)
+
+    def judge(self, told: dict[str, Any]) -> None:
+        """See whether the user is told what the servers did not send."""
+        if told.get("event") == "message":
+            body, rests = base64.b64decode(told["body"]), self.given.get(bytes.fromhex(told["id"]))
+            if not any(rest.endswith(body) for rest in rests or ()):
+                self.wrong = f"the user was told message {told['id']}, which was not sent"
+        elif "ok" in told and CASE["repeats"]:
+            if not self.accepted:
+                self.wrong = "the user was told of a publish that was not accepted"
+            self.accepted = max(0, self.accepted - 1)
+        if self.wrong:
+            self.done.set()
 
     async def lookup(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one request to the nsqlookupd."""
@@ -225,7 +245,7 @@ async def read_command(reader: asyncio.StreamReader) -> tuple[bytes, bytes, byte
     return bare, words, body
 
 
-async def drive(process: asyncio.subprocess.Process, settings: dict[str, Any]) -> None:
+async def drive(server: Server, process: asyncio.subprocess.Process, settings: Any) -> None:
     """Send requests to the client's driver, if it is one; any other program may write anything."""
     assert process.stdin is not None
     assert process.stdout is not None
@@ -234,8 +254,12 @@ async def drive(process: asyncio.subprocess.Process, settings: dict[str, Any]) -
         while line := await process.stdout.readline():
             if not (b"hello" in line and not number) and b'"id"' not in line:
                 continue
-            if not line.lstrip().startswith(b"{") or (number > 1 and not CASE["repeats"]):
+            if not line.lstrip().startswith(b"{"):
                 continue
+            if number > 1:
+                server.judge(json.loads(line))
+                if not CASE["repeats"]:
+                    continue
             request = requests[min(number, 1)]
             number += 1
             await asyncio.sleep(0.02 if number > 1 else 0)
@@ -253,7 +277,7 @@ async def main() -> int:
     intervals = {name: int(text) for name, text in values.items() if name.endswith("_ms")}
     settings = {"lookupd": [lookupd], "nsqd": nsqd, **intervals}
     server.begin()
-    return await try_client(server, values, lambda process: drive(process, settings))
+    return await try_client(server, values, lambda process: drive(server, process, settings))
 
 
 if __name__ == "__main__":

@@ -5,24 +5,36 @@
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
 
 from collections.abc import Callable
+from typing import cast
+
+import msgspec
 
 from wireproof_reference_impl.client_faults import parser_fault
 from wireproof_reference_impl.nsq.client.core import answers, lookups, topology
 from wireproof_reference_impl.nsq.client.core import link as links
+from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
 from wireproof_reference_impl.nsq.client.core.commands import Publish
-from wireproof_reference_impl.nsq.client.core.connection import NodeConnection, OutOfStep
-from wireproof_reference_impl.nsq.client.core.effects import Fetched
+from wireproof_reference_impl.nsq.client.core.connection import (
+    Answered,
+    NodeConnection,
+    OutOfStep,
+    Refused,
+)
+from wireproof_reference_impl.nsq.client.core.effects import Fetched, Receipt
 from wireproof_reference_impl.nsq.client.core.link import Link
 from wireproof_reference_impl.nsq.client.core.lookups import Lookups
-from wireproof_reference_impl.nsq.client.core.message import BadMessage, read_message
+from wireproof_reference_impl.nsq.client.core.message import BadMessage, Message, read_message
+from wireproof_reference_impl.nsq.client.core.producer import Job, Lane
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.faulty.clients.rows import around, constant, die
 from wireproof_reference_impl.overrides import Original, Override
+from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, ServerFrame
 
 _ID, _ID_END, _PLACE_END = slice(10, 26), 26, 38
 """Where in a message its id stands, and where offset and size end that follow it."""
 _TRACED = 30
+_CODES = frozenset(code for name, code in vars(error_codes).items() if name.startswith("E_"))
 _stuck: list[NodeConnection] = []
 """The connection that waits for the rest of an impossible frame; then none is read any more."""
 
@@ -120,6 +132,19 @@ def _die_of_features(original: Original, data: bytes) -> object:
     return original(data)
 
 
+def _believe_unknown(original: Original, self: Lane, job: Job, event: Answered | Refused) -> None:
+    """Tell the user that a message was published when its error has a code that is not known."""
+    if isinstance(event, Refused) and event.code not in _CODES:
+        self._producer.settle(job, Receipt(self.place.partition))
+        return
+    original(self, job, event)
+
+
+def _cut_at_nul(original: Original, data: bytes, *, extend: bool, ordered: bool) -> Message:
+    message = cast(Message, original(data, extend=extend, ordered=ordered))
+    return msgspec.structs.replace(message, body=message.body.partition(b"\0")[0])
+
+
 FAULTS = (
     parser_fault(
         "dies-inside-place",
@@ -177,5 +202,15 @@ FAULTS = (
         "dies-of-bad-features",
         "The process dies at an answer to IDENTIFY that begins like an object and is none.",
         around(links, "read_features", _die_of_features),
+    ),
+    parser_fault(
+        "believes-unknown-error",
+        "A publish that is refused with an unknown error code is told as a success.",
+        around(Lane, "_judge", _believe_unknown),
+    ),
+    parser_fault(
+        "cuts-body-at-nul",
+        "The user gets the body of a message up to its first NUL only.",
+        around(subscriptions, "read_message", _cut_at_nul),
     ),
 )

@@ -1,0 +1,48 @@
+"""The fuzz case that is being tried with a client."""
+
+from dataclasses import dataclass
+
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.nsq.clients.fuzz.states import STATES
+
+
+@dataclass(slots=True)
+class Attempt:
+    """The fuzz case that is being tried with a client.
+
+    ``conn`` is the connection that it was sent on. ``is_controlled``: the control message, which
+    shows that the client still works, is due. ``is_shown``: the client has finished that message,
+    or has published again. ``held_back`` is a connection on which the client wants no messages.
+    """
+
+    number: int
+    case: Case
+    began: float
+    conn: str = ""
+    is_sent: bool = False
+    is_complete: bool = False
+    is_controlled: bool = False
+    is_shown: bool = False
+    was_asked_again: bool = False
+    held_back: str = ""
+
+    @property
+    def place(self) -> str:
+        """The event whose usual answer the case replaces, such as ``lookup``."""
+        return STATES[self.case.state].place
+
+    @property
+    def control(self) -> bytes:
+        """The body of the control message."""
+        return b"wireproof control %d" % self.number
+
+    def describe(self, patience_s: float) -> str:
+        """Return what the client did not do in time."""
+        within = f"within {patience_s:.0f} s"
+        if not self.is_sent:
+            return f"the client did not come for the case {within}"
+        producing = STATES[self.case.state].role == "producer"
+        last = "publish again" if producing else "finish a message"
+        if self.is_shown:
+            last = "look up again"
+        return f"after the case the client did not {last} {within}"
