@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
-from wireproof_kit.clients.events import Event
+from wireproof_kit.clients.events import Disconnected, Event
 from wireproof_kit.nsq.proxy.node_state import Known
 from wireproof_kit.nsq.proxy.part import (
     CLAUSES,
@@ -35,6 +36,7 @@ class Traffic:
     """A connection to a node, and what its bytes show; time stands still unless it is moved."""
 
     def __init__(self, known: Known | None = None, conn: str = "nsqd1.1") -> None:
+        self.conn = conn
         self.watcher = NsqWatcher(conn, known if known is not None else Known())
         self.events: list[Event] = []
         self.at = 0.0
@@ -49,10 +51,17 @@ class Traffic:
 
     def _pass(self, data: bytes, *, by_client: bool) -> "Traffic":
         for event in self.watcher.decode(self.at, data, by_client=by_client):
-            self.events.append(event)
-            for each in self.watcher.see(event):
-                self.shown.setdefault(each.clause, []).append(each.what)
+            self._see(event)
         return self
+
+    def close(self, by: Literal["client", "broker"] = "client") -> "Traffic":
+        self._see(Disconnected(self.at, self.conn, by))
+        return self
+
+    def _see(self, event: Event) -> None:
+        self.events.append(event)
+        for each in self.watcher.see(event):
+            self.shown.setdefault(each.clause, []).append(each.what)
 
     def later(self, seconds: float) -> "Traffic":
         """Let time pass before what comes next."""
@@ -100,6 +109,12 @@ def message(
 
 def tagged(tag: str) -> bytes:
     return message(1, extend=header({"##client_dispatch_tag": tag}))
+
+
+def look_up(query: str, method: str = "GET") -> Traffic:
+    """Return a connection to a lookup server with one lookup."""
+    head = f"{method} /lookup?{query} HTTP/1.1\r\nHost: l\r\n\r\n"
+    return Traffic(conn="lookupd1.1").client(head.encode())
 
 
 def in_order(*places: tuple[int, int]) -> Traffic:

@@ -10,12 +10,14 @@ from nsq_traffic import (
     check_row,
     finish,
     identified,
+    look_up,
     message,
     pub_ext,
     subscribed,
 )
 
 from wireproof_kit.nsq.proxy.node_state import Known
+from wireproof_spec.nsq.frame import error_frame
 
 
 def beaten(count: int, answer: bytes = b"") -> Traffic:
@@ -25,6 +27,11 @@ def beaten(count: int, answer: bytes = b"") -> Traffic:
         traffic.at = float(number)
         traffic.broker(BEAT).client(answer)
     return traffic
+
+
+def refused() -> Traffic:
+    """Return a connection whose subscription has been refused."""
+    return identified().client(b"SUB t c 0\n").broker(error_frame("E_BAD_TOPIC", "why"))
 
 
 ROWS: dict[str, Row] = {
@@ -78,6 +85,24 @@ ROWS: dict[str, Row] = {
         "ext.client-header.trace",
         False,
     ),
+    "refused": (refused().close(), "smart.client.subscribe-error", True),
+    "refused-and-kept": (
+        refused().later(2).broker(BEAT).client(b"NOP\n"),
+        "smart.client.subscribe-error",
+        False,
+    ),
+    "lookup": (look_up("topic=t"), "smart.client-lookup.topic", True),
+    "lookup-of-nothing": (look_up("access=r"), "smart.client-lookup.topic", False),
+    "lookup-posted": (look_up("topic=t", "POST"), "smart.client-lookup.topic", False),
+    "reads": (look_up("topic=t&access=r"), "smart.client.lookup-access", True),
+    "reads-meta": (look_up("topic=t&access=r&metainfo=true"), "smart.client.lookup-access", True),
+    "writes": (look_up("topic=t&access=w&metainfo=true"), "smart.client.lookup-access", True),
+    "writes-without-meta": (
+        look_up("topic=t&access=w&metainfo=1"),
+        "smart.client.lookup-access",
+        False,
+    ),
+    "reads-and-writes": (look_up("topic=t&access=rw"), "smart.client.lookup-access", False),
 }
 
 
@@ -105,6 +130,19 @@ def test_a_message_may_be_finished_on_another_connection() -> None:
 
     assert again.deviating() == set()
     assert again.client(finish(8)).deviating() == {"smart.client-send.finish"}
+
+
+def test_a_lookup_of_the_original_nsq_has_no_access_and_none_is_due() -> None:
+    assert "smart.client.lookup-access" not in look_up("topic=t").shown
+
+
+def test_what_is_under_way_when_a_subscription_is_refused_does_not_count() -> None:
+    soon = refused().later(1.9).broker(BEAT).client(b"NOP\n")
+
+    assert "smart.client.subscribe-error" not in soon.shown
+    assert "smart.client.subscribe-error" in soon.close().conforming()
+    assert "smart.client.subscribe-error" not in refused().close("broker").shown
+    assert "smart.client.subscribe-error" not in identified().close().shown
 
 
 def test_heartbeats_that_come_together_may_be_answered_together() -> None:

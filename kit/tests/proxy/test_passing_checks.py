@@ -5,7 +5,17 @@ import re
 from pathlib import Path
 
 import pytest
-from nsq_traffic import BEAT, OK, PUB, Traffic, identified, opening_clauses, sized
+from nsq_traffic import (
+    BEAT,
+    OK,
+    PUB,
+    Traffic,
+    identified,
+    look_up,
+    opening_clauses,
+    role_of,
+    sized,
+)
 
 from wireproof_kit.nsq import proxy as nsq_proxy
 from wireproof_kit.nsq.clients.events import Sent
@@ -86,10 +96,10 @@ LOOKUP: dict[str, JsonValue] = {
 
 def looked_up(answer: object, query: str = "topic=t&metainfo=true") -> dict[str, list[str]]:
     body = json.dumps(answer).encode()
-    traffic = Traffic(conn="lookupd1.1")
-    traffic.client(f"GET /lookup?{query} HTTP/1.1\r\nHost: l\r\n\r\n".encode())
+    traffic = look_up(query)
     head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
-    return traffic.broker(head + body).shown
+    shown = traffic.broker(head + body).shown
+    return {clause: found for clause, found in shown.items() if role_of(clause) != "client"}
 
 
 def test_lookup_answers_are_judged() -> None:

@@ -3,19 +3,21 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wireproof_kit.clients.events import Event, Malformed
-from wireproof_kit.nsq.clients.events import Commanded, Sent
+from wireproof_kit.clients.events import Disconnected, Event, Malformed
+from wireproof_kit.nsq.clients.events import SUBSCRIPTIONS, Commanded, Sent
 from wireproof_kit.nsq.proxy.node_state import ID, NodeState
 from wireproof_kit.observation import Difference
 from wireproof_kit.proxy.checks import Shown
 from wireproof_spec import strict_json
 from wireproof_spec.nsq import names
-from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE
+from wireproof_spec.nsq.frame import FRAME_TYPE_ERROR, FRAME_TYPE_MESSAGE
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 
 MISSED = 2
 """How many heartbeats may be unanswered: a slow client answers the first after the second."""
+CLOSING_S = 2.0
+"""Seconds that a client has to close its connection; commands may still be under way meanwhile."""
 MISSED_INTERVALS = 1.5
 """The intervals in which a client may leave heartbeats unanswered.
 
@@ -29,9 +31,11 @@ class ClientChecks:
     def __init__(self, state: NodeState) -> None:
         self._state = state
         self._unanswered = _Beats()
+        self._refused = _Refused()
 
     def see(self, event: Event) -> Iterator[Shown]:
         """Yield which clauses an event shows to be kept or broken."""
+        yield from self._refused.see(event, self._state.answered)
         if isinstance(event, Malformed):
             error = event.error
             difference = Difference(error.field, error.offset, error.expected, error.found)
@@ -94,6 +98,33 @@ class _Beats:
     def are_missed(self, at: float, interval_s: float) -> bool:
         """Return True if a client in order would have answered some of them by now."""
         return self.count >= MISSED and at - self.first_at >= MISSED_INTERVALS * interval_s
+
+
+class _Refused:
+    """Whether the client closes its connection when its subscription has been refused.
+
+    That it answers a heartbeat which the node sent `CLOSING_S` later shows that it does not.
+    """
+
+    def __init__(self) -> None:
+        self._at: float | None = None
+        """When the subscription was refused."""
+        self._is_beaten = False
+
+    def see(self, event: Event, answered: Commanded | None) -> Iterator[Shown]:
+        """Return what an event shows; it answers the command in ``answered``, if any."""
+        if isinstance(event, Sent):
+            is_error = event.frame_type == FRAME_TYPE_ERROR
+            if is_error and answered is not None and answered.name in SUBSCRIPTIONS:
+                self._at = event.at
+            is_late = self._at is not None and event.at - self._at >= CLOSING_S
+            self._is_beaten = self._is_beaten or (is_late and event.data == names.HEARTBEAT)
+        elif isinstance(event, Disconnected) and event.by == "client" and self._at is not None:
+            yield Shown("smart.client.subscribe-error")
+        elif isinstance(event, Commanded) and self._is_beaten:
+            what = f"{event.name} on a connection whose subscription was refused"
+            yield Shown("smart.client.subscribe-error", what)
+            self._at, self._is_beaten = None, False
 
 
 def _header(event: Commanded) -> Iterator[Shown]:

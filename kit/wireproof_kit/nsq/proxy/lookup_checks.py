@@ -1,4 +1,4 @@
-"""Clauses that bind lookup servers, as far as passing traffic alone shows them."""
+"""Clauses that bind lookups and their answers, as far as passing traffic alone shows them."""
 
 import json
 from collections import deque
@@ -14,10 +14,11 @@ from wireproof_spec.strict_json import JsonValue
 
 PENDING = 1000
 OK = 200
+GET, LOOKUP = "GET", "/lookup"
 
 
 class LookupChecks:
-    """Checks the responses of one connection's lookup server, while traffic passes the proxy."""
+    """Checks the lookups of one connection and their answers, while traffic passes the proxy."""
 
     def __init__(self) -> None:
         self._asked: deque[Requested] = deque(maxlen=PENDING)
@@ -26,11 +27,31 @@ class LookupChecks:
         """Yield which clauses an event shows to be kept or broken."""
         if isinstance(event, Requested):
             self._asked.append(event)
+            if event.path == LOOKUP:
+                yield from _request(event)
         elif isinstance(event, Answered) and self._asked:
             asked = self._asked.popleft()
-            is_lookup = asked.method == "GET" and event.path == "/lookup"
+            is_lookup = asked.method == GET and event.path == LOOKUP
             if is_lookup and event.status == OK and event.is_whole:
                 yield from _lookup(asked, event.body)
+
+
+def _request(asked: Requested) -> Iterator[Shown]:
+    """Return what a request shows; the original NSQ has no parameter access, nor is it bound."""
+    named = asked.method == GET and bool(asked.value("topic"))
+    what = "no topic" if asked.method == GET else f"{asked.method} instead of GET"
+    yield Shown("smart.client-lookup.topic", "" if named else what)
+    access = asked.value("access")
+    if access is not None:
+        yield Shown("smart.client.lookup-access", _fault_of_access(access, asked))
+
+
+def _fault_of_access(access: str, asked: Requested) -> str:
+    if access not in ("r", "w"):
+        return f"access is {access!r}, neither r nor w"
+    # Only a lookup that represents a producer needs metainfo.
+    needs_meta = access == "w" and asked.value("metainfo") != "true"
+    return "access=w without metainfo=true" if needs_meta else ""
 
 
 def _lookup(asked: Requested, body: bytes) -> Iterator[Shown]:
