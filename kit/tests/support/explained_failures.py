@@ -1,4 +1,4 @@
-"""The failures of real clients, and those that docs/peers/nsq-clients.md explains."""
+"""What real clients do not simply pass, and what of it docs/peers/nsq-clients.md explains."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -8,11 +8,10 @@ from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "peers" / "nsq-clients.md"
-COUNTED = ("must", "should")
 
 
 class Row(NamedTuple):
-    """A row of the page: some cases, their level, and the clients that fail them."""
+    """A row of the page: some cases, their level, and the clients that do not pass them."""
 
     cases: tuple[str, ...]
     level: str
@@ -20,7 +19,7 @@ class Row(NamedTuple):
 
 
 def read_rows() -> Iterator[Row]:
-    """Yield the rows of the page's table of failures."""
+    """Yield the rows of the page's tables of cases."""
     for line in PAGE.read_text().splitlines():
         if line.startswith("| `nsq/client-"):
             cases, level, clients, *_ = (cell.strip() for cell in line.split("|")[1:-1])
@@ -34,13 +33,18 @@ def find_level(case: str) -> str:
     return clause.level if clause else ""
 
 
-def list_failures(cases: Iterable[CaseRecord]) -> set[str]:
-    """Return the cases that fail at level must or should."""
+def list_to_explain(cases: Iterable[CaseRecord]) -> set[str]:
+    """Return the cases that fail, depend on a reading, or need a word that the driver lacks.
+
+    Left out are cases about what a client cannot do at all; the page explains these as one.
+    """
     return {
-        each.case for each in cases if each.verdict == "fail" and find_level(each.case) in COUNTED
+        each.case
+        for each in cases
+        if each.verdict in ("fail", "reading") or each.observation == "unsupported"
     }
 
 
 def read_explained(client: str) -> set[str]:
-    """Return the cases that the page says this client fails."""
+    """Return the cases that the page explains for this client."""
     return {case for row in read_rows() if client in row.clients for case in row.cases}
