@@ -5,18 +5,16 @@ from collections.abc import Sequence
 import pytest
 
 from wireproof_kit.clients.client import RecordedClient
-from wireproof_kit.clients.events import (
-    Disconnected,
-    Event,
-)
-from wireproof_kit.clients.story import Story
+from wireproof_kit.clients.events import Connected, Disconnected, Event, Marked
+from wireproof_kit.clients.story import KIT, Story
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
-from wireproof_kit.nsq.clients.events import Commanded, Sent
-from wireproof_kit.nsq.clients.script import NODE_1, NODE_2
+from wireproof_kit.nsq.clients.events import Commanded, Requested, Sent
+from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1, NODE_2
 from wireproof_spec.nsq.frame import FRAME_TYPE_ERROR, FRAME_TYPE_MESSAGE, FRAME_TYPE_RESPONSE
 from wireproof_spec.nsq.names import HEARTBEAT
 from wireproof_suites.nsq.client import test_connection as connecting
 from wireproof_suites.nsq.client import test_consume as consuming
+from wireproof_suites.nsq.client import test_lookup_failure as failing
 from wireproof_suites.nsq.client import test_order as ordering
 from wireproof_suites.nsq.client import test_subscribe as subscribing
 
@@ -129,3 +127,26 @@ def test_a_nop_shows_an_open_connection_only_there_and_after_the_error(
     events: list[Event], seen: str
 ) -> None:
     assert connecting.test_error_open(recorded(*events), "E_FIN_FAILED").value == seen
+
+
+def looks_up(at: float) -> Requested:
+    return Requested(at, f"{LOOKUP_1}.1", "GET", "/lookup", {"topic": ("t",)}, {})
+
+
+OVER = Marked(3.0, KIT, "over")
+
+
+@pytest.mark.parametrize(
+    ("events", "seen"),
+    [
+        ([looks_up(0.1), looks_up(2.9), OVER, looks_up(3.1)], "lookup-only"),
+        # It may have fallen silent, or wait for a round of its own interval.
+        ([looks_up(0.1), looks_up(2.9), OVER], "incomplete"),
+        ([looks_up(0.1), looks_up(2.9)], "incomplete"),
+        ([looks_up(0.1), OVER, Connected(3.1, CONN), looks_up(3.2)], "node"),
+    ],
+)
+def test_a_client_is_seen_to_find_nodes_by_lookup_alone_if_it_goes_on(
+    events: Sequence[Event], seen: str
+) -> None:
+    assert failing.test_consumer_only(recorded(*events), "500").value == seen
