@@ -1,5 +1,7 @@
 """Consuming in order: which command, what stands before the body, and nothing skipped."""
 
+from dataclasses import replace
+
 import pytest
 
 from wireproof_kit.clients.observe import any_of, list_told, shown, unless
@@ -53,6 +55,7 @@ OFTEN = Delivery(
     attempts=ABOVE_ALL,
 )
 """A message that nothing else in a log is likely to name."""
+FIRST = Delivery(b"1", internal_id=BASE + 10, offset=1000)
 HEADER = Extend(names.EXT_VERSION_JSON, b'{"k":"v"}')
 HANDLED_S, LATER_S = 1.5, 3.0
 LATER = (always("SUBSCRIBE", After(LATER_S, (Beat(),))),)
@@ -140,7 +143,7 @@ def test_validate(client: Client, what: str) -> Observation:
     """An ordered consumer reports or refuses a message whose id or offset is out of order."""
     by_id = what == "internal-id"
     deliveries = (
-        Delivery(b"1", internal_id=BASE + 10, offset=1000),
+        FIRST,
         Delivery(
             b"2",
             internal_id=BASE + 9 if by_id else BASE + 11,
@@ -168,6 +171,25 @@ def _is_refused(story: Story, internal_id: int) -> bool:
     if acknowledged:
         return acknowledged[0].name == "REQ"
     return bool(finishes(story)) and (_answers_handled(story) or _comes_again(story))
+
+
+@client_case("order/again", "smart.client.order-validate", "consumer", "order", "driver")
+def test_again(client: Client) -> Observation:
+    """An ordered consumer gives its handler a message again that the handler has given back."""
+    script = _order_script(FIRST, handler="fail")
+    ends: dict[str, Question] = {
+        "finished-unseen": at_least(1, finishes),
+        "handed-again": lambda story: len(list_told(story, "message")) >= 2,
+    }
+    return play(client, script, ends, "dropped", within=LONG)
+
+
+@client_case("order/again/finished", "smart.client.order-validate", "consumer", "order")
+def test_again_finished(client: Client) -> Observation:
+    """An ordered consumer finishes a message that comes a second time, and the one after it."""
+    later = Delivery(b"2", internal_id=BASE + 11, offset=1030)
+    script = _order_script(FIRST, replace(FIRST, attempts=2), later)
+    return play(client, script, {"all": at_least(3, finishes)}, "stuck")
 
 
 @client_case("order/attempts", "smart.client.order-log", "consumer", "order", "driver")

@@ -116,6 +116,26 @@ def _finish_third_failure(
     original(self, ticket, Outcome.FINISHED if is_third else outcome)
 
 
+def _give_back_unseen(subscription: Subscription, id: bytes) -> None:
+    subscription._consumer.give_back(subscription, id, attempts=1)
+
+
+def _refuse_again(refuse: Callable[[Subscription, bytes], None]) -> Override:
+    """Do this with a message in order that has the internal id of the one before it."""
+
+    def call(
+        original: Original, self: Consumer, subscription: Subscription, message: Message
+    ) -> None:
+        last = vars(subscription).get("last_id")
+        vars(subscription)["last_id"] = message.internal_id
+        if self.wants.ordered and message.internal_id == last:
+            refuse(subscription, message.id)
+        else:
+            original(self, subscription, message)
+
+    return around(Consumer, "hand", call)
+
+
 FAULTS = (
     condition(
         "sub-from-second-partition",
@@ -189,6 +209,18 @@ FAULTS = (
         "Only offsets are checked for their order.",
         "client.order-validate",
         _only("offset"),
+    ),
+    boundary(
+        "same-id-left",
+        "A message in order with the internal id of the one before is left to its time-out.",
+        "client.order-validate",
+        _refuse_again(lambda subscription, id: None),
+    ),
+    boundary(
+        "same-id-given-back",
+        "A message in order with the internal id of the one before is given back unseen.",
+        "client.order-validate",
+        _refuse_again(_give_back_unseen),
     ),
     missing(
         "attempts-unlogged",
