@@ -150,3 +150,22 @@ def test_a_client_is_seen_to_find_nodes_by_lookup_alone_if_it_goes_on(
     events: Sequence[Event], seen: str
 ) -> None:
     assert failing.test_consumer_only(recorded(*events), "500").value == seen
+
+
+def subscribes(conn: str) -> Commanded:
+    return Commanded(1.0, conn, "SUB", ("t", "c", "0"))
+
+
+@pytest.mark.parametrize(
+    ("connections", "seen"),
+    [
+        ([CONN, OTHER, CONN], "back"),
+        ([CONN, OTHER, OTHER], "stayed"),
+        ([CONN, CONN], "unsupported"),
+    ],
+)
+def test_a_text_after_a_code_counts_for_a_client_that_follows_the_code(
+    connections: Sequence[str], seen: str
+) -> None:
+    client = recorded(*map(subscribes, connections))
+    assert subscribing.test_moved_as_without_text(client).value == seen

@@ -1,6 +1,6 @@
 """What a story shows, in the words that the cases for clients share."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from wireproof_kit.clients.client import COURSE_S
@@ -11,7 +11,7 @@ from wireproof_kit.clients.events import (
     Greeted,
     Malformed,
 )
-from wireproof_kit.clients.observe import any_of, gave_up, is_marked, unless
+from wireproof_kit.clients.observe import any_of, failures, gave_up, is_marked, unless
 from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients import heartbeats
@@ -24,12 +24,30 @@ from wireproof_kit.nsq.clients.events import (
     Requested,
     Sent,
 )
-from wireproof_kit.nsq.clients.script import After, Close, Note, Script, once
+from wireproof_kit.nsq.clients.script import (
+    NODE_1,
+    NODE_2,
+    After,
+    Bytes,
+    Close,
+    Lead,
+    Note,
+    Rule,
+    Script,
+    Silence,
+    once,
+)
 from wireproof_kit.observation import Observation
-from wireproof_spec.decoding import decode
-from wireproof_spec.nsq import names
+from wireproof_spec.decoding import decode, encode
+from wireproof_spec.nsq import error_codes, names
 from wireproof_spec.nsq.command_reader import BODIES
-from wireproof_spec.nsq.frame import FRAME_TYPE_RESPONSE
+from wireproof_spec.nsq.frame import (
+    FRAME_TYPE_ERROR,
+    FRAME_TYPE_RESPONSE,
+    SERVER_FRAME,
+    ServerFrame,
+    error_frame,
+)
 from wireproof_spec.nsq.publish import (
     MpubBody,
     MpubExtBody,
@@ -57,6 +75,45 @@ NEXT_LOOKUP = (
     "the client has not looked up since its connection was closed, and may wait for its next "
     "lookup before it connects again; --timeout SEC gives it longer"
 )
+
+SELDOM = {"lookup_interval_ms": "60000"}
+"""The next lookup by the interval is far away: one that comes has been asked for."""
+_NOT_FOLLOWED = "the client does not look up the new leader after an error without a text either"
+
+
+def move_and_back(event: str, *, stays: int) -> tuple[Rule, ...]:
+    """Return rules by which a leader moves at an error without a text, and back at one with it.
+
+    ``stays`` is how many commands of the kind the new leader answers as usual in between.
+    """
+    code = error_codes.E_FAILED_ON_NOT_LEADER
+    # Without a text, error_frame leaves a blank behind the code, as nodes do.
+    bare = Bytes(encode(SERVER_FRAME, ServerFrame(FRAME_TYPE_ERROR, code.encode())))
+    with_text = Bytes(error_frame(code, "no leader here"))
+    return (
+        once(event, Silence(), bare, Lead({0: NODE_2}), peer=NODE_1),
+        Rule(event, (Silence(), with_text, Lead({0: NODE_1})), peer=NODE_2, first=stays + 1),
+    )
+
+
+def is_back(sent: Sequence[Commanded]) -> bool:
+    """Return True if a command went to the second node, and a later one to the first again."""
+    peers = [event.peer for event in sent]
+    return NODE_2 in peers and NODE_1 in peers[peers.index(NODE_2) :]
+
+
+def end_of_move(story: Story, sent: Sequence[Commanded], otherwise: str) -> Observation:
+    """Return ``back`` or ``otherwise`` for a client that followed the first move of two."""
+    if not any(event.peer == NODE_2 for event in sent):
+        value = "inconclusive:starved" if story.is_starved() else "unsupported"
+        return unless(story, value, note=_NOT_FOLLOWED)
+    if is_back(sent):
+        return unless(story, "back")
+    # A client that tells of the error without a lookup has not run out of time.
+    errors = story.of(Sent, lambda event: event.frame_type == FRAME_TYPE_ERROR)
+    tries = any(story.index(each) > story.index(errors[-1]) for each in lookups(story) if errors)
+    is_told = bool(failures(story, "produce")) and not tries
+    return (unless if is_told else gave_up)(story, otherwise)
 
 
 def commands(story: Story, *called: str) -> list[Commanded]:

@@ -43,14 +43,18 @@ from wireproof_spec.nsq import names
 from wireproof_spec.nsq.frame import error_frame
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
+    SELDOM,
     Question,
     at_least,
     distinct,
     end_of,
+    end_of_move,
     error_sent,
+    is_back,
     is_success,
     lookups,
     messages_of,
+    move_and_back,
     play,
     publishes,
 )
@@ -340,8 +344,7 @@ def test_topic_not_exist(client: Client, code: str) -> Observation:
 
 
 def _observe_refresh(client: Client, code: str) -> Observation:
-    # The next lookup by the interval is far away: one that comes has been asked for.
-    script = replace(_move_script(code), settings={"lookup_interval_ms": "60000"})
+    script = replace(_move_script(code), settings=SELDOM)
     story = client.play(script, any_of(_is_published_anew, _has_failed), within=LONG)
     anew = next((event for event in publishes(story) if event.peer == NODE_2), None)
     if anew is None:
@@ -352,6 +355,22 @@ def _observe_refresh(client: Client, code: str) -> Observation:
         story.index(error) < story.index(each) < story.index(anew) for each in lookups(story)
     )
     return unless(story, "refreshed" if again else "guessed")
+
+
+@client_case(
+    "publish/refresh/as-without-text",
+    "smart.client-connection.error-code",
+    "producer",
+    "lookup-producer",
+    "driver",
+)
+def test_refresh_as_without_text(client: Client) -> Observation:
+    """A producer that publishes anew after an error's code does so if a text follows the code."""
+    rules = move_and_back("PUBLISH", stays=1)
+    script = Script("producer", publishes=2, rules=rules, settings=SELDOM)
+    ends = any_of(lambda story: is_back(publishes(story)), _has_failed)
+    story = client.play(script, ends, within=LONG)
+    return end_of_move(story, publishes(story), "gave-up")
 
 
 @client_case("publish/refresh/ordered", "smart.client.shard-retry", "producer", "key")

@@ -25,15 +25,19 @@ from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.frame import error_frame
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
+    SELDOM,
     Question,
     answers_after,
     closed_by_client,
     comes_before,
     commands,
     distinct,
+    end_of_move,
     error_sent,
     finishes,
+    is_back,
     list_ready,
+    move_and_back,
     play,
     requests,
     subscriptions,
@@ -242,3 +246,19 @@ def test_moved_refreshed(client: Client) -> Observation:
     )
     seen = any(event.peer == NODE_2 for event in subscriptions(story))
     return shown(story, "looked-up" if again else "guessed", seen=seen)
+
+
+@client_case(
+    "subscribe/moved/as-without-text",
+    "smart.client-connection.error-code",
+    "consumer",
+    "lookup",
+    "partition",
+    "driver",
+)
+def test_moved_as_without_text(client: Client) -> Observation:
+    """A consumer that looks up again after an error's code does so if a text follows the code."""
+    rules = move_and_back("SUBSCRIBE", stays=0)
+    script = Script("consumer", rules=rules, settings=SELDOM)
+    story = client.play(script, lambda story: is_back(subscriptions(story)), within=LONG)
+    return end_of_move(story, subscriptions(story), "stayed")

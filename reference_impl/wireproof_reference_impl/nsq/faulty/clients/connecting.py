@@ -65,6 +65,10 @@ def _identify_first_time(original: Original, self: Link, local: str) -> None:
     self._user.handle_ready()
 
 
+def _code_is_all(original: Original, self: NodeConnection, code: str, text: str) -> object:
+    return original(self, text.strip() if self.state is State.PUBLISHING else code, text)
+
+
 def _go_on_refused(link: Link, event: object) -> None:
     link.node.state = State.IDLE
     link.is_ready = True
@@ -208,5 +212,12 @@ FAULTS = (
         "client-connection.undisturbed",
         around(Subscription, "handle_loss", _pause_others),
         may="client-connection.reconnect",
+    ),
+    condition(
+        "refused-publish-text-is-code",
+        "A producer takes all of an error's text for its code.",
+        "client-connection.error-code",
+        around(NodeConnection, "_error", _code_is_all),
+        may="client-publish.retry",
     ),
 )

@@ -6,6 +6,8 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from wireproof_reference_impl.nsq.client.core import commands, consumer, ready
 from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
 from wireproof_reference_impl.nsq.client.core.connection import NodeConnection, Refused
@@ -77,6 +79,12 @@ def _stay_refused(
 ) -> None:
     original(self, subscription, event)
     self._when_ended = lambda: None  # it follows no lookup any more
+
+
+def _code_is_all(
+    original: Original, self: Consumer, subscription: Subscription, event: Refused
+) -> None:
+    original(self, subscription, replace(event, code=event.text.strip()))
 
 
 def _clamp(most: int) -> Override:
@@ -188,5 +196,11 @@ FAULTS = (
         "A consumer whose SUB was refused subscribes nowhere again.",
         _MOVES,
         around(Consumer, "handle_refusal", _stay_refused),
+    ),
+    condition(
+        "refused-sub-text-is-code",
+        "A consumer takes all of an error's text for its code.",
+        "client-connection.error-code",
+        around(Consumer, "handle_refusal", _code_is_all),
     ),
 )
