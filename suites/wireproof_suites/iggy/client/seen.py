@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, cast
 
-from wireproof_kit.clients.events import Malformed
+from wireproof_kit.clients.events import Greeted, Malformed
 from wireproof_kit.clients.observe import answers, shown, unless
 from wireproof_kit.clients.part import Until
 from wireproof_kit.clients.story import Story
@@ -111,12 +111,16 @@ def not_told(member: str) -> Observation:
 
 
 def observe_place(story: Story, requests: Sequence[InTopic]) -> Observation:
-    """Return whether requests are about the stream and the topic that the client was given."""
+    """Return whether requests are about the stream and the topic that the client was given.
+
+    A program without a driver may have names of its own, and ignore those that it is given.
+    """
     found = [(_as_text(each.stream), _as_text(each.topic)) for each in requests]
     wrong = [place for place in found if place[0] not in _STREAM or place[1] not in _TOPIC]
     if wrong:
         note = f"stream {wrong[0][0]}, topic {wrong[0][1]}; given were {STREAM} and {TOPIC}"
-        return unless(story, "other", note=note)
+        has_own = not story.of(Greeted) and len(set(found)) == 1
+        return unless(story, "unsupported" if has_own else "other", note=note)
     return shown(story, "as-given", seen=bool(found))
 
 
