@@ -137,6 +137,14 @@ ROWS: dict[str, Row] = {
         "ext.consume.attempts",
         False,
     ),
+    "ext-attempts-indicator-later": (
+        subscribed(fields=EXT)
+        .broker(message(1, extend=Extend(0, None)))
+        .client(requeue(1))
+        .broker(message(1, attempts=0x1002, extend=Extend(0, None))),
+        "ext.consume.attempts",
+        False,
+    ),
     "ext-attempts-again": (
         subscribed(fields=EXT)
         .broker(message(1, extend=Extend(0, None)))

@@ -68,6 +68,10 @@ SPARED: dict[str, Traffic] = {
     "an answer to IDENTIFY with no members": Traffic()
     .client(b"  V2IDENTIFY\n", sized(b"{}"))
     .broker(response_frame(b"{}")),
+    "attempts that grow beyond 12 bits": subscribed(fields=EXT)
+    .broker(message(1, attempts=4095, extend=Extend(0, None)))
+    .client(requeue(1))
+    .broker(message(1, attempts=4096, extend=Extend(0, None))),
     "more attempts than a deployed node counts": subscribed(fields=EXT).broker(
         message(1, attempts=4001, extend=Extend(0, None))
     ),

@@ -37,6 +37,8 @@ IN_TIME = 0.9
 _SHOWN = 40
 _INDICATOR = 12
 """The place of the high 4 bits of attempts, where the disk has an indicator."""
+_BETWEEN = 256
+"""How many deliveries a message may have on other connections between two on this one."""
 _PLACE_SIZE, _RECORD_SIZE = 12, 4
 """Bytes of offset and size in a message; bytes before a message on the disk."""
 
@@ -127,9 +129,10 @@ class BrokerChecks:
         """Compare the attempts with those of a delivery that the client has given back."""
         state, name = self._state, message.message_id
         clause = "ext.consume.attempts" if state.is_extended else "smart.order.attempts"
-        before = self._given_back.pop(name, None)
+        before, last = self._given_back.pop(name, None), self._attempts.get(name, 0)
         self._attempts.keep(name, message.attempts)
-        if state.is_extended and message.attempts >> _INDICATOR:
+        is_counted = last < message.attempts <= last + _BETWEEN  # a count may grow beyond 12 bits
+        if state.is_extended and message.attempts >> _INDICATOR and not is_counted:
             yield Shown(clause, f"attempts {message.attempts:#06x} has high bits set")
         elif message.attempts == 1 and before is not None:
             return  # a channel that was set back begins anew; a duplicate may be on its way
