@@ -175,6 +175,7 @@ def test_states_to_which_a_client_comes_too_rarely_are_left_out(tmp_path: Path) 
         (["--exec", "x", "--protocol", "oms"], "oms"),
         (["--exec", "/no/such/client"], "cannot be started"),
         (["--exec", f"{sys.executable} -c pass", "--time", "60"], "before it connected"),
+        (["--exec", "sleep 60", "--time", "1"], "the time was over before the target was ready"),
     ],
 )
 def test_what_cannot_be_fuzzed_is_told_in_one_sentence(

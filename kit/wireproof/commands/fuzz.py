@@ -311,7 +311,8 @@ def _options() -> Generator[click.Option]:
         ["--time", "time_s"],
         callback=_time,
         metavar="SEC|5m",
-        help="When the last case may begin; default 60 s. Preparations are not cut short.",
+        help="When the last case may begin; default 60 s. It also ends the preparations of a "
+        "client or an adapter, but not those of a broker.",
     )
     count = click.IntRange(1)
     yield click.Option(["--cases"], type=count, metavar="N", help="Stop after N cases.")
