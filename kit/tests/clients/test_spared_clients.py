@@ -307,9 +307,11 @@ RIGHT = opened(1, "magic", "IDENTIFY", "PUB")
     [
         (RIGHT, "in-order"),
         ([*RIGHT, *opened(2), *opened(3, "magic"), *opened(4, "magic", "IDENTIFY")], "in-order"),
-        ([*RIGHT, *opened(2, "magic", "PUB")], "no-identify"),
+        ([*RIGHT, *opened(2, "magic", "PUB")], "unsupported"),
+        ([*RIGHT, *opened(2, "magic"), replace(PUB, conn=f"{NODE_1}.2")], "no-identify"),
         (opened(1, "magic", "IDENTIFY"), "incomplete"),
         (opened(1, "magic", "PUB"), "unsupported"),
+        (opened(1, "magic", "PUB", "IDENTIFY"), "unsupported"),
         ([*opened(1, "magic"), PUB], "no-identify"),  # it names a partition
     ],
 )
@@ -323,6 +325,22 @@ def test_a_client_without_identify_is_not_judged_by_its_identify() -> None:
     assert connecting.test_identify_answer(client).value == "unsupported"
     assert connecting.test_identify_error(client).value == "unsupported"
     assert connecting.test_identify_fields(client).value == "unsupported"
+
+
+@pytest.mark.parametrize(
+    ("work", "hurried", "used"),
+    [(PUB, "hurried", "used"), (replace(PUB, words=("t",)), "unsupported", "unsupported")],
+    ids=["partition", "original"],
+)
+def test_only_a_client_that_names_partitions_must_wait_for_the_answer_to_identify(
+    work: Event, hurried: str, used: str
+) -> None:
+    early = recorded(*opened(1, "magic", "IDENTIFY"), work, ok())
+    late = recorded(*opened(1, "magic", "IDENTIFY"), ok(), work)
+
+    assert connecting.test_identify_answer(early).value == hurried
+    assert connecting.test_identify_error(early).value == used
+    assert connecting.test_identify_answer(late).value == "waited"
 
 
 def asked(at: float) -> Requested:
