@@ -328,7 +328,7 @@ def test_pictures_draw_the_numbers_of_the_data(visit: Visit) -> None:
 
 def test_what_changed_is_shown_by_protocol(visit: Visit) -> None:
     page = visit.open("versions")
-    page.get_by_label("Protocol").last.select_option("iggy")
+    page.get_by_label("Protocol").last.select_option("oms")
 
     assert [(bars["name"], bars["y"]) for bars in drawn(page, 1)] == [("regressed", [1])]
 
