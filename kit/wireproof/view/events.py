@@ -86,6 +86,7 @@ def verdict_event(result: Result) -> Event:
         "stale": footer.stale,
         "expired": footer.expired,
         "interrupted": footer.interrupted,
+        "next": result.next_step(),
         "bundle": _text(result.bundle),
         "files": {name: str(path) for name, path in result.files.items()},
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 from wireproof.view.failure import FailureContext, failures
 from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
+from wireproof_kit.verdicts.next_step import next_step
 from wireproof_reports.causes import Cause, count_sides, fold
 from wireproof_reports.wording import count_noun
 from wireproof_spec.clauses.loading import load_catalogue
@@ -146,6 +147,11 @@ class Result:
         """Return the failures of the run, folded by root cause."""
         return fold(self.records)
 
+    def next_step(self) -> str:
+        """Return what was missing for what was not judged, and what to give; often empty."""
+        catalogue = load_catalogue(self.header.target.protocol)
+        return next_step(self.header, self.records, self.footer, catalogue)
+
 
 def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Iterator[str]:
     """Return the lines that follow the cases of a run; the last one contains the exit code."""
@@ -159,4 +165,6 @@ def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Itera
         yield from conclusion(result.header, result.footer)
         for name, path in result.files.items():
             yield f"{name:<9}{path}"
+        step = result.next_step()
+        yield from wrap_after_heading("next", step) if step else []
     yield verdict(result.header, result.footer, causes, style=style)

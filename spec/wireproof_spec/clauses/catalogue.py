@@ -131,8 +131,10 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     The capability is absent only if none of the ``witnesses``, other probes of it, shows it: a
     target must not hide a fault with one wrong answer. If it is not shown, the cases that need it
     are unsupported. They are left out instead if ``left_out`` gives a reason, or if the user did
-    not provide ``given_by``. Observations in ``small_by`` only mean that the deployment is too
-    small for it: one node, one lookup server. Only targets of its ``role`` are asked for it.
+    not provide ``given_by``. ``helped_by`` are target keys of which any lets the kit make what
+    the probe needs, where it found no way. Observations in ``small_by`` only mean that the
+    deployment is too small for it: one node, one lookup server. Only targets of its ``role`` are
+    asked for it.
     """
 
     id: str
@@ -142,6 +144,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     absent_by: tuple[str, ...] = ()
     small_by: tuple[str, ...] = ()
     given_by: str = ""
+    helped_by: tuple[str, ...] = ()
     left_out: str = ""
     role: str = ""
     optional: bool = False

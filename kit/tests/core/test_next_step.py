@@ -1,0 +1,56 @@
+"""The next step that a user is told when something was not judged."""
+
+import msgspec
+import pytest
+from small_law import header, record
+
+from wireproof_kit.verdicts.next_step import next_step
+from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.record import CaseRecord, ClaimRecord, FooterRecord, GroupRecord, Verdict
+
+NSQ = load_catalogue("nsq")
+
+
+def told(observation: str, *given: str, verdict: Verdict = "unsupported", code: int = 2) -> str:
+    """Return what is told of a run whose target showed this instead of ordered topics."""
+    claims = {"order": ClaimRecord("absent", observation)}
+    begun = header(claims=claims)
+    begun = msgspec.structs.replace(
+        begun, target=msgspec.structs.replace(begun.target, given=given)
+    )
+    case: CaseRecord = record(
+        "x", clause="smart.order.command", verdict=verdict, needs=("order",), reason="why"
+    )
+    groups = (GroupRecord("smart.order", "t", judged=False, whole=True, why="why"),)
+    return next_step(begun, [case], FooterRecord({}, groups, {}, code, ""), NSQ)
+
+
+def test_what_the_kit_had_no_way_to_probe_names_the_addresses_that_help() -> None:
+    assert told("unavailable") == (
+        "not judged: smart.order; give --http or --lookupd, such as ?http=HOST:PORT in the URL, "
+        "so that the kit can probe: ordered topics; or judge the rest alone with "
+        "--exclude smart.order"
+    )
+
+
+def test_an_address_that_was_given_is_not_asked_for() -> None:
+    assert "give --lookupd, such as ?lookupd=HOST:PORT in the URL" in told("unavailable", "http")
+
+
+@pytest.mark.parametrize(
+    ("observation", "given"), [("error:E_INVALID", ()), ("unavailable", ("http", "lookupd"))]
+)
+def test_what_the_target_lacks_can_only_be_left_out(
+    observation: str, given: tuple[str, ...]
+) -> None:
+    assert told(observation, *given) == (
+        "not judged: smart.order; judge the rest alone with --exclude smart.order"
+    )
+
+
+def test_a_kit_error_is_to_be_reported() -> None:
+    assert told("ok", verdict="error") == "report the kit error, with the bundle"
+
+
+def test_a_run_that_was_done_needs_no_step() -> None:
+    assert told("unavailable", code=0) == ""

@@ -1,0 +1,68 @@
+"""What a user can do about a run in which something that was asked for was not judged."""
+
+from collections.abc import Iterator, Sequence
+
+from wireproof_kit.verdicts.judge import JudgeContext, missing_capability
+from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE
+from wireproof_spec.clauses.catalogue import Capability, Catalogue, is_below
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
+
+UNAVAILABLE = "unavailable"
+"""The observation of a probe that found no way to try, such as one that needs a topic."""
+
+
+def next_step(
+    header: HeaderRecord, records: Sequence[CaseRecord], footer: FooterRecord, catalogue: Catalogue
+) -> str:
+    """Return what was missing for what was not judged, and what to give; often empty.
+
+    Empty if the run was done, or if nothing that a user could give is missing.
+    """
+    if footer.exit != EXIT_NOT_DONE:
+        return ""
+    if any(record.verdict == "error" for record in records):
+        return "report the kit error, with the bundle"
+    groups = [each.group for each in footer.groups if each.whole and not each.judged]
+    lacking = list(_list_lacking(header, records, groups, catalogue))
+    keys = list(dict.fromkeys(key for each in lacking for key in _keys(header, each)))
+    steps: list[str] = []
+    if keys:
+        options = " or ".join(f"--{key}" for key in keys)
+        titles = ", ".join(each.title for each in lacking)
+        steps.append(
+            f"give {options}, such as ?{keys[0]}=HOST:PORT in the URL, so that the kit can probe: "
+            f"{titles}"
+        )
+    if groups:
+        excluded = " ".join(f"--exclude {group}" for group in groups)
+        steps.append(f"judge the rest alone with {excluded}")
+    about = f"not judged: {', '.join(groups)}; " if groups and steps else ""
+    return about + "; or ".join(steps)
+
+
+def _list_lacking(
+    header: HeaderRecord,
+    records: Sequence[CaseRecord],
+    groups: Sequence[str],
+    catalogue: Catalogue,
+) -> Iterator[Capability]:
+    """Yield the missing capabilities of groups that were not judged, or else of all cases."""
+    bench = JudgeContext(catalogue, header.claims, header.readings)
+    names: dict[str, None] = {}
+    for record in records:
+        is_about = not groups or any(is_below(record.clause, group) for group in groups)
+        missing = missing_capability(record.needs, bench) if is_about else None
+        if record.verdict == "unsupported" and missing is not None:
+            names[missing] = None
+    for name in names:
+        capability = catalogue.capability(name)
+        if capability is not None:
+            yield capability
+
+
+def _keys(header: HeaderRecord, capability: Capability) -> Iterator[str]:
+    """Yield the target keys that the user did not give and that may show the capability."""
+    claim = header.claims.get(capability.id)
+    is_untried = claim is not None and claim.observation == UNAVAILABLE
+    helping = capability.helped_by if is_untried else ()
+    yield from (key for key in helping if key not in header.target.given)
