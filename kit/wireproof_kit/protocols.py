@@ -23,6 +23,7 @@ from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, list_ha
 if TYPE_CHECKING:
     from wireproof_kit.drivers.check import CheckDriver
     from wireproof_kit.fuzz.driver import (
+        CheckChoice,
         OpenAdapterFuzzSession,
         OpenClientFuzzSession,
         OpenFuzzSession,
@@ -50,7 +51,9 @@ class KitPart:
     ``open_fuzz_session`` opens a broker for the fuzzer, ``open_client_fuzz_session`` a client,
     with the patience in seconds that the user gave, or None, and a function that returns True once
     opening is to be given up: then it returns None. ``open_adapter_fuzz_session`` opens a system
-    behind an adapter. ``adapter_reference`` are the options with which the example server
+    behind an adapter. ``check_fuzz_choice`` checks the names of frames and states before
+    anything is opened.
+    ``adapter_reference`` are the options with which the example server
     is an adapter on its standard input and output. ``write_program_script`` makes a script of a
     finding against what a command starts. ``check_client_driver`` checks
     the command of a client's driver, ``check_adapter`` that of a system's adapter.
@@ -72,6 +75,7 @@ class KitPart:
     open_fuzz_session: "OpenFuzzSession | None" = None
     open_client_fuzz_session: "OpenClientFuzzSession | None" = None
     open_adapter_fuzz_session: "OpenAdapterFuzzSession | None" = None
+    check_fuzz_choice: "CheckChoice | None" = None
     adapter_reference: tuple[str, ...] = ()
     write_program_script: "WriteProgramScript | None" = None
     check_client_driver: "CheckDriver | None" = None

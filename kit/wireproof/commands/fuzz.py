@@ -1,25 +1,23 @@
 """``wireproof fuzz``: look for what a parser does not survive."""
 
 import inspect
-import re
 import shlex
-from collections.abc import Generator
 from datetime import date
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 import click
 
 from wireproof.commands.run import bundle_place
 from wireproof.fuzzing.corpus import Corpus, open_corpus
 from wireproof.fuzzing.recorder import FuzzLedger
+from wireproof.options.fuzz_options import FuzzOptions, fuzz_options
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.target_choice import (
     REFERENCE,
     NamedTarget,
     given_keys,
-    key_options,
     settings_for,
     sole_target,
 )
@@ -33,10 +31,10 @@ from wireproof_kit.fuzz.campaign.last_words import check_log
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, run_workers
 from wireproof_kit.fuzz.driver import Choice
-from wireproof_kit.protocols import adapter_reference, kit_part, list_with_fuzzing, read_target
+from wireproof_kit.protocols import adapter_reference, kit_part, read_target
 from wireproof_kit.runner.activity import SHORT_RUNS, Activity
 from wireproof_kit.targets.process import find_process
-from wireproof_kit.targets.target import ON_CLIENTS, ROLE, ROLES
+from wireproof_kit.targets.target import ON_CLIENTS, ROLE
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
 from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.extras import install_command
@@ -45,7 +43,6 @@ TIME_S = 60.0
 WITHOUT_SCAPY = (
     "left out, since scapy is not installed: the frames that it makes, captures of findings"
 )
-SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 EXAMPLES = (
     ("wireproof fuzz nsq://127.0.0.1:4150", "fuzz for one minute"),
@@ -67,35 +64,6 @@ EXAMPLES = (
 )
 
 
-class FuzzOptions(TypedDict):
-    """The options of ``wireproof fuzz``, by parameter name; the target is not among them."""
-
-    reference: str | None
-    command: str | None
-    role: str | None
-    protocol: str
-    time_s: float | None
-    cases: int | None
-    seed: int | None
-    workers: int
-    frames: tuple[str, ...]
-    exclude_frames: tuple[str, ...]
-    states: tuple[str, ...]
-    pid: int | None
-    restart: str | None
-    log: Path | None
-    log_command: str | None
-    corpus: Path | None
-    baseline: Path | None
-    bundle: Path | None
-    hazardous: bool
-    timeout: float | None
-    stop_at_first: bool
-    no_shrink: bool
-    drawn: bool
-    reference_option: tuple[str, ...]
-
-
 def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     """Send valid and malformed frames to a broker, or with --exec to a client.
 
@@ -112,6 +80,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
         find_process(options["pid"])
     _check_logs(named, options)
     protocol = named.protocol or read_target(named.url).protocol
+    _refuse_unknown_names(protocol, options)
     corpus = open_corpus(options["corpus"], protocol)
     seed, first = corpus.start(options["seed"], _describe_choice(options))
     deviations = _deviations(options["baseline"])
@@ -199,6 +168,14 @@ def _refuse_what_no_adapter_has(named: NamedTarget, options: FuzzOptions) -> Non
             raise UsageFault(f"{name} says nothing about an adapter; leave it out")
 
 
+def _refuse_unknown_names(protocol: str, options: FuzzOptions) -> None:
+    """Refuse frames and states that nothing of the protocol has, before anything is opened."""
+    check = kit_part(protocol).check_fuzz_choice
+    choice = _choice(options, seed=0)
+    if check is not None and (choice.frames or choice.states or choice.excluded):
+        check(choice, options["command"] is not None)
+
+
 def _refuse_afar(named: NamedTarget, *, hazardous: bool) -> None:
     if named.url == REFERENCE or hazardous or ON_CLIENTS in named.url.partition(":")[0]:
         return
@@ -229,13 +206,7 @@ def _plan(
     if time_s is None and cases is None:
         time_s = TIME_S
     return WorkerPlan(
-        Choice(
-            seed,
-            options["frames"],
-            options["states"],
-            options["drawn"],
-            options["exclude_frames"],
-        ),
+        _choice(options, seed),
         time_s=time_s,
         cases=None if cases is None else cases + first * BATCH,
         first=first,
@@ -243,6 +214,16 @@ def _plan(
         stop_at_first=options["stop_at_first"],
         shrink=not options["no_shrink"],
         corpus=corpus.findings(),
+    )
+
+
+def _choice(options: FuzzOptions, seed: int) -> Choice:
+    return Choice(
+        seed,
+        options["frames"],
+        options["states"],
+        options["drawn"],
+        options["exclude_frames"],
     )
 
 
@@ -283,117 +264,10 @@ def _deviations(path: Path | None) -> tuple[Deviation, ...]:
     return () if path is None else read_deviations(path, known_ids=None, today=date.today())
 
 
-def _time(context: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    if value is None:
-        return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", value)
-    if found is None or not float(found[1]):
-        raise click.BadParameter(f"{value!r}: expected seconds, or such as 5m", context, param)
-    return float(found[1]) * SECONDS[found[2]]
-
-
-def _options() -> Generator[click.Option]:
-    file = click.Path(path_type=Path)
-    known = click.Choice(list_with_fuzzing())
-    yield click.Option(
-        ["--reference"],
-        is_flag=False,
-        flag_value=known.choices[0],
-        type=known,
-        help="Fuzz the embedded reference broker.",
-    )
-    yield click.Option(["--exec", "command"], metavar="CMD", help="Command that starts a client.")
-    yield click.Option(["--role"], type=click.Choice(ROLES), help="Client's role; default both.")
-    default = known.choices[0]
-    told = f"Client's protocol; default {default}."
-    yield click.Option(["--protocol"], default=default, type=known, help=told)
-    yield click.Option(
-        ["--time", "time_s"],
-        callback=_time,
-        metavar="SEC|5m",
-        help="When the last case may begin; default 60 s. It also ends the preparations of a "
-        "client or an adapter, but not those of a broker.",
-    )
-    count = click.IntRange(1)
-    yield click.Option(["--cases"], type=count, metavar="N", help="Stop after N cases.")
-    yield click.Option(
-        ["--seed"], type=click.IntRange(0), metavar="N", help="Seed of all cases; default random."
-    )
-    yield click.Option(
-        ["-n", "workers"],
-        type=click.IntRange(1, 26),
-        default=1,
-        metavar="N",
-        help="Number of processes; default 1.",
-    )
-    yield click.Option(
-        ["--frames"],
-        multiple=True,
-        metavar="KIND",
-        help="Only frame kinds with this prefix; repeatable.",
-    )
-    yield click.Option(
-        ["--exclude-frames"],
-        multiple=True,
-        metavar="KIND",
-        help="No frame kinds with this prefix; repeatable.",
-    )
-    yield click.Option(
-        ["--states"],
-        multiple=True,
-        metavar="STATE",
-        help="Only this connection state; repeatable.",
-    )
-    yield click.Option(["--drawn"], is_flag=True, help="Generate cases with Hypothesis; slower.")
-    yield click.Option(
-        ["--pid"], type=count, metavar="PID", help="Watch memory and open files of this process."
-    )
-    yield click.Option(["--restart"], metavar="CMD", help="Command that restarts the target.")
-    yield click.Option(
-        ["--log"], type=file, metavar="FILE", help="The target's log; quoted when it dies."
-    )
-    yield click.Option(
-        ["--log-command"],
-        metavar="CMD",
-        help="Command that prints the target's log while it runs.",
-    )
-    yield click.Option(
-        ["--corpus"],
-        type=file,
-        metavar="DIR",
-        help="Folder for findings and progress; resumes from it.",
-    )
-    yield click.Option(["--baseline"], type=file, metavar="FILE", help="File of known findings.")
-    yield click.Option(
-        ["--bundle"], type=file, metavar="FILE", help="Bundle; default out/run-TIME-fuzz.jsonl."
-    )
-    yield click.Option(
-        ["--hazardous"],
-        is_flag=True,
-        help="Allow remote targets, and frames that may change existing data.",
-    )
-    seconds = click.FloatRange(min=0, min_open=True)
-    yield click.Option(
-        ["--timeout"],
-        type=seconds,
-        metavar="SEC",
-        help="Seconds to wait for an answer; default measured.",
-    )
-    yield click.Option(["-x", "stop_at_first"], is_flag=True, help="Stop at the first finding.")
-    yield click.Option(["--no-shrink"], is_flag=True, help="Do not minimize findings.")
-    yield click.Option(
-        ["--reference-option"],
-        multiple=True,
-        metavar="'OPTION [VALUE]'",
-        help="Option of `serve` for the reference, with its value; repeatable.",
-    )
-    yield from key_options("address", "flag", "file", "text")
-
-
 fuzz = Command(
     "fuzz",
     callback=_fuzz,
-    params=[click.Argument(["arguments"], nargs=-1, metavar="[URL]"), *_options()],
+    params=[click.Argument(["arguments"], nargs=-1, metavar="[URL]"), *fuzz_options()],
     help=inspect.getdoc(_fuzz),
     examples=EXAMPLES,
 )

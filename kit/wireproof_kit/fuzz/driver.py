@@ -252,6 +252,10 @@ class Choice:
     excluded: tuple[str, ...] = ()
 
 
+CheckChoice = Callable[[Choice, bool], None]
+"""Raises a `UsageFault` if nothing can be sent by a choice, to clients if the second is True."""
+
+
 class FuzzSession(Protocol):
     """An open target, with the topics or streams that fuzz cases use on it."""
 

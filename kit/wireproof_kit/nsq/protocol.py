@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from wireproof_kit.drivers.check import Finding
-    from wireproof_kit.fuzz.driver import ClientFuzzSession, FuzzSession, FuzzSessionOptions
+    from wireproof_kit.fuzz.driver import (
+        Choice,
+        ClientFuzzSession,
+        FuzzSession,
+        FuzzSessionOptions,
+    )
     from wireproof_kit.proxy.part import ProxyPart
     from wireproof_spec.record import FindingRecord, TranscriptRecord
 
@@ -40,6 +45,21 @@ def _open_client_fuzz_session(
     from wireproof_kit.nsq.clients.fuzz.part import make_part
 
     return open_fuzzed_client(make_part(), target, timeout_s, is_cut)
+
+
+def _check_fuzz_choice(choice: "Choice", is_client: bool) -> None:
+    from wireproof_kit.fuzz.generate.case_sources import check_choice
+
+    if is_client:
+        from wireproof_kit.nsq.clients.fuzz import frames
+
+        check_choice(frames.grammar(), choice)
+        return
+    from wireproof_kit import pcap
+    from wireproof_kit.nsq.fuzz.grammar import grammar
+    from wireproof_kit.nsq.fuzz.names import Names
+
+    check_choice(grammar(Names("wp_a", "wp_b"), scapy=pcap.is_installed()), choice)
 
 
 def _write_program_script(finding: "FindingRecord", url: str) -> str:
@@ -139,6 +159,7 @@ KIT = KitPart(
     keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
     open_fuzz_session=_open_fuzz_session,
     open_client_fuzz_session=_open_client_fuzz_session,
+    check_fuzz_choice=_check_fuzz_choice,
     write_program_script=_write_program_script,
     check_client_driver=_check_client_driver,
     recorded_arguments=_recorded_arguments,

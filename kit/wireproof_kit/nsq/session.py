@@ -30,7 +30,7 @@ from wireproof_kit.nsq.services import (
 from wireproof_kit.nsq.topics.bodies import Bodies
 from wireproof_kit.nsq.topics.channels import ChannelSweeper
 from wireproof_kit.nsq.topics.pool import TopicPool
-from wireproof_kit.nsq.topics.sources import KINDS, ReachableServices, TopicMaker
+from wireproof_kit.nsq.topics.sources import KINDS, ReachableServices, TopicMaker, check_given
 from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.http import HttpClient
@@ -344,8 +344,10 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
         ArrangementFailed: the lookup servers name no node, or are no lookup servers.
         TargetSilent: the target accepts connections, but does not speak NSQ within seconds, or
             rejects the login.
-        UsageFault: what the user gave for TLS or AUTH cannot be used.
+        UsageFault: what the user gave for TLS or AUTH cannot be used, or a topic that the user
+            named.
     """
+    check_given(options.topics)
     login = login_of(target)
     servers = lookup_addresses(target)
     if target.host:

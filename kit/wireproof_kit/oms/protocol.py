@@ -10,7 +10,7 @@ from wireproof_kit.targets.target import Target
 
 if TYPE_CHECKING:
     from wireproof_kit.drivers.check import Finding
-    from wireproof_kit.fuzz.driver import ClientFuzzSession, FuzzSessionOptions
+    from wireproof_kit.fuzz.driver import Choice, ClientFuzzSession, FuzzSessionOptions
     from wireproof_spec.record import FindingRecord
 
 
@@ -46,6 +46,13 @@ def _open_fuzz_session(
     return open_adapter_session(target, options, restart)
 
 
+def _check_fuzz_choice(choice: "Choice", is_client: bool) -> None:
+    from wireproof_kit.fuzz.generate.case_sources import check_choice
+    from wireproof_kit.oms.fuzz.frames import whole_grammar
+
+    check_choice(whole_grammar(), choice)
+
+
 def _write_script(finding: "FindingRecord", target: str) -> str:
     from wireproof_kit.oms.fuzz.reproduce import write_script
 
@@ -61,6 +68,7 @@ KIT = KitPart(
     needs={"system": "adapter"},
     several={"document_name": _document_names},
     open_adapter_fuzz_session=_open_fuzz_session,
+    check_fuzz_choice=_check_fuzz_choice,
     adapter_reference=("--stdio",),
     write_program_script=_write_script,
     check_adapter=_check_adapter,

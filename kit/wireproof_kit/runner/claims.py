@@ -1,6 +1,6 @@
 """What a target can do and which readings it follows, as the probes of a run show."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from wireproof_kit.errors import UsageFault
@@ -20,14 +20,22 @@ class Probed:
     readings: dict[str, BindingRecord]
 
 
+def check_claims(catalogue: Catalogue, claimed: Iterable[str]) -> None:
+    """Check that each claimed capability is one of the catalogue's.
+
+    Raises:
+        UsageFault: a capability is unknown.
+    """
+    known = [capability.id for capability in catalogue.capabilities]
+    for name in claimed:
+        if name not in known:
+            raise UsageFault(f"claim {name!r} is unknown; expected one of {', '.join(known)}")
+
+
 def probe_target(
     session: Session, catalogue: Catalogue, claimed: Mapping[str, bool], activity: Activity
 ) -> Probed:
-    """Run the probes of all capabilities and of all readings.
-
-    Raises:
-        UsageFault: an unknown capability is claimed.
-    """
+    """Run the probes of all capabilities and of all readings."""
     claims = _probe_claims(session, catalogue, claimed, activity)
     return Probed(claims, _probe_readings(session, catalogue, activity))
 
@@ -35,10 +43,6 @@ def probe_target(
 def _probe_claims(
     session: Session, catalogue: Catalogue, claimed: Mapping[str, bool], activity: Activity
 ) -> dict[str, ClaimRecord]:
-    unknown = set(claimed) - {capability.id for capability in catalogue.capabilities}
-    if unknown:
-        known = ", ".join(capability.id for capability in catalogue.capabilities)
-        raise UsageFault(f"claim {sorted(unknown)[0]!r} is unknown; known claims: {known}")
     claims: dict[str, ClaimRecord] = {}
     for capability in catalogue.capabilities:
         activity.begin(f"the probe of {capability.id}, and the topics that it needs")

@@ -11,7 +11,7 @@ from typing import Self
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, list_with_reference, protocol_of, read_target
 from wireproof_kit.runner.activity import SHORT_RUNS, Activity
-from wireproof_kit.runner.claims import Probed, probe_target
+from wireproof_kit.runner.claims import Probed, check_claims, probe_target
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
@@ -103,8 +103,9 @@ class Run:
         takes a minute and more to make one.
 
         Raises:
-            KitError: the target cannot be reached, stays silent or is no URL, or what is asked
-                for by id is none of ``instances``.
+            UsageFault: what is asked for by id is none of ``instances``, or a revision or a
+                claimed capability is unknown; nothing was opened.
+            KitError: the target cannot be reached, stays silent or is no URL.
         """
         seed = plan.seed if plan.seed is not None else secrets.randbelow(1_000_000)
         embedded = None
@@ -116,6 +117,9 @@ class Run:
             named = read_target(url, plan.keys)
             protocol, is_client = named.protocol, named.is_client()
         _refuse_unmatched(plan, protocol, instances, is_client=is_client)
+        catalogue = load_catalogue(protocol).for_target(is_client=is_client)
+        check_revision(catalogue, plan.spec_revision)
+        check_claims(catalogue, plan.claims)
         if is_embedded:
             embedded = start_reference(protocol, plan.reference_options)
             url = embedded.url
@@ -138,7 +142,6 @@ class Run:
     ) -> Self:
         target = read_target(url, plan.keys)
         catalogue = load_catalogue(target.protocol).for_target(is_client=target.is_client())
-        check_revision(catalogue, plan.spec_revision)
         token = f"{random.Random(seed).randrange(36**4):x}{secrets.token_hex(3)}"
         options = SessionOptions(
             seed=seed,

@@ -8,7 +8,7 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.driver import Choice, Generation
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION
 from wireproof_kit.fuzz.generate.drawn_cases import DrawnCases
-from wireproof_kit.fuzz.generate.generator import Generator
+from wireproof_kit.fuzz.generate.generator import Generator, check_frame
 from wireproof_kit.fuzz.generate.grammar import Grammar
 
 
@@ -39,9 +39,16 @@ def make_generation(
         left, frames = _without(grammar, choice)
         return kind(left, choice.seed, frames=frames, states=choice.states)
     except ValueError as error:
-        kinds = ", ".join(each.name for each in grammar.kinds)
-        states = ", ".join(state for names in grammar.states.values() for state in names)
-        raise UsageFault(f"{error}; frames: {kinds}; states: {states}") from error
+        raise UsageFault(str(error)) from error
+
+
+def check_choice(grammar: Grammar, choice: Choice) -> None:
+    """Check that a grammar has frames and states of the chosen names.
+
+    Raises:
+        UsageFault: as `make_generation`.
+    """
+    make_generation(grammar, replace(choice, drawn=False))
 
 
 def _without(grammar: Grammar, choice: Choice) -> tuple[Grammar, tuple[str, ...]]:
@@ -51,8 +58,7 @@ def _without(grammar: Grammar, choice: Choice) -> tuple[Grammar, tuple[str, ...]
         ValueError: no kind begins so, or none is left.
     """
     for each in choice.excluded:
-        if not any(kind.startswith(each) for kind in (CONVERSATION, *names_of(grammar))):
-            raise ValueError(f"no frame's kind begins with {each!r}")
+        check_frame(grammar, each)
     kinds = tuple(k for k in grammar.kinds if not k.name.startswith(choice.excluded or ("\0",)))
     left = replace(grammar, kinds=kinds)
     if not kinds:

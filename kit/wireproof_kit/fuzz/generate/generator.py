@@ -217,25 +217,39 @@ def choose_kinds(
     Raises:
         ValueError: there is no such frame or state, or the frame is never sent in the state.
     """
-    _refuse_unknown(grammar, frames, states)
+    for frame in frames:
+        check_frame(grammar, frame)
+    _check_states(grammar, states)
     every = not frames or CONVERSATION in frames
     wanted = [each for each in grammar.kinds if every or each.name.startswith(tuple(frames))]
     found = ((each, places_of(grammar, each, states)) for each in wanted)
     kinds = tuple((kind, places) for kind, places in found if places.all)
     if not kinds:
-        raise ValueError("no frame of that kind in that state")
+        raise ValueError(
+            f"no frame whose kind begins with {' or '.join(frames)} is sent in the state "
+            f"{' or '.join(states)}"
+        )
     return kinds
 
 
-def _refuse_unknown(grammar: Grammar, frames: Sequence[str], states: Sequence[str]) -> None:
-    kinds = (CONVERSATION, *(each.name for each in grammar.kinds))
-    for frame in frames:
-        if not any(kind.startswith(frame) for kind in kinds):
-            raise ValueError(f"no frame's kind begins with {frame!r}")
-    known = {state for names in grammar.states.values() for state in names}
+def check_frame(grammar: Grammar, prefix: str) -> None:
+    """Check that the name of a kind of frame begins so.
+
+    Raises:
+        ValueError: no name does.
+    """
+    kinds = [*(each.name for each in grammar.kinds), CONVERSATION]
+    if not any(kind.startswith(prefix) for kind in kinds):
+        raise ValueError(
+            f"no frame's kind begins with {prefix!r}; expected one of {', '.join(kinds)}"
+        )
+
+
+def _check_states(grammar: Grammar, states: Sequence[str]) -> None:
+    known = [state for names in grammar.states.values() for state in names]
     for state in states:
         if state not in known:
-            raise ValueError(f"no state is called {state!r}")
+            raise ValueError(f"no state is called {state!r}; expected one of {', '.join(known)}")
 
 
 def starts(grammar: Grammar, frames: Sequence[str], states: Sequence[str]) -> tuple[str, ...]:

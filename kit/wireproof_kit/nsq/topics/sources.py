@@ -113,10 +113,8 @@ class ReachableServices:
 class TopicMaker:
     """Creates, upgrades and deletes topics with the first method that the target accepts.
 
-    ``given`` are topics the user named, NAME or NAME:PARTITION, by the name of their kind.
-
-    Raises:
-        UsageFault: a given topic has no known kind, or its partition is no number.
+    ``given`` are topics the user named, NAME or NAME:PARTITION, by the name of their kind; see
+    `check_given`.
     """
 
     def __init__(
@@ -124,8 +122,6 @@ class TopicMaker:
     ) -> None:
         self._around = around
         self._given = dict(given or {})
-        for argument, text in self._given.items():
-            _refuse_wrong(argument, text)
         self._prefix = f"{PREFIX}{run_token}"
         # The measured lookup server refuses an upgrade while it is busy with another one.
         self._upgrading = threading.Lock()
@@ -366,12 +362,16 @@ def _check_ordered(topic: Topic, around: ReachableServices) -> None:
         )
 
 
-def _refuse_wrong(argument: str, text: str) -> None:
-    if argument not in KINDS:
-        known = ", ".join(KINDS)
-        raise UsageFault(f"--topic {argument}={text}: expected one of {known}; found {argument!r}")
-    name, colon, partition = text.partition(":")
-    if not name or (colon and not (partition.isascii() and partition.isdigit())):
-        raise UsageFault(
-            f"--topic {argument}={text}: expected {argument}=NAME or {argument}=NAME:PARTITION"
-        )
+def check_given(topics: Mapping[str, str]) -> None:
+    """Check the topics that the user named, NAME or NAME:PARTITION, by the name of their kind.
+
+    Raises:
+        UsageFault: a topic has no known kind, or its partition is no number.
+    """
+    for argument, text in topics.items():
+        where = f"--topic {argument}={text}"
+        if argument not in KINDS:
+            raise UsageFault(f"{where}: expected one of {', '.join(KINDS)}; found {argument!r}")
+        name, colon, partition = text.partition(":")
+        if not name or (colon and not (partition.isascii() and partition.isdigit())):
+            raise UsageFault(f"{where}: expected {argument}=NAME or {argument}=NAME:PARTITION")

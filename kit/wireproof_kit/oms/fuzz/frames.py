@@ -93,6 +93,11 @@ def grammar(operations: Collection[str], claims: Collection[str]) -> Grammar:
     )
 
 
+def whole_grammar() -> Grammar:
+    """Return the requests that an adapter with all operations and claims can be sent."""
+    return grammar([kind.name for kind in _kinds(names.ATTRIBUTES)], names.ATTRIBUTES)
+
+
 def _is_hazardous(kind: str, data: bytes) -> bool:
     """Return True if a request may create a destination whose name lacks the kit's prefix."""
     return kind == "create_destination" and b'"destination":"wp_' not in data
