@@ -128,7 +128,9 @@ def _show_version(context: click.Context, _param: click.Parameter, value: object
 
 def _sentence(error: click.ClickException) -> str:
     """Make one sentence of what click has to say."""
-    text = error.format_message().strip().rstrip(".")
+    # Of a missing argument, click lists the choices one a line, after a full stop.
+    text = " ".join(error.format_message().rstrip(".").split())
+    text = text.replace(". Choose from:", "; choose from")
     context = error.ctx if isinstance(error, click.UsageError) else None
     text = text[:1].lower() + text[1:]
     return f"{text} (see `{context.command_path} --help`)" if context else text

@@ -136,6 +136,19 @@ def test_an_address_that_cannot_be_reached_is_told_at_the_start(to: str) -> None
     assert process.returncode == 2
 
 
+def test_a_capture_may_lie_in_a_new_folder(tmp_path: Path) -> None:
+    capture = tmp_path / "new" / "all.pcapng"
+    with (
+        ScriptedPeer(polite) as broker,
+        running("--to", url_of(broker), "--pcap", str(capture)) as process,
+    ):
+        assert process.stdout is not None
+        process.stdout.readline()
+        end(process)
+
+    assert capture.is_file()
+
+
 def test_a_deviation_is_told_at_once_and_ends_with_exit_1(tmp_path: Path) -> None:
     bundle = str(tmp_path / "seen.jsonl")
     with (

@@ -12,6 +12,7 @@ from wireproof.options.lazy_group import Command
 from wireproof.options.run_options import client_options
 from wireproof.options.target_choice import NamedTarget, settings_for
 from wireproof.running.request import RunParameters
+from wireproof_kit.drivers.child import split_command
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, known_protocols
 from wireproof_kit.targets.target import ON_CLIENTS, ROLE, ROLES
@@ -71,6 +72,7 @@ def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters])
         return report(driver, protocol or _protocols()[0])
     if command is None:
         raise UsageFault("no client named: give --exec 'COMMAND', or --check-driver 'COMMAND'")
+    split_command(command)
     named = NamedTarget(
         url=f"{protocol or _protocols()[0]}{ON_CLIENTS}:{command}",
         prefixes=tuple(each.rstrip("/") for each in arguments),

@@ -25,6 +25,7 @@ from wireproof.running.interruption import Interruption
 from wireproof.view.fuzzing import choose_fuzz_view
 from wireproof.view.output import echo
 from wireproof_kit import pcap
+from wireproof_kit.drivers.child import split_command
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign.batches import BATCH
 from wireproof_kit.fuzz.campaign.last_words import check_log
@@ -146,6 +147,7 @@ def _name_client(arguments: tuple[str, ...], command: str, options: FuzzOptions)
     for name, value in given.items():
         if value:
             raise UsageFault(f"expected a broker or, with --exec, a client; found {name}, too")
+    split_command(command)
     role = options["role"]
     keys = ((ROLE, role),) if role else ()
     return NamedTarget(f"{options['protocol']}{ON_CLIENTS}:{command}", keys=keys)

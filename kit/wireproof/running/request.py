@@ -154,7 +154,7 @@ def _engine_options(given: RunParameters) -> RunOptions:
         repeats=given["repeat_failed"] or usual.repeats,
         waiters=given["waiters"] or usual.waiters,
         case_timeout_s=limit or usual.case_timeout_s,
-        restart=restart_with(given["restart"]) if given["restart"] else None,
+        restart=None if given["restart"] is None else restart_with(given["restart"]),
         process=None if given["pid"] is None else find_process(given["pid"]),
     )
 

@@ -49,4 +49,5 @@ def open_live(path: Path) -> "LiveCapture":
         raise UsageFault(MISSING)
     from wireproof_kit.pcap.live import LiveCapture
 
+    path.parent.mkdir(parents=True, exist_ok=True)
     return LiveCapture(path)

@@ -16,12 +16,14 @@ def restart_with(command: str) -> Callable[[], bool]:
     starts it in the background); the session checks that it accepts connections again.
 
     Raises:
-        UsageFault: a quote in the command is not closed.
+        UsageFault: the command is empty, or a quote in it is not closed.
     """
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise UsageFault(f"--restart {command!r} is no command: {error}") from error
+    if not words:
+        raise UsageFault(f"--restart {command!r}: the command is empty (a variable not set?)")
 
     def restart() -> bool:
         try:

@@ -102,6 +102,8 @@ def read_last_words(log: Path | None, command: str | None) -> Generator[LastWord
 @contextmanager
 def _started(command: str, output: IO[bytes]) -> Generator[None]:
     try:
+        if not command.strip():
+            raise ValueError("an empty one")
         process = subprocess.Popen(
             shlex.split(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )

@@ -210,7 +210,7 @@ def _find_opener(place: TargetChoice) -> Opener | None:
     if opened is None:
         return None
     options = FuzzSessionOptions(place.token, timeout_s=place.timeout_s)
-    restart = restart_with(place.restart) if place.restart else None
+    restart = None if place.restart is None else restart_with(place.restart)
     return lambda _: opened(target, options, restart)
 
 
@@ -238,7 +238,7 @@ def fuzz_target_at(
             with closing(own):
                 yield own
         return
-    restart = restart_with(place.restart) if place.restart else None
+    restart = None if place.restart is None else restart_with(place.restart)
     target = read_target(place.url, place.keys)
     with read_last_words(place.log, place.log_command) as last_words:
         yield AddressTarget(target, options, restart, place.pid, last_words, place.is_shared)
