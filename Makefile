@@ -161,7 +161,7 @@ help:
 	@echo "make test-allure   real sites by Allure 3 and 2 from npm, and plain pytest with allure-pytest"
 	@echo "make test-spark    questions on drawn histories, and a Spark cluster on loopback"
 	@echo "make bench-aggregate   questions to 1, 10 and 50 million rows (ROWS=1000000: one size); goes on where it was"
-	@echo "make bench-pipeline    ingest of 2 000 bundles beside that of before Spark; goes on where it was"
+	@echo "make bench-pipeline    ingest of 2 000 bundles beside that of before Spark, and a table of all bounds; goes on where it was"
 	@echo "make kills    kill ingest, ingest --watch and aggregate 60 times in turn (KILLS=…); goes on where it was"
 	@echo "make selftest every fault, every variant, fifty mixes of variants (SAMPLE=1: a few)"
 	@echo "make selftest-clients   the same for the cases that judge clients, on the example client"

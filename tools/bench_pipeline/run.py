@@ -4,8 +4,8 @@
 
 Each step's figures are kept in out/bench-pipeline/figures.json as soon as it has ended; a step
 that is there is not made again, so that a run that was broken off goes on where it was. `--again`
-forgets one, `--only` makes no other. The last table says of each bound whether it holds, or that
-its step is still to be made. Aggregation of 10 and 50 million results is `make bench-aggregate`.
+forgets one, `--only` makes no other. The last table has all bounds of the pipeline: also those of
+`make bench-aggregate` and `make kills`, by what these have left, or that they are still to be run.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from pathlib import Path
 
 from bundles import CASES, write_bundles  # beside this file
 from measured import measure
+from report import report
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out" / "bench-pipeline"
@@ -62,7 +63,10 @@ def main() -> int:
             print(f"{name} …", file=sys.stderr, flush=True)
             figures[name] = {**step(told.bundles), "load": round(os.getloadavg()[0], 1)}
             FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
-    return report(figures)
+    speeds(figures)
+    table, holds = report()
+    print(table)
+    return int(not holds)
 
 
 def make_landing(bundles: int) -> Path:
@@ -133,33 +137,12 @@ def before() -> Path:
     return folder
 
 
-def report(figures: dict) -> int:
+def speeds(figures: dict) -> None:
+    """Print results a second, and CPU a result, of the older and the present code."""
     results = figures["bundles"] * figures["cases"]
-    rows: list[tuple[str, float | None, float]] = []
-    both = figures.get("both", {})
-    least = {name: min(values) for name, values in both.items() if name != "load"}
-    if least:
-        for way in ("old", "new"):
-            cpu, elapsed = least[f"{way}_cpu_s"], least[f"{way}_elapsed_s"]
-            print(
-                f"{way}: {results / elapsed:,.0f} results/s, {1e6 * cpu / results:.0f} µs of CPU"
-            )
-    rows.append(("CPU a result, times before", ratio(least, "new_cpu_s", "old_cpu_s"), 1.3))
-    rows.append(("elapsed, times before", ratio(least, "new_elapsed_s", "old_elapsed_s"), 1 / 1.3))
-    one_s = min(figures["one"]["elapsed_s"]) if "one" in figures else None
-    rows.append(("one bundle, cold, seconds", one_s, 15.0))
-    print(f"{'bound':<32}{'found':>9}{'at most':>9}  verdict")
-    for words, found, most in rows:
-        value = "" if found is None else f"{found:.2f}"
-        verdict = "to be made" if found is None else "holds" if found <= most else "MISSED"
-        print(f"{words:<32}{value:>9}{most:>9.2f}  {verdict}")
-    if "plan" in figures:
-        print(f"tasks by cores: {figures['plan']['tasks_by_cores']}")
-    return int(any(found is not None and found > most for _, found, most in rows))
-
-
-def ratio(least: dict[str, float], above: str, below: str) -> float | None:
-    return least[above] / least[below] if least else None
+    for way in ("old", "new") if "both" in figures else ():
+        cpu, elapsed = (min(figures["both"][f"{way}_{what}_s"]) for what in ("cpu", "elapsed"))
+        print(f"{way}: {results / elapsed:,.0f} results/s, {1e6 * cpu / results:.0f} µs of CPU")
 
 
 if __name__ == "__main__":
