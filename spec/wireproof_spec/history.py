@@ -99,7 +99,8 @@ RUNS = (
 )
 """One row a bundle; pairs stand as ``name=value``, ``path`` is where it lay when taken in.
 
-``target_role`` is ``client``, ``proxy`` for traffic between clients and a broker, or empty."""
+``target_role`` is ``broker``, ``client``, ``proxy`` for traffic between clients and a broker, or
+``adapter`` for a system behind one. Until version 3 it is empty for brokers and adapters."""
 
 GRAMMAR = (
     *_TARGET,

@@ -13,11 +13,12 @@ from large_fleet import (
     VENDORS,
     VERSIONS,
     VIOLATED,
+    large_fleet,
     law_of,
-    write_large_site,
+    write_site,
 )
 from playwright.sync_api import Page, sync_playwright
-from site_visit import SIZE, Visit
+from site_visit import SIZE, Visit, table
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 WIDTHS = (390, 1280, 1920)
@@ -278,7 +279,9 @@ def test_clauses_by_role_and_origin_have_a_page(visit: Visit) -> None:
     page = visit.open("roles")
 
     assert page.locator("table tbody tr").count() > len(VENDORS)
-    assert {"role", "origin"} <= {text.strip() for text in heads(page)}
+    assert {"judged_as", "role", "origin"} <= {text.strip() for text in heads(page)}
+    judged = {(row[0], row[3]) for row in table(page, "roles")}
+    assert judged == {("nsq", "broker"), (SECOND, "adapter")}
 
 
 def heads(page: Page) -> list[str]:

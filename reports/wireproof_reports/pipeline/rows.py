@@ -172,7 +172,7 @@ def run_row(header: HeaderRecord, footer: FooterRecord, *, file: str, totals: To
         "interrupted": footer.interrupted,
         "findings": totals.findings,
         "origins": list(header.origins),
-        "target_role": header.target.role,
+        "target_role": header.target.kind(),
     }
 
 

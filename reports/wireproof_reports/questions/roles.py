@@ -39,7 +39,10 @@ def ask(tables: Tables) -> DataFrame:
         how_many(fail).alias("failing"),
         how_many(~conform & ~fail).alias("open"),
     )
-    ordered = counted.join(version_order(tables), "version").orderBy(
+    told = F.when(F.col("target_role") != "", F.col("target_role"))
+    judged = tables.runs.groupBy(*TARGET).agg(F.sort_array(F.collect_set(told)).alias("judged_as"))
+    joined = counted.join(F.broadcast(judged), [*TARGET]).join(version_order(tables), "version")
+    ordered = joined.orderBy(
         "protocol", "vendor", "version_key", "version", "role", "origin", "level"
     )
     return ordered.select(*(column.name for column in QUESTION.columns))
@@ -54,6 +57,7 @@ QUESTION = Question(
         PROTOCOL,
         VENDOR,
         VERSION,
+        AnswerColumn("judged_as", "texts", "broker, client, proxy, adapter; empty if untold"),
         ROLE,
         ORIGIN,
         LEVEL,
