@@ -12,7 +12,7 @@ FORMAT = 2
 """Of the history as a whole: Delta tables; 1 were Parquet files named by ``history.json``. A newer
 one cannot be read."""
 
-VERSION = 3
+VERSION = 4
 """Of the tables' columns; older rows can be read, newer ones cannot."""
 
 Kind = Literal["text", "texts", "count", "flag", "time", "bytes"]
@@ -65,11 +65,14 @@ RESULTS = (
     Column("deviation_expired", "flag"),
     Column("origin", "text", since=3),
     Column("role", "text", since=3),
+    Column("again", "text", since=4),
 )
 """One row a case of a bundle; what is empty is empty text, never null.
 
 ``level`` and ``origin`` are those by which the case was judged, whatever the law says later;
 ``role`` is the part of the target that the clause is about, as the catalogue said at the ingest.
+``again`` is the command that shows the case again: ``replay`` where the exchange can be sent from
+the bundle, else ``run``, ``hazardous`` (run with this option), ``client`` or ``judge``.
 """
 
 RUNS = (

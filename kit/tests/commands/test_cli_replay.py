@@ -25,7 +25,10 @@ from wireproof_spec.record import StepRecord, TranscriptRecord
 
 OK = bytes.fromhex("00000006000000004f4b")
 REFUSED = bytes.fromhex("0000000b00000001") + b"E_BAD_B"
-CASES = ("nsq/publish/trace", "nsq/http/trace", "nsq/consume/several", "nsq/publish/header-json")
+CASES = (
+    *("nsq/publish/trace", "nsq/http/trace", "nsq/consume/several", "nsq/publish/header-json"),
+    "nsq/publish/error-code/bad-topic",
+)
 
 
 def message(number: int, body: bytes = b"x", stamp: int = 1) -> bytes:
@@ -54,6 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "nsq/http/trace/one",
         "nsq/consume/several",
         "nsq/publish/header-json/cut-word",
+        "nsq/publish/error-code/bad-topic",  # takes a topic, and sends the name of none
     ],
 )
 def test_the_same_target_gives_the_same(folder: Path, case: str) -> None:

@@ -278,9 +278,11 @@ def _fresh_topics(occasion: Occasion, arguments: Sequence[str]) -> tuple[Topics,
     case, session, times = occasion.case, occasion.session, occasion.times
     sent = [read_bytes(step) for step in case.transcript.steps if step.kind in ("send", "request")]
     old = topic_names(sent)
+    if not old:  # such as a publish to an illegal name: nothing is to be renamed
+        return tuple(dict[bytes, Topic]() for _ in range(times))
     wanted = [FRESH.get(name, name) for name in arguments if _is_topic(name)]
     if len(wanted) != len(old):
-        told = b", ".join(old).decode() or "none"
+        told = b", ".join(old).decode()
         raise UsageFault(
             f"{case.case} takes {len(wanted)} topics, but {len(old)} names were sent ({told}); "
             "replay it with --as-recorded"

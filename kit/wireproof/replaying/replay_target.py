@@ -81,10 +81,10 @@ def open_scene(
             url = reference.url
         target = read_target(url, keys)
         _refuse(case, target, protocol, hazardous=hazardous)
+        arguments = None if as_recorded else _arguments(case, replayer)
         options = SessionOptions(seed=bundle.header.seed, run_token=secrets.token_hex(4))
         session = kit_part(protocol).open_session(target, options)
         stack.callback(session.close)
-        arguments = None if as_recorded else _arguments(case, replayer)
         arranged = replayer.arrange(Occasion(case, arguments, target, session, times))
         yield ReplaySetup(case, arranged.steps, protocol, target, arranged.rounds, replayer)
 

@@ -46,7 +46,7 @@ SHAPE = Shape(
 
 
 def part(since: int, upto: int) -> Part:
-    return Part(since, upto, f"{since}-{upto}")
+    return Part(since, upto, f"{since}-{upto}", revision=partials.REVISION)
 
 
 @pytest.mark.parametrize(

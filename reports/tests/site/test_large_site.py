@@ -50,7 +50,7 @@ def page() -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("large") / "site"
-    write_large_site(folder)
+    write_site(folder, large_fleet())
     return folder
 
 

@@ -82,7 +82,7 @@ def test_the_law_of_each_protocol_is_beside_it(site: Path) -> None:
 
     assert law["ext.publish.header-json"]["level"] == "must"
     assert "iggy.state.codes" not in law
-    assert law["ext.publish.header-json"]["again"] == "replay"
+    assert law["ext.publish.header-json"]["again"] == "run"
     assert law["smart.client-send.trace"]["again"] == "client"
 
 

@@ -87,7 +87,8 @@ class ReportPart:
     ``parts`` names the parts of received bytes. ``presumption`` returns the field in which an
     answer differs. ``plan`` adapts an exchange for another run. ``http_behind`` is the usual
     distance from the target's port to its HTTP port. ``vendor`` returns the maker for a target's
-    fingerprint.
+    fingerprint. ``beyond_record`` are beginnings of the ids of cases that do what their record
+    does not hold, such as moving a leader: they can be run again, but not replayed.
     """
 
     parts: Namer | None = None
@@ -95,6 +96,7 @@ class ReportPart:
     plan: Planner | None = None
     http_behind: int | None = None
     vendor: Callable[[Mapping[str, str]], str] | None = None
+    beyond_record: tuple[str, ...] = ()
 
 
 def report_part(protocol: str) -> ReportPart:

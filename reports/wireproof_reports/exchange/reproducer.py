@@ -12,6 +12,7 @@ import jinja2
 from wireproof_reports.exchange.addresses import HTTP, Addresses, addresses_of, split_address
 from wireproof_reports.exchange.evidence import read_bytes
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
+from wireproof_reports.exchange.repeating import REFERENCE, way_again
 from wireproof_spec.growth import ROUNDS, least_growth, repetitions
 from wireproof_spec.record import CaseRecord, FindingRecord, HeaderRecord, StepRecord, TargetRecord
 from wireproof_spec.step_notes import ACKNOWLEDGED, EXERCISE, IN_TLS, RESTARTED
@@ -54,8 +55,6 @@ def _deflate(data: bytes) -> str:
     return f"zlib.decompress(base64.b64decode({packed!r}))"
 
 
-REFERENCE = "reference"
-"""What stands in place of a URL when the embedded reference was judged."""
 PATIENCE_S = 10
 SHORTEST_WAIT_US = 15_000
 """A pause between two sends that may be what matters: without it they arrive together."""
@@ -98,17 +97,17 @@ def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Repr
 
 
 def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> str:
-    """Return the command that shows a case again.
+    """Return the command that shows a case again: it replays or runs the case.
 
-    It replays the case's exchange, or runs the case if nothing was sent. Traffic that passed a
-    proxy is not the kit's to send: it is judged again as recorded.
+    Traffic that passed a proxy is not the kit's to send: it is judged again as recorded.
     """
-    if header.target.is_traffic() and bundle_name:
+    way = way_again(case, header.target)
+    if way == "judge" and bundle_name:
         return f"wireproof judge {_harmless(bundle_name)}"
-    has_sent = any(step.kind in ("send", "request") for step in case.transcript.steps)
-    if header.target.is_client() or not has_sent or not bundle_name:
-        return f"wireproof run {named_target(header)} {_quote(case.case)}"
-    return f"wireproof replay {_harmless(case.case)} --bundle {_harmless(bundle_name)}"
+    if way == "replay" and bundle_name:
+        return f"wireproof replay {_harmless(case.case)} --bundle {_harmless(bundle_name)}"
+    flag = " --hazardous" if way == "hazardous" else ""
+    return f"wireproof run {named_target(header)} {_quote(case.case)}{flag}"
 
 
 def named_target(header: HeaderRecord) -> str:

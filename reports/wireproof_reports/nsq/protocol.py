@@ -10,6 +10,13 @@ _MARKS = {"-HA.": "youzan nsqd", "-wireproof": "wireproof reference"}
 """What only this maker's versions have."""
 
 
+_BEYOND_RECORD = (
+    *("nsq/cluster/", "nsq/upgrade/", "nsq/history/moved", "nsq/disk/upgraded"),
+    *("nsq/dispatch/upgraded", "nsq/lookup/extend-upgraded", "nsq/lookup/unwritable"),
+)
+"""Cases that upgrade a topic, move a leader, or break the cluster."""
+
+
 def vendor(fingerprint: Mapping[str, str]) -> str:
     """Return the maker of a target from its version; ``nsqd`` if the version does not show it."""
     version = fingerprint.get("version", "")
@@ -40,4 +47,6 @@ def _vendor(fingerprint: Mapping[str, str]) -> str:
     return vendor(fingerprint)
 
 
-REPORTS = ReportPart(_parts, _presumption, _plan, http_behind=1, vendor=_vendor)
+REPORTS = ReportPart(
+    _parts, _presumption, _plan, http_behind=1, vendor=_vendor, beyond_record=_BEYOND_RECORD
+)

@@ -299,7 +299,8 @@ class _Reading:
         if record.case in self._seen:
             raise BadRecord(f"{record.case} stands in this bundle twice")
         clause = self._law.clause(record.clause)
-        self._rows["results"].append(result_row(record, clause.role if clause else ""))
+        role = clause.role if clause else ""
+        self._rows["results"].append(result_row(record, role, self._header.target))
         self._seen.add(record.case)
         self._grammar.add(record)
 

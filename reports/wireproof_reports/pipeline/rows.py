@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from typing import TypeAlias
 
 from wireproof_reports.causes import cause_key
+from wireproof_reports.exchange.repeating import way_again
 from wireproof_reports.pipeline import target
 from wireproof_spec.record import (
     CampaignRecord,
@@ -14,6 +15,7 @@ from wireproof_spec.record import (
     FindingRecord,
     FooterRecord,
     HeaderRecord,
+    TargetRecord,
 )
 
 Value: TypeAlias = str | int | bool | bytes | date | datetime | list[str] | None
@@ -59,8 +61,8 @@ def read_start(header: HeaderRecord) -> datetime | None:
         return None
 
 
-def result_row(record: CaseRecord, role: str) -> Row:
-    """Return the row of the table results for a case.
+def result_row(record: CaseRecord, role: str, judged: TargetRecord) -> Row:
+    """Return the row of the table results for a case of a judged target.
 
     ``role`` is the part of the target that its clause is about.
 
@@ -96,6 +98,7 @@ def result_row(record: CaseRecord, role: str) -> Row:
         "deviation_expired": bool(deviation and deviation.expired),
         "origin": record.origin,
         "role": role,
+        "again": way_again(record, judged),
     }
 
 

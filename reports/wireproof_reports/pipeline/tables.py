@@ -170,7 +170,7 @@ _ODD = (
     *_TARGET,
     *("bundle", "started", "case", "clause", "verdict", "cause_field", "cause_value"),
     *("deviation", "deviation_expires", "accepted", "observation", "reason"),
-    *("difference_field", "difference_expected", "difference_found", "same", "runs"),
+    *("difference_field", "difference_expected", "difference_found", "same", "runs", "again"),
 )
 
 

@@ -34,7 +34,9 @@ def ask(tables: Tables) -> DataFrame:
     rows = tables.odd.where(F.col("verdict").isin(*NOT_PASSING)).withColumn("moment", moment)
     last = rows.join(odd, [*KEYS, "case", "verdict", "moment"], "left_semi")
     seen = last.withColumn("rank", place(NOT_PASSING[::-1]))
-    told = F.struct("rank", "started", "bundle", "case", "verdict", "accepted", *_TEXTS, *_COUNTS)
+    told = F.struct(
+        "rank", "started", "bundle", "case", "verdict", "accepted", *_TEXTS, *_COUNTS, "again"
+    )
     worst = seen.groupBy(*KEYS).agg(F.max(told).alias("worst"))
     files = tables.runs.select(F.col("bundle").alias("of"), "path", "target_role")
     of_run = F.col("worst.bundle") == F.col("of")
@@ -49,6 +51,7 @@ def ask(tables: Tables) -> DataFrame:
         F.col("worst.started").alias("last"),
         F.col("worst.bundle").alias("bundle"),
         *(F.coalesce(name, F.lit("")).alias(name) for name in ("path", "target_role")),
+        F.coalesce("worst.again", F.lit("")).alias("again"),
     )
 
 
@@ -85,7 +88,8 @@ QUESTION = Question(
         AnswerColumn("last", "time", "start of the last run that showed it"),
         AnswerColumn("bundle", "text", "SHA-256 of the bundle with its exchange"),
         AnswerColumn("path", "text", "where that bundle lay when it was taken in"),
-        AnswerColumn("target_role", "text", "client, proxy, or empty for a broker or an adapter"),
+        AnswerColumn("target_role", "text", "broker, client, proxy or adapter; empty if untold"),
+        AnswerColumn("again", "text", "what shows it again: replay, run, ...; empty if untold"),
     ),
     ask,
 )

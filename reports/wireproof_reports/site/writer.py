@@ -19,7 +19,7 @@ from wireproof_reports.render.clauses import source
 from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
-from wireproof_spec.protocol import Group, find_registered, protocols
+from wireproof_spec.protocol import protocols
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,19 +217,10 @@ def _law(answers: Iterable[Json]) -> Iterator[tuple[str, dict[str, object]]]:
         for group in load_catalogue(protocol).groups:
             for clause in group.clause:
                 told = {"level": clause.level, "law": clause.law, "source": source(clause)}
-                told |= {"origin": clause.origin, "again": _again(protocol, clause.role)}
+                again = "client" if clause.role == CLIENT else "run"
+                told |= {"origin": clause.origin, "again": again}
                 more = {"group": group.group, "title": group.title, "status": clause.status}
                 yield clause.id, {**told, **more, "why": clause.why}
-
-
-def _again(protocol: str, role: str) -> str:
-    """Return the command that shows a case again: ``client``, ``replay`` or ``run``.
-
-    Clients are started anew for each case, and what has no wire has no exchange to send.
-    """
-    if role == CLIENT:
-        return "client"
-    return "replay" if protocol in find_registered(Group.REPLAYERS) else "run"
 
 
 def _protocols(answer: Json) -> Iterator[str]:

@@ -225,17 +225,20 @@ wireproof.pictures.matrix = function matrix(place) {
 
   const quoted = (path) => (/^[\w./:@%+=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
-  /* What cannot be sent again from the bundle is run again, against a target of one's own. What
-     passed a proxy is not the kit's to send; it is judged again as recorded. A bundle in an object
-     store must be fetched first: replay and judge read files. */
+  /* What the ingest found to work; of older rows that do not tell, each case can be run again,
+     against a target of one's own. A bundle in an object store must be fetched first: replay and
+     judge read files. */
   function command(row) {
-    const how = law[row.clause] ? law[row.clause].again : "replay";
+    const old = row.target_role === "proxy" ? "judge" : law[row.clause] ? law[row.clause].again : "run";
     const name = quoted(row.case);
     const bundle = row.path.startsWith("/") ? quoted(row.path) : "BUNDLE";
-    if (row.target_role === "proxy") return `wireproof judge ${bundle}`;
-    if (how === "client") return `wireproof client --protocol ${row.protocol} --exec CMD ${name}`;
-    if (how === "run") return `wireproof run URL ${name}`;
-    return `wireproof replay ${name} --bundle ${bundle}`;
+    const lines = {
+      judge: `wireproof judge ${bundle}`,
+      client: `wireproof client --protocol ${row.protocol} --exec CMD ${name}`,
+      replay: `wireproof replay ${name} --bundle ${bundle}`,
+      hazardous: `wireproof run URL ${name} --hazardous`,
+    };
+    return lines[row.again || old] || `wireproof run URL ${name}`;
   }
 
   function example(row) {
