@@ -11,7 +11,7 @@ from wireproof.main import main
     ("arguments", "told"),
     [
         ([], "no client named"),
-        (["--exec", ""], "no command"),
+        (["--exec", ""], "the command is empty"),
         (["--exec", "client {topc}"], "{topc} is unknown"),
         (["--exec", "x", "nsq/publish"], "use `wireproof run`"),
         (["--exec", "x", "nsq/client-nothing"], "selects no case"),

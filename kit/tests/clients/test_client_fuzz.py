@@ -1,100 +1,39 @@
 """Fuzzing clients: what peers send, what they judge, and how a death gets its name."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
 import pytest
+from client_fuzz_play import (
+    AGAIN,
+    CHOICE,
+    CONN,
+    ID,
+    MESSAGE,
+    Play,
+    case,
+    control_id,
+    sent,
+)
 
-from wireproof_kit.clients.effects import Effect, HangUp, Later, Send
-from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Greeted, Told
-from wireproof_kit.fuzz.case import GRAMMAR, HALF_CLOSE, Case, Field, Frame, Step
+from wireproof_kit.clients.effects import HangUp
+from wireproof_kit.clients.events import Connected, Disconnected
+from wireproof_kit.fuzz.case import GRAMMAR, HALF_CLOSE, Field, Frame, Step
 from wireproof_kit.fuzz.clients.idle import IDLE_EVERY, IdleCases
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.generate.case_sources import make_generation, names_of
 from wireproof_kit.fuzz.json_fields import open_documents
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason, is_crash
 from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN, SPINS, STUCK
-from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
-from wireproof_kit.nsq.clients.driver_requests import Asking
 from wireproof_kit.nsq.clients.events import Commanded, Requested
 from wireproof_kit.nsq.clients.fuzz import sending, states
 from wireproof_kit.nsq.clients.fuzz.documents import kinds
 from wireproof_kit.nsq.clients.fuzz.frames import grammar, is_delimited
-from wireproof_kit.nsq.clients.fuzz.part import NAMES
-from wireproof_kit.nsq.clients.fuzz.peers import MOST_TRIES, CasePeers
+from wireproof_kit.nsq.clients.fuzz.peers import MOST_TRIES
 from wireproof_kit.nsq.clients.fuzz.states import STATES
-from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1
-from wireproof_spec.driver.lines import Event as DriverEvent
-from wireproof_spec.driver.lines import Failure, Hello, Result, in_base64
+from wireproof_kit.nsq.clients.script import LOOKUP_1
 from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame
-
-CONN, AGAIN = f"{NODE_1}.1", f"{NODE_1}.2"
-ID = bytes(range(16))
-MESSAGE = message_frame(bytes(10) + ID + b"body")
-ADDRESSES = {LOOKUP_1: "127.0.0.1:40001", "lookupd2": "", NODE_1: "127.0.0.1:40002", "nsqd2": ""}
-VALUES = NSQ_CLIENTS.fill(states.script(STATES["consuming"]), ADDRESSES, NAMES)
-CHOICE = Choice(1, tuple(names_of(grammar())))
-
-
-def case(data: bytes, state: str = "consuming") -> Case:
-    return Case(0, state, "message", "body", "empty", (Step(data),), delimited=True)
-
-
-class Play:
-    """Peers with one case and a client that is a list of events."""
-
-    def __init__(self, tried: Case) -> None:
-        client = STATES[tried.state].client
-        asking = Asking(states.script(client), topic="t", channel="c")
-        self.peers = CasePeers(client, [tried], asking, patience_s=5.0)
-        self.timers: dict[str, object] = {}
-        self.effects: list[Effect] = []
-        self._take(self.peers.begin(ADDRESSES, VALUES))
-
-    def see(self, event: Event) -> list[Effect]:
-        return self._take(self.peers.react(event))
-
-    def expire(self, what: str) -> list[Effect]:
-        return self._take(self.peers.react_to_timer(self.timers.pop(what)))
-
-    def subscribe(self, conn: str = CONN) -> list[Effect]:
-        self.see(Connected(0.1, conn))
-        self.see(Commanded(0.1, conn, "IDENTIFY", body=b"{}"))
-        self.see(Commanded(0.2, conn, "SUB", ("t", "c", "0")))
-        return self.see(Commanded(0.3, conn, "RDY", ("5",)))
-
-    def publish(self, conn: str = CONN) -> list[Effect]:
-        return self.see(Commanded(0.3, conn, "PUB", ("t", "0"), b"body"))
-
-    def tell(self, *, success: bool = True) -> None:
-        answer = Result(1, {}) if success else Failure(1, "refused", "")
-        self.see(Answered(0.4, "driver", "produce", answer))
-
-    def tell_message(self, message_id: bytes, body: bytes) -> None:
-        told = DriverEvent("message", 2, {"id": message_id.hex(), "body": in_base64(body)})
-        self.see(Told(0.4, "driver", told))
-
-    @property
-    def violated(self) -> str:
-        return self.peers.trouble.violated if self.peers.trouble else ""
-
-    def _take(self, effects: object) -> list[Effect]:
-        found: list[Effect] = list(effects)  # type: ignore[call-overload]
-        for each in found:
-            if isinstance(each, Later):
-                self.timers[getattr(each.token, "what", "")] = each.token
-        return found
-
-
-def sent(effects: Sequence[Effect]) -> list[bytes]:
-    return [each.data for each in effects if isinstance(each, Send)]
-
-
-def control_id(effects: Sequence[Effect]) -> bytes:
-    (data,) = (data for data in sent(effects) if b"control" in data)
-    return data[18:34]
 
 
 def test_a_client_that_goes_on_after_a_message_finishes_the_control_message() -> None:
@@ -140,142 +79,8 @@ def test_a_message_that_was_not_sent_must_not_be_acknowledged(name: str) -> None
     assert play.peers.trouble.violated == NOT_GIVEN
 
 
-OK, BEAT, REFUSED = response_frame(b"OK"), response_frame(b"_heartbeat_"), error_frame("E_BAD")
-NO_FRAME = b"\0\0\0\1"
-
-
-@pytest.mark.parametrize(
-    ("answer", "violated"),
-    [
-        (OK, ""),
-        (response_frame(b"OK" + bytes(28)), ""),
-        (response_frame(b"{}"), ""),
-        (NO_FRAME, ""),
-        (REFUSED, NOT_GIVEN),
-        (BEAT, NOT_GIVEN),
-        (MESSAGE, NOT_GIVEN),
-        (OK[:-1], NOT_GIVEN),
-        (b"", NOT_GIVEN),
-    ],
-)
-def test_a_publish_must_not_be_told_as_accepted_unless_it_was(
-    answer: bytes, violated: str
-) -> None:
-    play = Play(case(answer, "publishing"))
-    play.see(Connected(0.1, CONN))
-    play.see(Commanded(0.2, CONN, "IDENTIFY", body=b"{}"))
-    play.publish()
-    play.tell()
-
-    assert play.violated == violated
-
-
-def test_a_publish_is_told_as_failed_whatever_was_answered() -> None:
-    play = Play(case(OK, "publishing"))
-    play.see(Connected(0.1, CONN))
-    play.publish()
-    play.tell(success=False)
-
-    assert play.violated == ""
-
-
-def test_one_answer_accepts_one_publish() -> None:
-    for answer, violated in ((OK, NOT_GIVEN), (OK + OK, "")):
-        play = Play(case(answer, "publishing"))
-        play.see(Connected(0.1, CONN))
-        play.publish()
-        play.tell()
-        play.tell()  # of a publish that no node has got
-
-        assert play.violated == violated
-
-
-def test_an_answer_may_be_told_after_its_connection_and_only_once() -> None:
-    play = Play(case(OK + OK, "publishing"))
-    play.see(Connected(0.1, CONN))
-    play.publish()
-    play.see(Disconnected(0.4, CONN, "client"))
-    play.tell()
-    assert play.violated == ""
-    play.tell()
-
-    assert play.violated == NOT_GIVEN
-
-
-def test_the_answer_to_identify_accepts_no_publish_but_one_behind_it_may() -> None:
-    for answer, violated in ((OK, NOT_GIVEN), (OK + OK, ""), (BEAT + OK, NOT_GIVEN)):
-        play = Play(case(answer, "producer-identifying"))
-        play.see(Connected(0.1, CONN))
-        play.see(Commanded(0.2, CONN, "IDENTIFY", body=b"{}"))
-        play.tell()
-
-        assert play.violated == violated
-
-
-def test_a_client_need_not_wait_for_the_answer_to_identify() -> None:
-    play = Play(case(b"", "producer-identifying"))
-    play.see(Connected(0.1, CONN))
-    play.see(Commanded(0.2, CONN, "IDENTIFY", body=b"{}"))
-    assert OK in sent(play.publish())
-    play.tell()
-
-    assert play.violated == ""
-
-
-@pytest.mark.parametrize(
-    ("data", "message_id", "body", "violated"),
-    [
-        (MESSAGE, ID, b"body", ""),
-        (MESSAGE, ID, b"ody", ""),  # what precedes a body may have been read otherwise
-        (MESSAGE, ID, b"", ""),
-        (MESSAGE, ID, b"bod", NOT_GIVEN),
-        (MESSAGE, ID, b"other", NOT_GIVEN),
-        (MESSAGE, ID[::-1], b"body", NOT_GIVEN),
-        (MESSAGE[:-1], ID, b"bod", NOT_GIVEN),
-        (NO_FRAME + MESSAGE, ID, b"bod", ""),
-        (NO_FRAME + MESSAGE, ID, b"other", NOT_GIVEN),
-    ],
-)
-def test_a_message_that_was_not_sent_must_not_be_told(
-    data: bytes, message_id: bytes, body: bytes, violated: str
-) -> None:
-    play = Play(case(data))
-    play.subscribe()
-    play.tell_message(message_id, body)
-
-    assert play.violated == violated
-
-
-def test_what_a_driver_tells_after_the_client_has_finished_is_judged() -> None:
-    for body, violated in ((b"body", ""), (b"other", NOT_GIVEN)):
-        play = Play(case(MESSAGE))
-        play.see(Greeted(0.1, "driver", Hello((1,), "d", "", ("consume",), ())))
-        play.subscribe()
-        control = control_id(play.see(Commanded(0.4, CONN, "NOP")))
-        play.see(Commanded(0.5, CONN, "FIN", message_id=ID))
-        play.see(Commanded(0.5, CONN, "FIN", message_id=control))
-        assert not play.peers.is_over
-        play.tell_message(ID, body)
-        if not violated:
-            play.tell_message(control, b"wireproof control 0")
-
-        assert (play.violated, play.peers.is_over) == (violated, True)
-
-
-def test_a_driver_that_tells_of_no_message_is_not_waited_for_long() -> None:
-    play = Play(case(MESSAGE))
-    play.see(Greeted(0.1, "driver", Hello((1,), "d", "", ("consume",), ())))
-    play.subscribe()
-    control = control_id(play.see(Commanded(0.4, CONN, "NOP")))
-    play.see(Commanded(0.5, CONN, "FIN", message_id=ID))
-    play.see(Commanded(0.5, CONN, "FIN", message_id=control))
-    play.expire("held back")
-
-    assert (play.peers.done, play.peers.trouble) == (1, None)
-
-
 def test_a_lookup_answer_that_cannot_be_a_frame_excuses_nothing() -> None:
-    play = Play(case(NO_FRAME, "producer-looking-up"))
+    play = Play(case(b"\0\0\0\1", "producer-looking-up"))
     play.see(Connected(0.1, f"{LOOKUP_1}.1"))
     play.see(Requested(0.1, f"{LOOKUP_1}.1", "GET", "/lookup", {}, {}))
     play.tell()
