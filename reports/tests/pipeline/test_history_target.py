@@ -1,13 +1,17 @@
 """Who a bundle is about, and how versions sort."""
 
 import itertools
+from pathlib import Path
 
+import bundle_fixture as made
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wireproof_reports.pipeline.incoming import read_in
 from wireproof_reports.pipeline.target import vendor, version, version_key
-from wireproof_spec.record import TargetRecord
+from wireproof_spec.record import TargetRecord, TranscriptRecord
 
 ASCENDING = [
     ["0.3.7-HA.1.5.7", "0.3.7-HA.1.10.0", "0.3.7-HA.1.13.0"],
@@ -65,3 +69,27 @@ def test_names_of_the_user_stand_where_the_fingerprint_tells_none(
     target = TargetRecord(url="x://y", protocol=protocol, fingerprint=fingerprint)
 
     assert (vendor(target, "Acme"), version(target, "2.1")) == told
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "again"),
+    [
+        (TargetRecord("nsq://127.0.0.1:4150", "nsq"), "broker", {"replay", "run"}),
+        (TargetRecord("nsq+client:./consume", "nsq", role="client"), "client", {"client"}),
+        (TargetRecord("nsq://127.0.0.1:4150", "nsq", role="proxy"), "proxy", {"judge"}),
+        (TargetRecord("nsq+exec:./adapter", "nsq"), "adapter", {"run"}),
+        (TargetRecord("reference", "oms"), "adapter", set()),
+    ],
+)
+def test_what_was_judged_is_told_and_how_to_see_a_case_again(
+    tmp_path: Path, target: TargetRecord, kind: str, again: set[str]
+) -> None:
+    silent = msgspec.structs.replace(next(made.passes()), transcript=TranscriptRecord())
+    cases = [next(made.failures()), silent] if target.protocol == "nsq" else []
+    path = made.write_bundle(tmp_path / "b.jsonl", cases, first=made.header(target=target))
+
+    with path.open("rb") as file:
+        rows = read_in(path.name, file).rows
+
+    assert [run["target_role"] for run in rows["runs"]] == [kind]
+    assert {row["again"] for row in rows["results"]} == again

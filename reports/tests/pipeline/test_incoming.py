@@ -22,8 +22,6 @@ from wireproof_spec.record import (
     FindingRecord,
     FuzzCaseRecord,
     SentRecord,
-    TargetRecord,
-    TranscriptRecord,
 )
 
 BIG = (2**64 - 1, 2**128 - 1)
@@ -93,29 +91,6 @@ def test_the_origin_that_a_record_tells_is_a_column(tmp_path: Path) -> None:
     (row,) = Read(bundle(tmp_path / "b.jsonl", [record])).tables["results"]
 
     assert row["origin"] == "premise"
-
-
-@pytest.mark.parametrize(
-    ("target", "kind", "again"),
-    [
-        (TargetRecord("nsq://127.0.0.1:4150", "nsq"), "broker", {"replay", "run"}),
-        (TargetRecord("nsq+client:./consume", "nsq", role="client"), "client", {"client"}),
-        (TargetRecord("nsq://127.0.0.1:4150", "nsq", role="proxy"), "proxy", {"judge"}),
-        (TargetRecord("nsq+exec:./adapter", "nsq"), "adapter", {"run"}),
-        (TargetRecord("reference", "oms"), "adapter", set()),
-    ],
-)
-def test_what_was_judged_is_told_and_how_to_see_a_case_again(
-    tmp_path: Path, target: TargetRecord, kind: str, again: set[str]
-) -> None:
-    silent = msgspec.structs.replace(next(made.passes()), transcript=TranscriptRecord())
-    cases = [next(made.failures()), silent] if target.protocol == "nsq" else []
-    path = made.write_bundle(tmp_path / "b.jsonl", cases, first=made.header(target=target))
-
-    tables = Read(path).tables
-
-    assert [run["target_role"] for run in tables["runs"]] == [kind]
-    assert {row["again"] for row in tables["results"]} == again
 
 
 def test_the_run_itself_is_a_row(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The site as a person meets it: from a file, in Chromium, with the keyboard, light and dark."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,8 +28,6 @@ SHOWN = {
     "matrix": "matrix",
     "evidence": "matrix",
 }
-
-CASE = f"'nsq/publish/{HOSTILE}'"
 
 pytestmark = [
     pytest.mark.process,
@@ -185,35 +182,6 @@ def test_the_matrix_has_a_cell_for_each_row_and_says_what_failed(
     assert fails == ["ext.publish.header-json, harbor 1.2: fails, 2 results do not conform"]
     assert found[fails[0]].split() == ["✕", "2"]
     assert visit.page.locator("span.none").count() == len(CLAUSES) * len(VENDORS) - 9
-
-
-@pytest.mark.parametrize(
-    ("role", "again", "line"),
-    [
-        ("proxy", "judge", "wireproof judge '/runs/a b.jsonl'"),
-        ("client", "client", f"wireproof client --protocol nsq --exec CMD {CASE}"),
-        ("broker", "run", f"wireproof run URL {CASE}"),
-        ("broker", "hazardous", f"wireproof run URL {CASE} --hazardous"),
-        ("proxy", "", "wireproof judge '/runs/a b.jsonl'"),  # of an older ingest
-        ("", "", f"wireproof run URL {CASE}"),
-    ],
-)
-def test_what_cannot_be_sent_again_has_another_command(
-    page: Page, tmp_path: Path, role: str, again: str, line: str
-) -> None:
-    write_data(tmp_path)
-    answer = tmp_path / "data" / "evidence.json"
-    document = json.loads(answer.read_text("utf-8"))
-    document["rows"][0][-2:] = [role, again]
-    answer.write_text(json.dumps(document), "utf-8")
-    write(tmp_path)
-    visit = Visit(page, tmp_path)
-
-    visit.open("matrix").locator("button.cell.fails").click()
-    facts = page.locator(".detail .evidence").inner_text()
-    visit.close()
-
-    assert line in facts.splitlines()
 
 
 def test_a_cell_opens_the_law_and_the_evidence_and_has_an_address(visit: Visit) -> None:

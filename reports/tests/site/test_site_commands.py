@@ -1,5 +1,6 @@
 """The commands that a site of real bundles shows, run as far as they get without a peer."""
 
+import json
 import shlex
 import shutil
 import socket
@@ -10,13 +11,15 @@ from urllib.parse import quote
 import pytest
 from cli_process import wireproof
 from fleet import Fleet
-from large_fleet import write_site
+from large_fleet import TODAY, write_site
 from oracle import evidence
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
+from site_fixture import HOSTILE, write_data
 
 from wireproof_reports.pipeline.columns import BATCH
 from wireproof_reports.pipeline.incoming import read_in
 from wireproof_reports.pipeline.rows import Row
+from wireproof_reports.site import write
 from wireproof_spec.record_file import unpack
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -30,6 +33,7 @@ BUNDLES = (
 )
 EACH = 3
 """Lines of each kind that are run of each bundle."""
+CASE = f"'nsq/publish/{HOSTILE}'"
 
 pytestmark = [
     pytest.mark.process,
@@ -52,26 +56,30 @@ def fleet_of(paths: list[Path]) -> Fleet:
 
 
 @pytest.fixture(scope="module")
-def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def page() -> Iterator[Page]:
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser.new_page()
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def lines(page: Page, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Return the lines that the pages show for some cells of each bundle and way."""
     site = tmp_path_factory.mktemp("site")
     rows = fleet_of([PEERS / f"{name}.jsonl.gz" for name in BUNDLES])
     write_site(site, rows)
     cells: dict[tuple[object, object], list[str]] = {}
-    for row in evidence(rows, next(iter(rows.runs))["day"]):  # type: ignore[arg-type]  # unused
+    for row in evidence(rows, TODAY):
         cells.setdefault((row[-3], row[-1]), []).append("|".join(map(str, row[:4])))
     found = []
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page()
-        for keys in cells.values():
-            for key in keys[:: max(len(keys) // EACH, 1)][:EACH]:
-                at = f"#protocol={key.partition('|')[0]}&cell={quote(key)}"
-                page.goto("about:blank")
-                page.goto(f"{(site / 'matrix.html').as_uri()}{at}")
-                told = page.locator(".detail .evidence").inner_text().splitlines()
-                found.append(told[told.index("See it again") + 1])
-        browser.close()
+    for keys in cells.values():
+        for key in keys[:: max(len(keys) // EACH, 1)][:EACH]:
+            at = f"#protocol={key.partition('|')[0]}&cell={quote(key)}"
+            page.goto("about:blank")
+            page.goto(f"{(site / 'matrix.html').as_uri()}{at}")
+            told = page.locator(".detail .evidence").inner_text().splitlines()
+            found.append(told[told.index("See it again") + 1])
     return found
 
 
@@ -105,3 +113,31 @@ def test_the_lines_of_a_site_find_their_cases_and_fail_only_to_connect(
 
     assert ways.keys() == {"replay", "run", "client"}
     assert min(ways.values()) >= EACH
+
+
+@pytest.mark.parametrize(
+    ("role", "again", "line"),
+    [
+        ("proxy", "judge", "wireproof judge '/runs/a b.jsonl'"),
+        ("client", "client", f"wireproof client --protocol nsq --exec CMD {CASE}"),
+        ("broker", "run", f"wireproof run URL {CASE}"),
+        ("broker", "hazardous", f"wireproof run URL {CASE} --hazardous"),
+        ("proxy", "", "wireproof judge '/runs/a b.jsonl'"),  # of an older ingest
+        ("", "", f"wireproof run URL {CASE}"),
+    ],
+)
+def test_what_cannot_be_sent_again_has_another_command(
+    page: Page, tmp_path: Path, role: str, again: str, line: str
+) -> None:
+    write_data(tmp_path)
+    answer = tmp_path / "data" / "evidence.json"
+    document = json.loads(answer.read_text("utf-8"))
+    document["rows"][0][-2:] = [role, again]
+    answer.write_text(json.dumps(document), "utf-8")
+    write(tmp_path)
+
+    page.goto((tmp_path / "matrix.html").as_uri())
+    page.locator("button.cell.fails").click()
+    facts = page.locator(".detail .evidence").inner_text()
+
+    assert line in facts.splitlines()
