@@ -156,16 +156,18 @@ def subscribes(conn: str) -> Commanded:
     return Commanded(1.0, conn, "SUB", ("t", "c", "0"))
 
 
+REFUSED = Sent(1.1, OTHER, b"E_FAILED_ON_NOT_LEADER no leader here", FRAME_TYPE_ERROR)
+
+
 @pytest.mark.parametrize(
-    ("connections", "seen"),
+    ("events", "seen"),
     [
-        ([CONN, OTHER, CONN], "back"),
-        ([CONN, OTHER, OTHER], "stayed"),
-        ([CONN, CONN], "unsupported"),
+        ([looks_up(0.5), subscribes(OTHER), REFUSED, looks_up(1.2)], "looked-up"),
+        ([looks_up(0.5), subscribes(OTHER), REFUSED, subscribes(OTHER)], "did-not"),
+        ([subscribes(CONN), looks_up(1.2)], "unsupported"),
     ],
 )
 def test_a_text_after_a_code_counts_for_a_client_that_follows_the_code(
-    connections: Sequence[str], seen: str
+    events: Sequence[Event], seen: str
 ) -> None:
-    client = recorded(*map(subscribes, connections))
-    assert subscribing.test_moved_as_without_text(client).value == seen
+    assert subscribing.test_moved_as_without_text(recorded(*events)).value == seen

@@ -1,6 +1,6 @@
 """What a story shows, in the words that the cases for clients share."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from wireproof_kit.clients.client import COURSE_S
@@ -11,7 +11,7 @@ from wireproof_kit.clients.events import (
     Greeted,
     Malformed,
 )
-from wireproof_kit.clients.observe import any_of, failures, gave_up, is_marked, unless
+from wireproof_kit.clients.observe import any_of, gave_up, is_marked, unless
 from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients import heartbeats
@@ -96,24 +96,24 @@ def move_and_back(event: str, *, stays: int) -> tuple[Rule, ...]:
     )
 
 
-def is_back(sent: Sequence[Commanded]) -> bool:
-    """Return True if a command went to the second node, and a later one to the first again."""
-    peers = [event.peer for event in sent]
-    return NODE_2 in peers and NODE_1 in peers[peers.index(NODE_2) :]
+def has_looked_again(story: Story) -> bool:
+    """Return True if a lookup followed the first error of the second node."""
+    error = story.first(
+        Sent, lambda each: each.frame_type == FRAME_TYPE_ERROR and _is_second(each)
+    )
+    return error is not None and any(comes_before(error, each, story) for each in lookups(story))
 
 
-def end_of_move(story: Story, sent: Sequence[Commanded], otherwise: str) -> Observation:
-    """Return ``back`` or ``otherwise`` for a client that followed the first move of two."""
-    if not any(event.peer == NODE_2 for event in sent):
-        value = "inconclusive:starved" if story.is_starved() else "unsupported"
-        return unless(story, value, note=_NOT_FOLLOWED)
-    if is_back(sent):
-        return unless(story, "back")
-    # A client that tells of the error without a lookup has not run out of time.
-    errors = story.of(Sent, lambda event: event.frame_type == FRAME_TYPE_ERROR)
-    tries = any(story.index(each) > story.index(errors[-1]) for each in lookups(story) if errors)
-    is_told = bool(failures(story, "produce")) and not tries
-    return (unless if is_told else gave_up)(story, otherwise)
+def not_followed(story: Story, sent: Iterable[Commanded]) -> Observation | None:
+    """Return the observation of a client that has not followed the first of two moves, or None."""
+    if any(map(_is_second, sent)):
+        return None
+    value = "inconclusive:starved" if story.is_starved() else "unsupported"
+    return unless(story, value, note=_NOT_FOLLOWED)
+
+
+def _is_second(event: Event) -> bool:
+    return event.peer == NODE_2
 
 
 def commands(story: Story, *called: str) -> list[Commanded]:
