@@ -25,7 +25,6 @@ CONCLUSIVE: frozenset[Verdict] = frozenset({"pass", "reading", "fail", "known"})
 ControlState = Literal["prompt", "slow", "dead"]
 ClaimState = Literal["shown", "absent", "broken", "unknown"]
 ReadingChoice = Literal["any", "published", "deployed"]
-TargetKind = Literal["broker", "client", "proxy", "adapter"]
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 """A number of things, or of microseconds; what reads bundles keeps it in 64 bits."""
 Size = Annotated[int, msgspec.Meta(ge=0, le=64 << 20)]
@@ -215,13 +214,6 @@ class TargetRecord(msgspec.Struct, frozen=True):
     def is_traffic(self) -> bool:
         """Return True if the traffic between clients and a broker was judged."""
         return self.role == PROXY
-
-    def kind(self) -> TargetKind:
-        """Return what was judged; all systems of OpenMessaging are behind an adapter."""
-        if self.role in (CLIENT, PROXY):
-            return "client" if self.role == CLIENT else "proxy"
-        is_adapter = self.protocol == "oms" or self.parts().scheme.endswith("+exec")
-        return "adapter" if is_adapter else "broker"
 
     @property
     def title(self) -> str:

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -24,7 +23,6 @@ from wireproof_kit.errors import KitError
 pytestmark = [pytest.mark.process, pytest.mark.long]
 
 SMALL = "nsq/publish/header-json"
-DEAD = "nsq://127.0.0.1:1"
 COMMAND = (sys.executable, "-m", "wireproof")
 
 
@@ -265,36 +263,6 @@ def test_what_only_the_run_can_know_gets_one_sentence_too(
 
     assert sentence in done.refused()
     assert not list(tmp_path.glob("out/run-*"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["run", DEAD, "--claim", "magic=true"], "'magic' is unknown; expected one of ext, trace"),
-        (["run", DEAD, "--topic", "magic=t"], "expected one of ext_topic, .*; found 'magic'"),
-        (["run", DEAD, "--spec-rev", "99"], "this kit knows nsq up to revision 2"),
-        (
-            ["client", "--exec", DEAD, "--claim", "ext=true"],
-            "'ext' is unknown; .*client-",
-        ),
-        (["fuzz", DEAD, "--frames", "PUP"], "kind begins with 'PUP'; expected one of .*, PUB,"),
-        (["fuzz", DEAD, "--exclude-frames", "PUP"], "kind begins with 'PUP'; expected one of"),
-        (["fuzz", DEAD, "--states", "magic"], "state is called 'magic'; expected one of .*http"),
-        (["fuzz", DEAD, "--frames", "PUB", "--states", "http"], "PUB is sent in the state http"),
-        (["fuzz", "iggy://127.0.0.1:1", "--frames", "PUP"], "'PUP'; expected one of .*ping"),
-        (["fuzz", "--exec", DEAD, "--frames", "PUP"], "'PUP'; expected one of message,"),
-        (["fuzz", "--exec", DEAD, "--states", "magic"], "'magic'; expected one of consuming,"),
-        (["fuzz", "oms+exec:none", "--frames", "PUP"], "'PUP'; expected one of send,"),
-    ],
-)
-def test_a_name_that_nothing_has_is_refused_before_anything_is_opened(
-    arguments: list[str], sentence: str, tmp_path: Path
-) -> None:
-    done = wireproof(*arguments, cwd=tmp_path)
-
-    assert re.search(sentence, done.refused())
-    assert done.out == ""
-    assert not (tmp_path / "out").exists()
 
 
 def test_settings_of_other_pytest_users_change_nothing(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
-"""Calls of `wireproof run` that are wrong: one sentence, exit code 2, and no file left."""
+"""Calls that are wrong: one sentence, exit code 2, and no file left."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from wireproof.options.config import Settings
 from wireproof_kit.errors import UsageFault
 
 pytestmark = pytest.mark.process
+
+DEAD = "nsq://127.0.0.1:1"
 
 
 @pytest.mark.parametrize(
@@ -111,3 +114,33 @@ def test_a_run_that_cannot_begin_leaves_no_file(command: str, url: str, tmp_path
     wireproof(command, url, cwd=tmp_path).refused()
 
     assert not list(tmp_path.rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["run", DEAD, "--claim", "magic=true"], "'magic' is unknown; expected one of ext, trace"),
+        (["run", DEAD, "--topic", "magic=t"], "expected one of ext_topic, .*; found 'magic'"),
+        (["run", DEAD, "--spec-rev", "99"], "this kit knows nsq up to revision 2"),
+        (
+            ["client", "--exec", DEAD, "--claim", "ext=true"],
+            "'ext' is unknown; .*client-",
+        ),
+        (["fuzz", DEAD, "--frames", "PUP"], "kind begins with 'PUP'; expected one of .*, PUB,"),
+        (["fuzz", DEAD, "--exclude-frames", "PUP"], "kind begins with 'PUP'; expected one of"),
+        (["fuzz", DEAD, "--states", "magic"], "state is called 'magic'; expected one of .*http"),
+        (["fuzz", DEAD, "--frames", "PUB", "--states", "http"], "PUB is sent in the state http"),
+        (["fuzz", "iggy://127.0.0.1:1", "--frames", "PUP"], "'PUP'; expected one of .*ping"),
+        (["fuzz", "--exec", DEAD, "--frames", "PUP"], "'PUP'; expected one of message,"),
+        (["fuzz", "--exec", DEAD, "--states", "magic"], "'magic'; expected one of consuming,"),
+        (["fuzz", "oms+exec:none", "--frames", "PUP"], "'PUP'; expected one of send,"),
+    ],
+)
+def test_a_name_that_nothing_has_is_refused_before_anything_is_opened(
+    arguments: list[str], sentence: str, tmp_path: Path
+) -> None:
+    done = wireproof(*arguments, cwd=tmp_path)
+
+    assert re.search(sentence, done.refused())
+    assert done.out == ""
+    assert not (tmp_path / "out").exists()

@@ -175,7 +175,7 @@ def run_row(header: HeaderRecord, footer: FooterRecord, *, file: str, totals: To
         "interrupted": footer.interrupted,
         "findings": totals.findings,
         "origins": list(header.origins),
-        "target_role": header.target.kind(),
+        "target_role": target.kind(header.target),
     }
 
 

@@ -1,10 +1,12 @@
 """The target of a bundle: its vendor, its version, and how versions are sorted."""
 
 import re
+from typing import Literal
 
 from wireproof_reports.exchange.protocol import report_part
 from wireproof_spec.record import TargetRecord
 
+Kind = Literal["broker", "client", "proxy", "adapter"]
 _VERSIONS = ("version", "generation")
 _NUMBER = re.compile(r"0*(\d+)")
 _EARLY = re.compile(r"[-.]?(alpha|beta|rc|pre|preview|dev|snapshot)(?![a-z])")
@@ -35,3 +37,13 @@ def version_key(text: str) -> str:
     """Return a version as a text that sorts by version: numbers by value, pre-releases first."""
     marked = _EARLY.sub(lambda match: _BEFORE + match[1], text.lower())
     return _NUMBER.sub(lambda match: f"{len(match[1]):03d}{match[1]}", marked) + _END
+
+
+def kind(target: TargetRecord) -> Kind:
+    """Return what was judged; all systems of OpenMessaging are behind an adapter."""
+    if target.is_client():
+        return "client"
+    if target.is_traffic():
+        return "proxy"
+    is_adapter = target.protocol == "oms" or target.parts().scheme.endswith("+exec")
+    return "adapter" if is_adapter else "broker"

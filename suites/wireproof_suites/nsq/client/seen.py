@@ -78,6 +78,7 @@ NEXT_LOOKUP = (
 
 SELDOM = {"lookup_interval_ms": "60000"}
 """The next lookup by the interval is far away: one that comes has been asked for."""
+_ORIGINAL = "the client names no partition, and the original protocol does not demand this of it"
 _NOT_FOLLOWED = "the client does not look up the new leader after an error without a text either"
 
 
@@ -114,6 +115,24 @@ def not_followed(story: Story, sent: Iterable[Commanded]) -> Observation | None:
 
 def _is_second(event: Event) -> bool:
     return event.peer == NODE_2
+
+
+def _is_original(story: Story) -> bool:
+    """Return True for a client of the original NSQ: it did its work, and named no partition.
+
+    Its guide says that a client library *should* read the answer to IDENTIFY before it goes on,
+    and its protocol lets a client leave IDENTIFY out. Document 004 binds clients that know
+    partitions.
+    """
+    work = (*publishes(story), *subscriptions(story))
+    return bool(work) and all(each.partition is None for each in work)
+
+
+def unless_original(seen: Observation, story: Story, broken: str) -> Observation:
+    """Return ``unsupported`` if an original client does what only document 004 forbids."""
+    if seen.value == broken and _is_original(story):
+        return unless(story, "unsupported", note=_ORIGINAL)
+    return seen
 
 
 def commands(story: Story, *called: str) -> list[Commanded]:

@@ -49,6 +49,7 @@ from wireproof_suites.nsq.client.seen import (
     play,
     publishes,
     subscriptions,
+    unless_original,
 )
 
 MANY, BEATS = 1000, 3
@@ -58,7 +59,6 @@ KEPT = 0.4
 has closed this one by then. On a connection about to be closed a heartbeat proves nothing."""
 WORK = ("PUB", "PUB_TRACE", "PUB_EXT", "MPUB", "SUB", "SUB_ORDERED", "SUB_ORDER", "SUB_ADVANCED")
 NO_IDENTIFY = "the client sends no IDENTIFY, which the original protocol lets it leave out"
-ORIGINAL = "the client names no partition, and the original protocol does not demand this of it"
 
 
 def works(story: Story) -> bool:
@@ -70,31 +70,13 @@ def _leaves_identify_out(story: Story) -> bool:
     return works(story) and not commands(story, "IDENTIFY")
 
 
-def _is_original(story: Story) -> bool:
-    """Return True for a client of the original NSQ: it did its work, and named no partition.
-
-    Its guide says that a client library *should* read the answer to IDENTIFY before it goes on,
-    and its protocol lets a client leave IDENTIFY out. Document 004 binds clients that know
-    partitions.
-    """
-    work = (*publishes(story), *subscriptions(story))
-    return bool(work) and all(each.partition is None for each in work)
-
-
-def _unless_original(seen: Observation, story: Story, broken: str) -> Observation:
-    """Return ``unsupported`` if an original client does what only document 004 forbids."""
-    if seen.value == broken and _is_original(story):
-        return unless(story, "unsupported", note=ORIGINAL)
-    return seen
-
-
 @client_case("connection/handshake", "smart.client.handshake")
 def test_handshake(client: Client) -> Observation:
     """A client sends the magic, then IDENTIFY, then any other command, on each connection."""
     script = Script(client.role, publishes=MANY, leaders={0: NODE_1, 1: NODE_2}, rules=REOPENING)
     story = client.play(script, is_reopened)
     value = "in-order" if begin_in_order(story) else "no-identify"
-    return _unless_original(shown(story, value, seen=works(story)), story, "no-identify")
+    return unless_original(shown(story, value, seen=works(story)), story, "no-identify")
 
 
 @client_case("connection/identify/answer", "smart.client.identify-verified")
@@ -106,7 +88,7 @@ def test_identify_answer(client: Client) -> Observation:
         return unless(story, "unsupported", note=NO_IDENTIFY)
     hurried = any(not _is_identified(story, event) for event in commands(story, *WORK))
     seen = shown(story, "hurried" if hurried else "waited", seen=works(story))
-    return _unless_original(seen, story, "hurried")
+    return unless_original(seen, story, "hurried")
 
 
 def _is_identified(story: Story, work: Commanded) -> bool:
@@ -130,7 +112,7 @@ def test_identify_error(client: Client) -> Observation:
     story = client.play(script, any_of(_leaves_identify_out, *ends.values()))
     if _leaves_identify_out(story):
         return unless(story, "unsupported", note=NO_IDENTIFY)
-    return _unless_original(end_of(story, ends, "kept"), story, "used")
+    return unless_original(end_of(story, ends, "kept"), story, "used")
 
 
 def _is_used(story: Story) -> bool:
