@@ -46,12 +46,14 @@ class Protocol:
 
     The ids of its cases begin with the name. The package must have the folder ``catalogue``; it
     may have ``observations.toml``, ``json_schemas`` and ``accounting``. Protocols are sorted by
-    rank, then by name; the first one is the default.
+    rank, then by name; the first one is the default. ``wire`` is False if every system of the
+    protocol is judged through an adapter.
     """
 
     name: str
     package: str
     rank: int = 100
+    wire: bool = True
 
     def folder(self) -> "Traversable":
         """Return the folder of the package that contains the protocol's law."""

@@ -12,7 +12,7 @@ from wireproof.options.target_choice import REFERENCE, Pairs
 from wireproof.replaying.protocol_replay import Occasion, Replayer, Round, Steps, replayer_of
 from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import kit_part, protocol_of, read_target
+from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.targets.embedded import start_reference
 from wireproof_kit.targets.session import SessionOptions
@@ -81,7 +81,7 @@ def open_scene(
             url = reference.url
         target = read_target(url, keys)
         _refuse(case, target, protocol, hazardous=hazardous)
-        arguments = None if as_recorded else _arguments(case, replayer)
+        arguments = None if as_recorded else _arguments(case, protocol, replayer)
         options = SessionOptions(seed=bundle.header.seed, run_token=secrets.token_hex(4))
         session = kit_part(protocol).open_session(target, options)
         stack.callback(session.close)
@@ -107,11 +107,9 @@ def _refuse(case: CaseRecord, target: Target, protocol: str, *, hazardous: bool)
         raise UsageFault(f"{case.case} may kill {target.url}; give --hazardous to send it")
 
 
-def _arguments(case: CaseRecord, replayer: Replayer) -> tuple[str, ...]:
+def _arguments(case: CaseRecord, protocol: str, replayer: Replayer) -> tuple[str, ...]:
     """Return what the case takes, as this kit knows it."""
-    instance = next(
-        (item for item in collect(protocol_of(case.case)) if item.id == case.case), None
-    )
+    instance = next((item for item in collect(protocol) if item.id == case.case), None)
     if instance is None:
         raise UsageFault(f"{case.case} is no case of this kit; replay it with --as-recorded")
     for name in instance.arguments:

@@ -88,7 +88,8 @@ class ReportPart:
     answer differs. ``plan`` adapts an exchange for another run. ``http_behind`` is the usual
     distance from the target's port to its HTTP port. ``vendor`` returns the maker for a target's
     fingerprint. ``beyond_record`` are beginnings of the ids of cases that do what their record
-    does not hold, such as moving a leader: they can be run again, but not replayed.
+    does not hold, such as moving a leader: they can be run again, but not replayed. ``addresses``
+    are the options that name a further address of the target.
     """
 
     parts: Namer | None = None
@@ -97,6 +98,7 @@ class ReportPart:
     http_behind: int | None = None
     vendor: Callable[[Mapping[str, str]], str] | None = None
     beyond_record: tuple[str, ...] = ()
+    addresses: frozenset[str] = frozenset()
 
 
 def report_part(protocol: str) -> ReportPart:

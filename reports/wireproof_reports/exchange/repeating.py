@@ -17,7 +17,6 @@ SENT = frozenset({"send", "request"})
 """Kinds of the steps that are sent to a target."""
 _LOGINS = frozenset({"tls", "auth_env"})
 """Options whose files and secrets a bundle does not hold; a replay asks for them."""
-_ADDRESSES = frozenset({"http", "lookupd", "control"})
 
 
 def way_again(case: CaseRecord, target: TargetRecord) -> Way:
@@ -47,13 +46,13 @@ def _replayable(
 
     Beside them stand the beginnings of cases that no replay repeats.
     """
-    beyond_record = report_part(protocol).beyond_record
+    part = report_part(protocol)
     if protocol not in find_registered(Group.REPLAYERS):
-        return frozenset(), beyond_record
+        return frozenset(), part.beyond_record
     if url == REFERENCE:
-        return SENT, beyond_record
+        return SENT, part.beyond_record
     parts = TargetRecord(url, protocol).parts()
     if not parts.hostname or _LOGINS.intersection(given):
-        return frozenset(), beyond_record
-    beside = _ADDRESSES.intersection(given) - parse_qs(parts.query).keys()
-    return SENT - {"request"} if beside else SENT, beyond_record
+        return frozenset(), part.beyond_record
+    beside = part.addresses & set(given) - parse_qs(parts.query).keys()
+    return SENT - {"request"} if beside else SENT, part.beyond_record

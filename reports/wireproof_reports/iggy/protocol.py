@@ -25,4 +25,4 @@ def _plan(plan: Plan) -> Plan:
     return make_replayable(plan)
 
 
-REPORTS = ReportPart(_parts, _presumption, _plan)
+REPORTS = ReportPart(_parts, _presumption, _plan, addresses=frozenset({"http", "control"}))

@@ -48,5 +48,11 @@ def _vendor(fingerprint: Mapping[str, str]) -> str:
 
 
 REPORTS = ReportPart(
-    _parts, _presumption, _plan, http_behind=1, vendor=_vendor, beyond_record=_BEYOND_RECORD
+    _parts,
+    _presumption,
+    _plan,
+    http_behind=1,
+    vendor=_vendor,
+    beyond_record=_BEYOND_RECORD,
+    addresses=frozenset({"http", "lookupd", "control"}),
 )

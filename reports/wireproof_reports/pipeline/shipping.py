@@ -33,6 +33,8 @@ from wireproof_spec.protocol import Group, find_registered
 PACKAGES = ("wireproof_spec", "wireproof_reports")
 GROUPS = (Group.PROTOCOLS, Group.REPORTS)
 """What workers look up of a protocol: who made a target, what a clause says."""
+NAMED = (*GROUPS, Group.REPLAYERS)
+"""Of replayers workers only ask whether a protocol has one."""
 JOB = "job.py"
 """The job for spark-submit, in this package."""
 _SHIPPED = "wireproof-protocols"
@@ -113,7 +115,7 @@ def _packages() -> Iterable[str]:
 
 
 def _entry_points() -> Iterator[str]:
-    for group in GROUPS:
+    for group in NAMED:
         yield f"[{group}]\n"
         yield from (f"{name} = {entry.value}\n" for name, entry in find_registered(group).items())
 

@@ -4,6 +4,7 @@ import re
 from typing import Literal
 
 from wireproof_reports.exchange.protocol import report_part
+from wireproof_spec.protocol import protocols
 from wireproof_spec.record import TargetRecord
 
 Kind = Literal["broker", "client", "proxy", "adapter"]
@@ -40,10 +41,11 @@ def version_key(text: str) -> str:
 
 
 def kind(target: TargetRecord) -> Kind:
-    """Return what was judged; all systems of OpenMessaging are behind an adapter."""
+    """Return what was judged; a system without a wire is behind an adapter."""
     if target.is_client():
         return "client"
     if target.is_traffic():
         return "proxy"
-    is_adapter = target.protocol == "oms" or target.parts().scheme.endswith("+exec")
-    return "adapter" if is_adapter else "broker"
+    known = protocols().get(target.protocol)
+    has_wire = known is None or known.wire
+    return "broker" if has_wire and "+" not in target.parts().scheme else "adapter"

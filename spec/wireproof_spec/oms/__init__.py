@@ -2,4 +2,4 @@
 
 from wireproof_spec.protocol import Protocol
 
-PROTOCOL = Protocol("oms", __name__, rank=2)
+PROTOCOL = Protocol("oms", __name__, rank=2, wire=False)
