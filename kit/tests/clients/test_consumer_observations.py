@@ -143,6 +143,7 @@ OVER = Marked(3.0, KIT, "over")
         # It may have fallen silent, or wait for a round of its own interval.
         ([looks_up(0.1), looks_up(2.9), OVER], "incomplete"),
         ([looks_up(0.1), looks_up(2.9)], "incomplete"),
+        ([looks_up(0.1), OVER], "unsupported"),  # its interval is not known
         ([looks_up(0.1), OVER, Connected(3.1, CONN), looks_up(3.2)], "node"),
     ],
 )
@@ -171,3 +172,17 @@ def test_a_text_after_a_code_counts_for_a_client_that_follows_the_code(
     events: Sequence[Event], seen: str
 ) -> None:
     assert subscribing.test_moved_as_without_text(recorded(*events)).value == seen
+
+
+@pytest.mark.parametrize(
+    ("events", "seen"),
+    [
+        ([FIN], "finished-unseen"),
+        ([Commanded(3.0, CONN, "REQ", ("0",), message_id=bytes(16))], "dropped"),
+        ([], "unsupported"),  # it leaves the message to its time-out
+    ],
+)
+def test_only_a_message_that_is_given_back_must_be_handed_again(
+    events: Sequence[Event], seen: str
+) -> None:
+    assert ordering.test_again(recorded(READY, MESSAGE, *events)).value == seen

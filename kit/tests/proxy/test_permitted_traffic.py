@@ -72,6 +72,9 @@ SPARED: dict[str, Traffic] = {
     .broker(message(1, attempts=4095, extend=Extend(0, None)))
     .client(requeue(1))
     .broker(message(1, attempts=4096, extend=Extend(0, None))),
+    "more attempts than 12 bits, first seen here": subscribed(fields=EXT).broker(
+        message(1, attempts=4099, extend=Extend(0, None))
+    ),
     "more attempts than a deployed node counts": subscribed(fields=EXT).broker(
         message(1, attempts=4001, extend=Extend(0, None))
     ),

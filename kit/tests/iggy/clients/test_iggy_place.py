@@ -26,6 +26,7 @@ def stored(stream: int, topic: int = 1) -> StoreConsumerOffset:
         ([GREETED], [stored(1, topic=2)], "other"),
         ([], [stored(1), stored(2)], "other"),
         ([], [stored(2), stored(2)], "unsupported"),  # its own, whatever it is given
+        ([], [stored(2), stored(3)], "unsupported"),
         ([GREETED], [], "incomplete"),
     ],
 )

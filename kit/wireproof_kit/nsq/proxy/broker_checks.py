@@ -37,6 +37,7 @@ IN_TIME = 0.9
 _SHOWN = 40
 _INDICATOR = 12
 """The place of the high 4 bits of attempts, where the disk has an indicator."""
+_COUNT = (1 << _INDICATOR) - 1
 _BETWEEN = 256
 """How many deliveries a message may have on other connections between two on this one."""
 _PLACE_SIZE, _RECORD_SIZE = 12, 4
@@ -131,7 +132,10 @@ class BrokerChecks:
         clause = "ext.consume.attempts" if state.is_extended else "smart.order.attempts"
         before, last = self._given_back.pop(name, None), self._attempts.get(name, 0)
         self._attempts.keep(name, message.attempts)
-        is_counted = last < message.attempts <= last + _BETWEEN  # a count may grow beyond 12 bits
+        # A count may grow beyond 12 bits; of a message that is new here, what has come of a first
+        # delivery can only be an indicator.
+        is_first = message.attempts & _COUNT == 1
+        is_counted = last < message.attempts <= last + _BETWEEN if last else not is_first
         if state.is_extended and message.attempts >> _INDICATOR and not is_counted:
             yield Shown(clause, f"attempts {message.attempts:#06x} has high bits set")
         elif message.attempts == 1 and before is not None:

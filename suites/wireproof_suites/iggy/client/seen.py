@@ -119,7 +119,7 @@ def observe_place(story: Story, requests: Sequence[InTopic]) -> Observation:
     wrong = [place for place in found if place[0] not in _STREAM or place[1] not in _TOPIC]
     if wrong:
         note = f"stream {wrong[0][0]}, topic {wrong[0][1]}; given were {STREAM} and {TOPIC}"
-        has_own = not story.of(Greeted) and len(set(found)) == 1
+        has_own = not story.of(Greeted) and len(wrong) == len(found)
         return unless(story, "unsupported" if has_own else "other", note=note)
     return shown(story, "as-given", seen=bool(found))
 

@@ -181,7 +181,11 @@ def test_again(client: Client) -> Observation:
         "finished-unseen": at_least(1, finishes),
         "handed-again": lambda story: len(list_told(story, "message")) >= 2,
     }
-    return play(client, script, ends, "dropped", within=LONG)
+    story = client.play(script, any_of(*ends.values()), within=LONG)
+    if not any(question(story) for question in ends.values()) and not _given_back(story):
+        # Allowed, and the played nodes time messages out only where a script says so.
+        return unless(story, "unsupported", note="the client leaves a failed message unfinished")
+    return end_of(story, ends, "dropped")
 
 
 @client_case("order/again/finished", "smart.client.order-validate", "consumer", "order")
