@@ -102,8 +102,9 @@ RUNS = (
 )
 """One row a bundle; pairs stand as ``name=value``, ``path`` is where it lay when taken in.
 
-``target_role`` is ``broker``, ``client``, ``proxy`` for traffic between clients and a broker, or
-``adapter`` for a system behind one. Until version 3 it is empty for brokers and adapters."""
+``target_role`` is ``broker``, ``client``, ``proxy`` for traffic between clients and a broker,
+``adapter`` for a system behind one, or ``document`` for documents in files. Until version 3 only
+clients and proxies have it."""
 
 GRAMMAR = (
     *_TARGET,

@@ -79,6 +79,7 @@ def test_names_of_the_user_stand_where_the_fingerprint_tells_none(
         (TargetRecord("nsq://127.0.0.1:4150", "nsq", role="proxy"), "proxy", {"judge"}),
         (TargetRecord("nsq+exec:./adapter", "nsq"), "adapter", {"run"}),
         (TargetRecord("reference", "oms"), "adapter", set()),
+        (TargetRecord("oms+file:captured", "oms"), "document", set()),
     ],
 )
 def test_what_was_judged_is_told_and_how_to_see_a_case_again(

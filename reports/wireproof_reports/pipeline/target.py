@@ -7,7 +7,7 @@ from wireproof_reports.exchange.protocol import report_part
 from wireproof_spec.protocol import protocols
 from wireproof_spec.record import TargetRecord
 
-Kind = Literal["broker", "client", "proxy", "adapter"]
+Kind = Literal["broker", "client", "proxy", "adapter", "document"]
 _VERSIONS = ("version", "generation")
 _NUMBER = re.compile(r"0*(\d+)")
 _EARLY = re.compile(r"[-.]?(alpha|beta|rc|pre|preview|dev|snapshot)(?![a-z])")
@@ -41,11 +41,14 @@ def version_key(text: str) -> str:
 
 
 def kind(target: TargetRecord) -> Kind:
-    """Return what was judged; a system without a wire is behind an adapter."""
+    """Return what was judged; a system without a wire by its documents or an adapter."""
     if target.is_client():
         return "client"
     if target.is_traffic():
         return "proxy"
+    scheme = target.parts().scheme
+    if scheme.endswith("+file"):
+        return "document"
     known = protocols().get(target.protocol)
     has_wire = known is None or known.wire
-    return "broker" if has_wire and "+" not in target.parts().scheme else "adapter"
+    return "broker" if has_wire and "+" not in scheme else "adapter"

@@ -88,8 +88,17 @@ QUESTION = Question(
         AnswerColumn("last", "time", "start of the last run that showed it"),
         AnswerColumn("bundle", "text", "SHA-256 of the bundle with its exchange"),
         AnswerColumn("path", "text", "where that bundle lay when it was taken in"),
-        AnswerColumn("target_role", "text", "broker, client, proxy or adapter; empty if untold"),
-        AnswerColumn("again", "text", "what shows it again: replay, run, ...; empty if untold"),
+        AnswerColumn(
+            "target_role",
+            "text",
+            "broker, client, proxy, adapter or document; empty in rows of older versions",
+        ),
+        AnswerColumn(
+            "again",
+            "text",
+            "command that shows the case again: replay, run, hazardous (run --hazardous), client "
+            "or judge; empty in rows of older versions",
+        ),
     ),
     ask,
 )

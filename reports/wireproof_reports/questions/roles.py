@@ -57,7 +57,11 @@ QUESTION = Question(
         PROTOCOL,
         VENDOR,
         VERSION,
-        AnswerColumn("judged_as", "texts", "broker, client, proxy, adapter; empty if untold"),
+        AnswerColumn(
+            "judged_as",
+            "texts",
+            "broker, client, proxy, adapter, document; empty in rows of older versions",
+        ),
         ROLE,
         ORIGIN,
         LEVEL,
