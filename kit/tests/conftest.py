@@ -1,13 +1,14 @@
 """Fixtures for several folders of tests."""
 
 import socket
+from collections.abc import Iterator
 
 import pytest
 
 
 @pytest.fixture
-def dead_port() -> int:
-    """Return a port of the loopback interface that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
+def dead_port() -> Iterator[int]:
+    """Yield a port of the loopback interface on which nobody listens, and no other process can."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]

@@ -123,9 +123,8 @@ def test_ctrl_c_ends_with_a_summary_and_everything_is_written(
 
 
 @pytest.mark.parametrize("to", ["nsq://{}", "nsq://?lookupd={}", "iggy://{}"])
-def test_an_address_that_cannot_be_reached_is_told_at_the_start(to: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        gone = f"127.0.0.1:{server.getsockname()[1]}"
+def test_an_address_that_cannot_be_reached_is_told_at_the_start(to: str, dead_port: int) -> None:
+    gone = f"127.0.0.1:{dead_port}"
     with running("--quiet", "--to", to.format(gone)) as process:
         assert process.stdout is not None
         listening, told = process.stdout.readline(), process.stdout.readline()

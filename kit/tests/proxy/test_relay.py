@@ -136,9 +136,10 @@ def test_an_error_before_the_end_arrives_though_the_client_goes_on_sending(
                 sender.join(DEADLINE)
 
 
-def test_a_broker_that_is_not_there_is_told_at_the_start_and_ends_each_client() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        gone = server.getsockname()
+def test_a_broker_that_is_not_there_is_told_at_the_start_and_ends_each_client(
+    dead_port: int,
+) -> None:
+    gone = "127.0.0.1", dead_port
     with proxied(("nsqd", gone)) as proxy:
         told = proxy.seen.until(Unreached)
         for _ in range(2):
@@ -158,17 +159,19 @@ def test_a_broker_that_is_not_there_is_told_at_the_start_and_ends_each_client() 
 
 
 def test_a_broker_that_comes_back_and_goes_again_is_told_again() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = server.getsockname()
-    with proxied(("nsqd", address)) as proxy:
-        proxy.seen.until(Unreached)
-        with socket.create_server(address) as server, proxy.connect() as sock:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        with proxied(("nsqd", server.getsockname())) as proxy:
+            proxy.seen.until(Unreached)
             server.settimeout(DEADLINE)
-            server.accept()[0].close()
-            assert read_all(sock) == b""
-        with proxy.connect() as sock:
-            assert read_all(sock) == b""
-        proxy.seen.until(Unreached)
+            server.listen()
+            with proxy.connect() as sock:
+                server.accept()[0].close()
+                assert read_all(sock) == b""
+            server.close()
+            with proxy.connect() as sock:
+                assert read_all(sock) == b""
+            proxy.seen.until(Unreached)
 
 
 def test_a_client_that_dies_ends_its_connection_to_the_broker() -> None:
