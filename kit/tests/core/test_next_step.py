@@ -21,20 +21,22 @@ def told(observation: str, *given: str, verdict: Verdict = "unsupported", code: 
     case: CaseRecord = record(
         "x", clause="smart.order.command", verdict=verdict, needs=("order",), reason="why"
     )
-    groups = (GroupRecord("smart.order", "t", judged=False, whole=True, why="why"),)
+    groups = (
+        GroupRecord("smart.order", "t", judged=False, whole=True, why="why"),
+        GroupRecord("smart.trace", "t", judged=False, whole=True),  # its core cases are undecided
+    )
     return next_step(begun, [case], FooterRecord({}, groups, {}, code, ""), NSQ)
 
 
 def test_what_the_kit_had_no_way_to_probe_names_the_addresses_that_help() -> None:
     assert told("unavailable") == (
-        "not judged: smart.order; give --http or --lookupd, such as ?http=HOST:PORT in the URL, "
-        "so that the kit can probe: ordered topics; or judge the rest alone with "
-        "--exclude smart.order"
+        "not judged: smart.order; give --http HOST:PORT or --lookupd HOST:PORT, so that the kit "
+        "can test for: ordered topics; or judge the rest alone with --exclude smart.order"
     )
 
 
 def test_an_address_that_was_given_is_not_asked_for() -> None:
-    assert "give --lookupd, such as ?lookupd=HOST:PORT in the URL" in told("unavailable", "http")
+    assert "give --lookupd HOST:PORT, so that" in told("unavailable", "http")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,9 @@ def test_what_the_target_lacks_can_only_be_left_out(
 
 
 def test_a_kit_error_is_to_be_reported() -> None:
-    assert told("ok", verdict="error") == "report the kit error, with the bundle"
+    assert told("ok", verdict="error") == (
+        "this is an error of the kit: report it and attach the bundle"
+    )
 
 
 def test_a_run_that_was_done_needs_no_step() -> None:

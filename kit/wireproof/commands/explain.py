@@ -230,7 +230,7 @@ def _capability(catalogue: Catalogue, capability: Capability) -> Iterator[str]:
     yield from _row("absent by", _alternatives(capability.absent_by, catalogue.protocol))
     if capability.given_by:
         yield from _row("you give", f"--{capability.given_by}")
-    yield from _row("helped by", " or ".join(f"--{key}" for key in capability.helped_by))
+    yield from _row("try with", " or ".join(f"--{key}" for key in capability.helped_by))
     clauses = [clause.id for clause in catalogue.clauses() if capability.id in clause.needs]
     yield from _row("needed by", ", ".join(clauses))
 

@@ -21,18 +21,16 @@ def next_step(
     if footer.exit != EXIT_NOT_DONE:
         return ""
     if any(record.verdict == "error" for record in records):
-        return "report the kit error, with the bundle"
-    groups = [each.group for each in footer.groups if each.whole and not each.judged]
+        return "this is an error of the kit: report it and attach the bundle"
+    # A group without a reason is undecided: it needs another run, not to be left out.
+    groups = [each.group for each in footer.groups if each.whole and not each.judged and each.why]
     lacking = list(_list_lacking(header, records, groups, catalogue))
     keys = list(dict.fromkeys(key for each in lacking for key in _keys(header, each)))
     steps: list[str] = []
     if keys:
-        options = " or ".join(f"--{key}" for key in keys)
+        options = " or ".join(f"--{key} HOST:PORT" for key in keys)
         titles = ", ".join(each.title for each in lacking)
-        steps.append(
-            f"give {options}, such as ?{keys[0]}=HOST:PORT in the URL, so that the kit can probe: "
-            f"{titles}"
-        )
+        steps.append(f"give {options}, so that the kit can test for: {titles}")
     if groups:
         excluded = " ".join(f"--exclude {group}" for group in groups)
         steps.append(f"judge the rest alone with {excluded}")
