@@ -14,17 +14,19 @@ WAYS = ("cold", "again", "ours", "tuned", "duck")
 
 @dataclass(frozen=True)
 class Bound:
-    """A measured figure and its permitted maximum; ``found`` is None if it was not measured."""
+    """A measured figure (None: not measured), and what it must be at most, or at least."""
 
     what: str
     found: float | None
-    most: float
+    limit: float
+    is_least: bool = False
 
     @property
     def verdict(self) -> str:
         if self.found is None:
             return "not measured"
-        return "holds" if self.found <= self.most else "MISSED"
+        holds = self.found >= self.limit if self.is_least else self.found <= self.limit
+        return "holds" if holds else "MISSED"
 
 
 def seconds(figures: Figures, way: str, names: Sequence[str] = ()) -> float | None:
@@ -95,5 +97,5 @@ def verdicts(found: Sequence[Bound]) -> str:
     lines = [f"{'bound':<60}{'found':>9}{'at most':>9}  verdict"]
     for bound in found:
         value = "" if bound.found is None else f"{bound.found:.2f}"
-        lines.append(f"{bound.what:<60}{value:>9}{bound.most:>9g}  {bound.verdict}")
+        lines.append(f"{bound.what:<60}{value:>9}{bound.limit:>9g}  {bound.verdict}")
     return "\n".join(lines)

@@ -7,12 +7,11 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "bench_aggregate"))
-from judging import bounds, ratio
+from judging import Bound, bounds, ratio
 
 OUT = Path(__file__).resolve().parents[2] / "out"
 INGEST = ("make bench-pipeline", "bench-pipeline/figures.json")
@@ -22,53 +21,37 @@ KILLS = 60
 Kept = Mapping
 
 
-@dataclass(frozen=True)
-class Row:
-    """A bound: what was found (None: not measured), and what it must at most, or least, be."""
-
-    what: str
-    found: float | None
-    limit: float
-    is_least: bool = False
-
-    @property
-    def verdict(self) -> str:
-        if self.found is None:
-            return "not measured"
-        holds = self.found >= self.limit if self.is_least else self.found <= self.limit
-        return "holds" if holds else "MISSED"
-
-
-def of_ingest(kept: Kept) -> Iterator[Row]:
+def of_ingest(kept: Kept) -> Iterator[Bound]:
     """Yield the bounds of ingest: of each way the fastest of its rounds counts."""
     least = {name: min(of) for name, of in kept.get("both", {}).items() if name != "load"}
     cpu = ratio(least.get("new_cpu_s"), least.get("old_cpu_s"))
     faster = ratio(least.get("old_elapsed_s"), least.get("new_elapsed_s"))
-    yield Row("ingest, CPU a result: times before Spark", cpu, 1.3)
-    yield Row("ingest, elapsed on two cores: times faster", faster, 1.3, is_least=True)
+    yield Bound("ingest, CPU a result: times before Spark", cpu, 1.3)
+    yield Bound("ingest, elapsed on two cores: times faster", faster, 1.3, is_least=True)
     tasks = {int(cores): int(of) for cores, of in _tasks(kept).items()}
     most = max(tasks, default=0)
-    yield Row(f"ingest, tasks with {most or 64} cores", tasks.get(most), most or 64, is_least=True)
+    yield Bound(
+        f"ingest, tasks with {most or 64} cores", tasks.get(most), most or 64, is_least=True
+    )
     one_s = min(kept["one"]["elapsed_s"]) if "one" in kept else None
-    yield Row("ingest, one bundle into a new history, cold, seconds", one_s, 15.0)
+    yield Bound("ingest, one bundle into a new history, cold, seconds", one_s, 15.0)
 
 
 def _tasks(kept: Kept) -> Mapping[str, str]:
     return kept.get("plan", {}).get("tasks_by_cores", {})
 
 
-def of_questions(kept: Kept) -> Iterator[Row]:
+def of_questions(kept: Kept) -> Iterator[Bound]:
     sizes = {int(rows): size for rows, size in kept.get("sizes", {}).items()}
-    for bound in bounds(sizes, kept.get("alone", {})):
-        yield Row(bound.what, bound.found, bound.most)
+    yield from bounds(sizes, kept.get("alone", {}))
 
 
-def of_kills(kept: Kept) -> Iterator[Row]:
+def of_kills(kept: Kept) -> Iterator[Bound]:
     # The number is written after the tables have been checked: a kill that lost something is none.
     done = kept.get("done", 0)
     so_far = f" ({done} so far)" if 0 < done < KILLS else ""
     found = done if done >= KILLS else None
-    yield Row(f"kills with nothing lost or doubled{so_far}", found, KILLS, is_least=True)
+    yield Bound(f"kills with nothing lost or doubled{so_far}", found, KILLS, is_least=True)
 
 
 PARTS = ((INGEST, of_ingest), (QUESTIONS, of_questions), (KILLED, of_kills))
@@ -78,18 +61,18 @@ def report(out: Path = OUT) -> tuple[str, bool]:
     """Return the table of all bounds, and whether each that was measured holds."""
     lines = [f"{'bound':<62}{'found':>9}{'limit':>11}  verdict"]
     holds = True
-    for (target, name), rows_of in PARTS:
+    for (target, name), bounds_of in PARTS:
         path = out / name
         is_there = path.exists()
-        rows = list(rows_of(json.loads(path.read_text()) if is_there else {}))
+        found = list(bounds_of(json.loads(path.read_text()) if is_there else {}))
         day = datetime.fromtimestamp(path.stat().st_mtime, UTC).date() if is_there else None
         lines.append(f"{target}: {f'figures of {day}' if day else 'to be run'}")
-        lines.extend(map(_line, rows))
-        holds = holds and all(row.verdict != "MISSED" for row in rows)
+        lines.extend(map(_line, found))
+        holds = holds and all(bound.verdict != "MISSED" for bound in found)
     return "\n".join(lines), holds
 
 
-def _line(row: Row) -> str:
-    found = "" if row.found is None else f"{row.found:.2f}"
-    limit = f"{'>=' if row.is_least else '<='} {row.limit:g}"
-    return f"  {row.what:<60}{found:>9}{limit:>11}  {row.verdict}"
+def _line(bound: Bound) -> str:
+    found = "" if bound.found is None else f"{bound.found:.2f}"
+    limit = f"{'>=' if bound.is_least else '<='} {bound.limit:g}"
+    return f"  {bound.what:<60}{found:>9}{limit:>11}  {bound.verdict}"
