@@ -11,7 +11,8 @@ from wireproof.main import main
     ("arguments", "told"),
     [
         ([], "no client named"),
-        (["--exec", ""], "the command is empty"),
+        (["--exec", ""], "--exec '': the command is empty"),
+        (["--check-driver", ""], "--check-driver '': the command is empty"),
         (["--exec", "client {topc}"], "{topc} is unknown"),
         (["--exec", "x", "nsq/publish"], "use `wireproof run`"),
         (["--exec", "x", "nsq/client-nothing"], "selects no case"),

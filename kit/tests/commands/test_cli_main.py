@@ -312,8 +312,9 @@ def test_every_entry_of_the_table_is_a_command() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["client", "--exec", ""], "the command is empty"),
-        (["fuzz", "--exec", " "], "the command is empty"),
+        (["client", "--exec", ""], "--exec '': the command is empty"),
+        (["fuzz", "--exec", " "], "--exec ' ': the command is empty"),
+        (["adapter", "check", ""], "CMD '': the command is empty"),
         (["run", "nsq://127.0.0.1:1", "--restart", ""], "--restart '': the command is empty"),
         (["completion"], "missing argument 'bash|zsh|fish'; choose from bash, zsh, fish (see"),
     ],
@@ -322,11 +323,3 @@ def test_an_empty_value_is_refused_in_words(
     arguments: list[str], sentence: str, tmp_path: Path
 ) -> None:
     assert sentence in wireproof(*arguments, cwd=tmp_path).refused()
-
-
-@pytest.mark.parametrize("option", ["--restart", "--log-command"])
-def test_an_empty_command_beside_the_fuzzer_is_refused(option: str, tmp_path: Path) -> None:
-    done = wireproof("fuzz", "nsq://127.0.0.1:1", option, "", cwd=tmp_path)
-
-    assert done.code == 2
-    assert f"wireproof: {option} '': " in done.err

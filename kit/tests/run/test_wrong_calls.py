@@ -133,6 +133,7 @@ def test_a_run_that_cannot_begin_leaves_no_file(command: str, url: str, tmp_path
         (["fuzz", "iggy://127.0.0.1:1", "--frames", "PUP"], "'PUP'; expected one of .*ping"),
         (["fuzz", "--exec", DEAD, "--frames", "PUP"], "'PUP'; expected one of message,"),
         (["fuzz", "--exec", DEAD, "--states", "magic"], "'magic'; expected one of consuming,"),
+        (["fuzz", f"nsq+client:{DEAD}", "--frames", "PUP"], "'PUP'; expected one of message,"),
         (["fuzz", "oms+exec:none", "--frames", "PUP"], "'PUP'; expected one of send,"),
     ],
 )
@@ -142,5 +143,29 @@ def test_a_name_that_nothing_has_is_refused_before_anything_is_opened(
     done = wireproof(*arguments, cwd=tmp_path)
 
     assert re.search(sentence, done.refused())
+    assert done.out == ""
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([DEAD, "--restart", ""], "--restart '': the command is empty"),
+        ([DEAD, "--log-command", " "], "--log-command ' ': the command is empty"),
+        ([DEAD, "--log-command", "'"], '--log-command "\'" is no command line'),
+        (["--exec", DEAD, "--restart", ""], "--restart says nothing about a client"),
+        (["--exec", DEAD, "--log-command", ""], "--log-command says nothing about a client"),
+        ([f"nsq+client:{DEAD}", "--pid", "1"], "--pid says nothing about a client"),
+        (["oms+exec:none", "--log-command", ""], "--log-command says nothing about an adapter"),
+        (["--reference", "nsq", "--restart", "x"], "--restart says nothing about the embedded"),
+        (["--reference", "nsq", "--log-command", ""], "--log-command says nothing about the"),
+    ],
+)
+def test_a_command_beside_the_fuzzer_that_cannot_be_used_is_refused_first(
+    arguments: list[str], sentence: str, tmp_path: Path
+) -> None:
+    done = wireproof("fuzz", *arguments, cwd=tmp_path)
+
+    assert sentence in done.refused()
     assert done.out == ""
     assert not (tmp_path / "out").exists()

@@ -35,7 +35,7 @@ from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.protocols import adapter_reference, kit_part, read_target
 from wireproof_kit.runner.activity import SHORT_RUNS, Activity
 from wireproof_kit.targets.process import find_process
-from wireproof_kit.targets.target import ON_CLIENTS, ROLE
+from wireproof_kit.targets.target import ON_CLIENTS, ROLE, Target
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
 from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.extras import install_command
@@ -75,13 +75,15 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     that never came back, 130 interrupted.
     """
     named = _name_target(arguments, options)
-    _refuse_what_no_adapter_has(named, options)
-    _refuse_afar(named, hazardous=options["hazardous"])
+    protocol = named.protocol or read_target(named.url).protocol
+    target = _fuzzed(named)
+    is_client = target is not None and target.is_client()
+    _refuse_unfitting(target, options)
+    _refuse_afar(target, hazardous=options["hazardous"])
     if options["pid"] is not None:
         find_process(options["pid"])
-    _check_logs(named, options)
-    protocol = named.protocol or read_target(named.url).protocol
-    _refuse_unknown_names(protocol, options)
+    _check_commands(options)
+    _refuse_unknown_names(protocol, options, is_client=is_client)
     corpus = open_corpus(options["corpus"], protocol)
     seed, first = corpus.start(options["seed"], _describe_choice(options))
     deviations = _deviations(options["baseline"])
@@ -102,7 +104,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
         corpus=corpus,
         workers=options["workers"],
         wanted=_describe_choice(options),
-        role=CLIENT if options["command"] else "",
+        role=CLIENT if is_client else "",
     )
     view.begin(named.url, seed, bundle, first)
     if not pcap.is_installed():
@@ -110,7 +112,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     if left_behind := corpus.left_behind(seed, _describe_choice(options)):
         echo(f"wireproof: {left_behind}", err=True)
     interruption = Interruption(has_begun=True, notice=b"")
-    activity = Activity(SHORT_RUNS) if options["command"] else Activity()
+    activity = Activity(SHORT_RUNS) if is_client else Activity()
     with interruption.handles_signals(), activity.watch(ledger.wait):
         run_workers(
             _place(named, options, seed),
@@ -135,53 +137,56 @@ def _name_target(arguments: tuple[str, ...], options: FuzzOptions) -> NamedTarge
 
 
 def _name_client(arguments: tuple[str, ...], command: str, options: FuzzOptions) -> NamedTarget:
-    """Return the client as a target; what is said of a broker beside it is refused."""
-    given: dict[str, object] = {
-        "a URL": arguments,
-        "--reference": options["reference"],
-        "--pid": options["pid"],
-        "--restart": options["restart"],
-        "--log": options["log"],
-        "--log-command": options["log_command"],
-    }
-    for name, value in given.items():
-        if value:
-            raise UsageFault(f"expected a broker or, with --exec, a client; found {name}, too")
+    """Return the client as a target; another target beside it is refused."""
+    if arguments or options["reference"] is not None:
+        found = "a URL" if arguments else "--reference"
+        raise UsageFault(f"expected a broker or, with --exec, a client; found {found}, too")
     split_command(command)
     role = options["role"]
     keys = ((ROLE, role),) if role else ()
     return NamedTarget(f"{options['protocol']}{ON_CLIENTS}:{command}", keys=keys)
 
 
-def _refuse_what_no_adapter_has(named: NamedTarget, options: FuzzOptions) -> None:
-    """Refuse options that say nothing about a system behind an adapter."""
-    target = adapter_reference(named.protocol) if named.protocol else read_target(named.url)
-    if target is None or kit_part(target.protocol).open_adapter_fuzz_session is None:
-        return
+def _fuzzed(named: NamedTarget) -> Target | None:
+    """Return what is fuzzed; None for a reference broker, which is started later."""
+    if named.protocol:
+        return adapter_reference(named.protocol)
+    return read_target(named.url, named.keys)
+
+
+def _refuse_unfitting(target: Target | None, options: FuzzOptions) -> None:
+    """Refuse options that would be ignored for the target, even if their value is empty."""
     given: dict[str, object] = {
         "--pid": options["pid"],
         "--log": options["log"],
         "--log-command": options["log_command"],
         "--drawn": options["drawn"],
-        "--restart": options["restart"] if target.adapter is not None else None,
+        "--restart": options["restart"],
     }
+    if target is None:
+        kind, fitting = "the embedded reference", {"--drawn"}
+    elif target.is_client():
+        kind, fitting = "a client", {"--drawn"}
+    elif kit_part(target.protocol).open_adapter_fuzz_session is not None:
+        kind, fitting = "an adapter", {"--restart"} if target.adapter is None else set()
+    else:
+        return
     for name, value in given.items():
-        if value:
-            raise UsageFault(f"{name} says nothing about an adapter; leave it out")
+        if name not in fitting and value not in (None, False):
+            raise UsageFault(f"{name} says nothing about {kind}; leave it out")
 
 
-def _refuse_unknown_names(protocol: str, options: FuzzOptions) -> None:
+def _refuse_unknown_names(protocol: str, options: FuzzOptions, *, is_client: bool) -> None:
     """Refuse frames and states that nothing of the protocol has, before anything is opened."""
     check = kit_part(protocol).check_fuzz_choice
     choice = _choice(options, seed=0)
     if check is not None and (choice.frames or choice.states or choice.excluded):
-        check(choice, options["command"] is not None)
+        check(choice, is_client)
 
 
-def _refuse_afar(named: NamedTarget, *, hazardous: bool) -> None:
-    if named.url == REFERENCE or hazardous or ON_CLIENTS in named.url.partition(":")[0]:
+def _refuse_afar(target: Target | None, *, hazardous: bool) -> None:
+    if target is None or hazardous or target.is_client():
         return
-    target = read_target(named.url, named.keys)
     if not target.is_loopback():
         raise UsageFault(
             f"{target.url} is not on this machine's loopback, and fuzzing may kill what it is "
@@ -189,15 +194,17 @@ def _refuse_afar(named: NamedTarget, *, hazardous: bool) -> None:
         )
 
 
-def _check_logs(named: NamedTarget, options: FuzzOptions) -> None:
-    """Refuse a log that cannot be read, two sources, and a log of the embedded reference."""
-    log, command = options["log"], options["log_command"]
+def _check_commands(options: FuzzOptions) -> None:
+    """Refuse two sources of a log, a log that cannot be read, and what is no command."""
+    log, command, restart = options["log"], options["log_command"], options["restart"]
     if log is not None and command is not None:
         raise UsageFault("expected --log or --log-command, found both")
-    if named.protocol and (log is not None or command is not None):
-        raise UsageFault("the embedded reference writes no log; leave out --log and --log-command")
     if log is not None:
         check_log(log)
+    if command is not None:
+        split_command(command, "--log-command")
+    if restart is not None:
+        split_command(restart, "--restart")
 
 
 def _plan(

@@ -29,7 +29,7 @@ def check_client(
     Raises:
         UsageFault: the driver cannot be started.
     """
-    check_command(command, known)
+    check_command(command, known, "--check-driver")
     wrong = False
     for finding in check_driver(split_command(command), settings=settings):
         wrong = wrong or bool(finding.wrong)

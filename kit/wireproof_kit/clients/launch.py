@@ -10,17 +10,19 @@ PREFIX = "WIREPROOF_"
 _BRACES = re.compile(r"\{([a-z_]+)\}")
 
 
-def check_command(command: str, known: Sequence[str]) -> None:
+def check_command(command: str, known: Sequence[str], option: str = "--exec") -> None:
     """Check that a command line can be split, and that all names in braces are known.
+
+    ``option`` is the option that the command line was given with, for messages.
 
     Raises:
         UsageFault: the command cannot be split, or names something else.
     """
-    for word in split_command(command):
+    for word in split_command(command, option):
         for name in _BRACES.findall(word):
             if name not in known:
                 listed = ", ".join(f"{{{each}}}" for each in known)
-                raise UsageFault(f"--exec: {{{name}}} is unknown; the kit fills in {listed}")
+                raise UsageFault(f"{option}: {{{name}}} is unknown; the kit fills in {listed}")
 
 
 def fill_in(command: str, values: Mapping[str, str]) -> list[str]:

@@ -199,8 +199,10 @@ def start(
     return Child(command, process, sink)
 
 
-def split_command(command: str) -> list[str]:
+def split_command(command: str, option: str = "--exec") -> list[str]:
     """Return the words of a command line as a shell splits them.
+
+    ``option`` is the option that the command line was given with, for messages.
 
     Raises:
         UsageFault: the command line is empty, or a quotation mark is not closed.
@@ -208,9 +210,9 @@ def split_command(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UsageFault(f"{command!r} is no command line: {error}") from None
+        raise UsageFault(f"{option} {command!r} is no command line: {error}") from None
     if not words:
-        raise UsageFault("the command is empty; give one, such as 'python3 my_client.py'")
+        raise UsageFault(f"{option} {command!r}: the command is empty (a variable not set?)")
     return words
 
 

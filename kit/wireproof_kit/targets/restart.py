@@ -1,10 +1,9 @@
 """Restarts a crashed target with the user's command."""
 
-import shlex
 import subprocess
 from collections.abc import Callable
 
-from wireproof_kit.errors import UsageFault
+from wireproof_kit.drivers.child import split_command
 
 RESTART_WITHIN_S = 60.0
 
@@ -18,12 +17,7 @@ def restart_with(command: str) -> Callable[[], bool]:
     Raises:
         UsageFault: the command is empty, or a quote in it is not closed.
     """
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise UsageFault(f"--restart {command!r} is no command: {error}") from error
-    if not words:
-        raise UsageFault(f"--restart {command!r}: the command is empty (a variable not set?)")
+    words = split_command(command, "--restart")
 
     def restart() -> bool:
         try:

@@ -1,7 +1,6 @@
 """The last words of a target: what it wrote before it died, from its log or from a command."""
 
 import re
-import shlex
 import subprocess
 import tempfile
 import time
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final, TypeAlias
 
+from wireproof_kit.drivers.child import split_command
 from wireproof_kit.errors import UsageFault
 
 MOST_BYTES: Final = 65_536
@@ -101,15 +101,12 @@ def read_last_words(log: Path | None, command: str | None) -> Generator[LastWord
 
 @contextmanager
 def _started(command: str, output: IO[bytes]) -> Generator[None]:
+    words = split_command(command, "--log-command")
     try:
-        if not command.strip():
-            raise ValueError("an empty one")
-        process = subprocess.Popen(
-            shlex.split(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output
-        )
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     except (OSError, ValueError) as error:
-        words = f"--log-command {command!r}: expected a command that starts, found {error}"
-        raise UsageFault(words) from error
+        told = f"--log-command {command!r}: expected a command that starts, found {error}"
+        raise UsageFault(told) from error
     try:
         yield
     finally:

@@ -43,7 +43,7 @@ def check_adapter(command: str) -> Iterator[Finding]:
         UsageFault: the adapter cannot be started.
     """
     wrong = False
-    for finding in check_driver(split_command(command)):
+    for finding in check_driver(split_command(command, "CMD")):
         wrong = wrong or bool(finding.wrong)
         yield finding
     if not wrong:
