@@ -63,8 +63,9 @@ def fuzz_options() -> Iterator[click.Option]:
         ["--time", "time_s"],
         callback=_time,
         metavar="SEC|5m",
-        help="When the last case may begin; default 60 s. It also ends the preparations of a "
-        "client or an adapter, but not those of a broker.",
+        help="Start no case after this time; default 60 s. Measurements before the first case "
+        "count too; for a client or adapter they also stop then, for a broker they run to their "
+        "end.",
     )
     count = click.IntRange(1)
     yield click.Option(["--cases"], type=count, metavar="N", help="Stop after N cases.")

@@ -125,3 +125,17 @@ def test_excluded_frames_are_not_made() -> None:
     assert not any(kind.startswith(("PUB", "conversation")) for kind in kinds)
     with pytest.raises(UsageFault, match="no frame's kind begins with 'NONE'"):
         make_generation(NSQ, Choice(7, excluded=("NONE",)))
+
+
+@pytest.mark.parametrize("talks", [(), ("conversation",)])
+@pytest.mark.parametrize(("frames", "states"), [((), ("http",)), (("PUB",), ("http",))])
+def test_an_exclusion_that_leaves_nothing_is_refused_in_its_own_words(
+    frames: tuple[str, ...], states: tuple[str, ...], talks: tuple[str, ...]
+) -> None:
+    http = tuple(kind.name for kind in NSQ.kinds if kind.interface == "http")
+    kinds = tuple(kind.name for kind in NSQ.kinds)
+
+    with pytest.raises(UsageFault, match="leave no frame that is sent in the state http"):
+        make_generation(NSQ, Choice(7, frames, states, excluded=(*http, *talks)))
+    with pytest.raises(UsageFault, match="--exclude-frames leaves no frame kind to send"):
+        make_generation(NSQ, Choice(7, excluded=(*kinds, *talks)))

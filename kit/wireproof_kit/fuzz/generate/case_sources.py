@@ -8,7 +8,7 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.driver import Choice, Generation
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION
 from wireproof_kit.fuzz.generate.drawn_cases import DrawnCases
-from wireproof_kit.fuzz.generate.generator import Generator, check_frame
+from wireproof_kit.fuzz.generate.generator import Generator, NothingChosen, check_frame
 from wireproof_kit.fuzz.generate.grammar import Grammar
 
 
@@ -39,7 +39,13 @@ def make_generation(
         left, frames = _without(grammar, choice)
         return kind(left, choice.seed, frames=frames, states=choice.states)
     except ValueError as error:
-        raise UsageFault(str(error)) from error
+        told = str(error)
+        if isinstance(error, NothingChosen) and choice.excluded:
+            states = " or ".join(choice.states)
+            told = (
+                f"--frames and --exclude-frames leave no frame that is sent in the state {states}"
+            )
+        raise UsageFault(told) from error
 
 
 def check_choice(grammar: Grammar, choice: Choice) -> None:
@@ -62,7 +68,7 @@ def _without(grammar: Grammar, choice: Choice) -> tuple[Grammar, tuple[str, ...]
     kinds = tuple(k for k in grammar.kinds if not k.name.startswith(choice.excluded or ("\0",)))
     left = replace(grammar, kinds=kinds)
     if not kinds:
-        raise ValueError("no frame is left")
+        raise ValueError("--exclude-frames leaves no frame kind to send")
     talks = not any(CONVERSATION.startswith(each) for each in choice.excluded)
     return left, choice.frames if talks or choice.frames else tuple(names_of(left))
 

@@ -55,6 +55,10 @@ IN_ORDER, OF = 3, 4
 """3 of 4 cases are sent in a state in which their frame is allowed."""
 
 
+class NothingChosen(ValueError):
+    """None of the chosen frames is ever sent in a chosen state."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pool:
     """The valid frames from which the cases of an epoch are mutated.
@@ -215,7 +219,8 @@ def choose_kinds(
     """Return the chosen kinds, each with the states of its cases.
 
     Raises:
-        ValueError: there is no such frame or state, or the frame is never sent in the state.
+        ValueError: there is no such frame or state.
+        NothingChosen: the frame is never sent in the state.
     """
     for frame in frames:
         check_frame(grammar, frame)
@@ -225,7 +230,7 @@ def choose_kinds(
     found = ((each, places_of(grammar, each, states)) for each in wanted)
     kinds = tuple((kind, places) for kind, places in found if places.all)
     if not kinds:
-        raise ValueError(
+        raise NothingChosen(
             f"no frame whose kind begins with {' or '.join(frames)} is sent in the state "
             f"{' or '.join(states)}"
         )
