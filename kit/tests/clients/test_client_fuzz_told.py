@@ -8,6 +8,7 @@ import pytest
 from client_fuzz_play import CONN, ID, MESSAGE, Play, case, control_id, sent
 
 from wireproof_kit.clients.events import Connected, Disconnected, Greeted
+from wireproof_kit.fuzz.clients.standalone import CASE
 from wireproof_kit.fuzz.oracle.client_rules import NOT_GIVEN
 from wireproof_kit.nsq.clients.events import Commanded
 from wireproof_kit.nsq.clients.fuzz import standalone
@@ -50,9 +51,9 @@ class Script:
     """The servers in a finding's script, after they have sent a case to one connection."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, place: str, data: bytes) -> None:
-        monkeypatch.setitem(standalone.CASE, "cases", [{"place": place}])
-        monkeypatch.setitem(standalone.CASE, "first_id", 1)
-        monkeypatch.setitem(standalone.CASE, "repeats", place != "push")
+        monkeypatch.setitem(CASE, "cases", [{"place": place}])
+        monkeypatch.setitem(CASE, "first_id", 1)
+        monkeypatch.setitem(CASE, "repeats", place != "push")
         self.writer = Mock(spec=asyncio.StreamWriter)
         self.writer.is_closing.return_value = False
         self.server = standalone.Server()

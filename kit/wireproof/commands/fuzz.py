@@ -168,7 +168,7 @@ def _refuse_unfitting(target: Target | None, options: FuzzOptions) -> None:
     elif target.is_client():
         kind, fitting = "a client", {"--drawn"}
     elif kit_part(target.protocol).open_adapter_fuzz_session is not None:
-        kind, fitting = "an adapter", {"--restart"} if target.adapter is None else set()
+        kind, fitting = "an adapter", {"--restart"} if target.adapter is None else set[str]()
     else:
         return
     for name, value in given.items():
