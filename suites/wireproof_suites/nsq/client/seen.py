@@ -76,7 +76,10 @@ NEXT_LOOKUP = (
     "lookup before it connects again; --timeout SEC gives it longer"
 )
 
-ONE_ROUND = "the client has looked up once and may wait for its interval; --timeout SEC is longer"
+ONE_ROUND = (
+    "the client has looked up once, and may be waiting for its next lookup; --timeout SEC gives "
+    "it longer"
+)
 SELDOM = {"lookup_interval_ms": "60000"}
 """The next lookup by the interval is far away: one that comes has been asked for."""
 _ORIGINAL = (

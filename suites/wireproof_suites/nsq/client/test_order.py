@@ -46,6 +46,7 @@ BASE = 70_000_000
 ABOVE_ALL = 1000
 """Attempts above the threshold of any client; one that logs each tenth attempt logs it, too."""
 OFFSET, SIZE = 2**40 + 7, 12345
+LEFT = "the client neither finishes nor gives back a message that its handler could not process"
 UNTOLD = "the client's user is not told offset and size, which no text asks for"
 OFTEN = Delivery(
     b"attempted-70000041",
@@ -184,7 +185,7 @@ def test_again(client: Client) -> Observation:
     story = client.play(script, any_of(*ends.values()), within=LONG)
     if not any(question(story) for question in ends.values()) and not _given_back(story):
         # Allowed, and the played nodes time messages out only where a script says so.
-        return unless(story, "unsupported", note="the client leaves a failed message unfinished")
+        return unless(story, "unsupported", note=LEFT)
     return end_of(story, ends, "dropped")
 
 
