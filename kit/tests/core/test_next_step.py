@@ -30,8 +30,8 @@ def told(observation: str, *given: str, verdict: Verdict = "unsupported", code: 
 
 def test_what_the_kit_had_no_way_to_probe_names_the_addresses_that_help() -> None:
     assert told("unavailable") == (
-        "not judged: smart.order; give --http HOST:PORT or --lookupd HOST:PORT, so that the kit "
-        "can test for: ordered topics; or judge the rest alone with --exclude smart.order"
+        "not judged: smart.order; give --http HOST:PORT or --lookupd HOST:PORT, so that "
+        "these can be tested: ordered topics; or judge the rest alone with --exclude smart.order"
     )
 
 

@@ -30,7 +30,7 @@ def next_step(
     if keys:
         options = " or ".join(f"--{key} HOST:PORT" for key in keys)
         titles = ", ".join(each.title for each in lacking)
-        steps.append(f"give {options}, so that the kit can test for: {titles}")
+        steps.append(f"give {options}, so that these can be tested: {titles}")
     if groups:
         excluded = " ".join(f"--exclude {group}" for group in groups)
         steps.append(f"judge the rest alone with {excluded}")

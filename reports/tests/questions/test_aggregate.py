@@ -126,7 +126,7 @@ def test_a_site_is_written_by_one_aggregate_at_a_time(
     assert len(aggregate(wish)) == 2
 
     (told,) = refused
-    assert told.startswith(f"another aggregate writes to {wish.out}; wait for it")
+    assert told.startswith(f"another `wireproof aggregate` is writing to {wish.out}; run this")
     assert set(tree(wish.out)) == {"data/flips.json", "data/causes.json", "data/index.json"}
 
 

@@ -170,7 +170,8 @@ def _lock(number: int, out: Path) -> None:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise HistoryFault(
-            f"another aggregate writes to {out}; wait for it, or name another folder with --out"
+            f"another `wireproof aggregate` is writing to {out}; run this one again when it has "
+            "ended, or name another folder with --out"
         ) from error
     except OSError:
         pass  # some network file systems have no locks

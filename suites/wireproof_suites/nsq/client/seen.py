@@ -87,8 +87,8 @@ _ORIGINAL = (
     "this case checks"
 )
 _NOT_FOLLOWED = (
-    "the client does not look up the new leader even after the bare error code, so the case "
-    "cannot show how it reads a code with a text"
+    "the client does not look up the new leader after the error code alone, so the case cannot "
+    "show how it reads the same code with a text behind it"
 )
 
 

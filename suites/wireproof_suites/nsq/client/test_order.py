@@ -46,7 +46,7 @@ BASE = 70_000_000
 ABOVE_ALL = 1000
 """Attempts above the threshold of any client; one that logs each tenth attempt logs it, too."""
 OFFSET, SIZE = 2**40 + 7, 12345
-LEFT = "the client neither finishes nor gives back a message that its handler could not process"
+LEFT = "the client sends neither FIN nor REQ for a message whose handler failed, as it may"
 UNTOLD = "the client's user is not told offset and size, which no text asks for"
 OFTEN = Delivery(
     b"attempted-70000041",
