@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from wireproof_kit.drivers.child import start
+from wireproof_kit.drivers.child import end_all, start
 from wireproof_kit.drivers.driver import Driver
 from wireproof_kit.errors import TargetSilent, TargetUnreachable, UsageFault
 from wireproof_spec.driver.lines import Failure, Result, Unsupported
@@ -188,6 +188,27 @@ def test_what_a_program_started_ends_with_it_though_the_program_has_ended(tmp_pa
 
     child.end()
 
+    assert not _group_members(tmp_path)
+
+
+def test_all_programs_can_be_ended_while_another_one_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start_thread = threading.Thread.start
+
+    def end_first(thread: threading.Thread) -> None:
+        if thread.name == "child-output":
+            end_all()
+        start_thread(thread)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", end_first)
+        child = start(write(tmp_path, "input()"), sink=lambda _, data: None)
+    assert child.exit_code() is None
+
+    end_all()
+
+    assert child.exit_code() is not None
     assert not _group_members(tmp_path)
 
 

@@ -30,6 +30,8 @@ READ_WITHIN_S = 0.25
 WRITE_WITHIN_S = 10.0
 CHUNK = 1 << 16
 _RUNNING: "weakref.WeakSet[Child]" = weakref.WeakSet()
+_LOCK = threading.Lock()
+"""Held while the running programs are listed or change; several threads start and end them."""
 
 
 class Child:
@@ -44,8 +46,11 @@ class Child:
         self._stop_read, self._stop_write = os.pipe()
         self._reader = threading.Thread(target=self._read_all, daemon=True, name="child-output")
         os.set_blocking(_pipe(process.stdin).fileno(), False)
-        _RUNNING.add(self)
         self._reader.start()
+        # Only after the start: end_all joins the reader, and to join a thread that has not started
+        # raises RuntimeError.
+        with _LOCK:
+            _RUNNING.add(self)
 
     @property
     def pid(self) -> int:
@@ -129,7 +134,8 @@ class Child:
             self._stop_read = self._stop_write = -1
             for pipe in (self._process.stdout, self._process.stderr):
                 _pipe(pipe).close()
-        _RUNNING.discard(self)
+        with _LOCK:
+            _RUNNING.discard(self)
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -218,7 +224,9 @@ def split_command(command: str, option: str = "--exec") -> list[str]:
 
 def end_all() -> None:
     """Kill every program that the kit started and that still runs, when the kit itself ends."""
-    for child in tuple(_RUNNING):
+    with _LOCK:
+        running = tuple(_RUNNING)
+    for child in running:
         child.end(within=0)
 
 
