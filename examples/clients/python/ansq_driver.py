@@ -6,28 +6,15 @@ import sys
 
 import ansq
 from ansq.tcp.types import ConnectionFeatures, ConnectionOptions
-from driver import (
-    body_of,
-    check_original,
-    run_with,
-    serve,
-    start_loop,
-    tell_error,
-    tell_message,
-)
+from driver import Client, body_of, check_original, serve, tell_error, tell_message
 
 
-class Ansq:
+class Ansq(Client):
     """A driver of the library ansq; each process serves one `open` request."""
 
-    settings = None
     writer = None
     reader = None
     work = None
-
-    async def open(self, request):
-        """Store the settings of the request."""
-        self.settings = request["settings"]
 
     async def produce(self, request):
         """Publish a message; the library returns an error as a value that is false."""
@@ -78,6 +65,4 @@ class Ansq:
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO)
-    loop, client = start_loop(), Ansq()
-    verbs = ("open", "produce", "consume", "close")
-    serve("ansq", "0.3.0", {verb: run_with(loop, getattr(client, verb)) for verb in verbs})
+    serve("ansq", "0.3.0", Ansq())

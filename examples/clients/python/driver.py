@@ -2,11 +2,13 @@
 
 import asyncio
 import base64
+import functools
 import json
 import sys
 import threading
 
 _writing = threading.Lock()
+_OPERATIONS = ("produce", "consume", "poll", "send")
 _NOT_OF_THE_ORIGINAL = ("key", "ext", "tag", "trace_id", "ordered", "trace")
 
 
@@ -52,23 +54,33 @@ def tell_error(request, error):
     say(event="error", of=request["id"], message=str(error) or repr(error))
 
 
-def serve(name, version, operations, lines=sys.stdin, claims=()):
-    """Write the greeting, and answer requests until the input ends; operations return results."""
+class Client:
+    """A library as its driver uses it: its methods are operations, which may be coroutines."""
+
+    settings = None
+
+    def open(self, request):
+        """Store the settings of the request."""
+        self.settings = request["settings"]
+
+    def close(self, request):
+        """Do nothing; a driver may close its connections here."""
+
+
+def serve(name, version, client, lines=sys.stdin, claims=()):
+    """Write the greeting, and answer requests until the input ends."""
     say(
         hello="wireproof-driver",
         versions=[1],
         name=name,
         version=version,
-        operations=[verb for verb in operations if verb not in ("open", "close")],
+        operations=[verb for verb in _OPERATIONS if hasattr(client, verb)],
         claims=list(claims),
     )
     for line in lines:
         request = json.loads(line)
-        operation = operations.get(request["op"])
         try:
-            if operation is None:
-                raise Unsupported(request["op"])
-            say(id=request["id"], ok=operation(request) or {})
+            say(id=request["id"], ok=_do(client, request) or {})
         except Unsupported as what:
             say(id=request["id"], unsupported=str(what))
         except Exception as error:
@@ -76,12 +88,19 @@ def serve(name, version, operations, lines=sys.stdin, claims=()):
             say(id=request["id"], error={"message": message})
 
 
-def run_with(loop, coroutine):
-    """Return an operation that runs a coroutine function on the loop of another thread."""
-    return lambda request: asyncio.run_coroutine_threadsafe(coroutine(request), loop).result()
+def _do(client, request):
+    """Call the operation that a request asks for, and wait if it is a coroutine."""
+    verb = request["op"]
+    if verb not in ("open", "close", *_OPERATIONS) or not hasattr(client, verb):
+        raise Unsupported(verb)
+    result = getattr(client, verb)(request)
+    if asyncio.iscoroutine(result):
+        return asyncio.run_coroutine_threadsafe(result, _start_loop()).result()
+    return result
 
 
-def start_loop():
+@functools.cache
+def _start_loop():
     """Return an event loop that runs in a thread of its own."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()

@@ -10,20 +10,15 @@ import sys  # noqa: E402
 
 import gevent  # noqa: E402
 import gnsq  # noqa: E402
-from driver import body_of, check_original, serve, tell_error, tell_message  # noqa: E402
+from driver import Client, body_of, check_original, serve, tell_error, tell_message  # noqa: E402
 from gevent.fileobject import FileObjectThread  # noqa: E402
 
 
-class Gnsq:
+class Gnsq(Client):
     """A driver of the library gnsq, which is opened once."""
 
-    settings = None
     producer = None
     consumer = None
-
-    def open(self, request):
-        """Store the settings of the request."""
-        self.settings = request["settings"]
 
     def produce(self, request):
         """Publish a message; the library raises the error that the node answers."""
@@ -70,11 +65,4 @@ def handle(request, message):
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO)
-    client = Gnsq()
-    verbs = ("open", "produce", "consume", "close")
-    serve(
-        "gnsq",
-        "1.0.2",
-        {verb: getattr(client, verb) for verb in verbs},
-        FileObjectThread(sys.stdin),
-    )
+    serve("gnsq", "1.0.2", Gnsq(), FileObjectThread(sys.stdin))

@@ -4,7 +4,7 @@ import base64
 import os
 from importlib.metadata import version
 
-from driver import Unsupported, run_with, serve, start_loop
+from driver import Client, Unsupported, serve
 from iggy_py import IggyClient, PollingStrategy, SendMessage
 
 USER = PASSWORD = "iggy"
@@ -16,17 +16,16 @@ STATES = {
 }
 
 
-class IggyPy:
+class IggyPy(Client):
     """A driver of the library iggy-py; each process serves one `open` request."""
 
-    settings = None
     client = None
 
-    async def open(self, request):
+    def open(self, request):
         """Store the settings of the request; the library knows TCP alone."""
         if request["settings"]["transport"] != "tcp":
             raise Unsupported("transport")
-        self.settings = request["settings"]
+        super().open(request)
 
     async def poll(self, request):
         """Poll messages with the library and return them."""
@@ -50,9 +49,6 @@ class IggyPy:
             partition = int.from_bytes(base64.b64decode(given["value"]), "little")
         messages = [to_send(each) for each in request["messages"]]
         await self._call("send_messages", partitioning=partition, messages=messages)
-
-    async def close(self, request):
-        """Do nothing: the client ends with the program."""
 
     async def _call(self, name, **arguments):
         """Call the library; after an error the next call connects anew."""
@@ -92,9 +88,6 @@ def to_send(message):
 
 
 if __name__ == "__main__":
-    loop, client = start_loop(), IggyPy()
-    verbs = ("open", "poll", "send", "close")
-    operations = {verb: run_with(loop, getattr(client, verb)) for verb in verbs}
-    serve("iggy-py", version("iggy-py"), operations, claims=["tcp"])
+    serve("iggy-py", version("iggy-py"), IggyPy(), claims=["tcp"])
     # Threads of the library abort one ending of the interpreter in four; nothing is left to do.
     os._exit(0)

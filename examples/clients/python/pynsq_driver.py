@@ -4,21 +4,16 @@ import asyncio
 import logging
 
 import nsq
-from driver import body_of, check_original, run_with, serve, start_loop, tell_message
+from driver import Client, body_of, check_original, serve, tell_message
 
 PAUSE_S = 0.02
 
 
-class Pynsq:
+class Pynsq(Client):
     """A driver of the library pynsq, which is opened once."""
 
-    settings = None
     writer = None
     reader = None
-
-    async def open(self, request):
-        """Store the settings of the request."""
-        self.settings = request["settings"]
 
     async def produce(self, request):
         """Publish a message; return or raise what the library passes to the callback."""
@@ -83,6 +78,4 @@ def _seconds(request):
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO)
-    loop, client = start_loop(), Pynsq()
-    verbs = ("open", "produce", "consume", "close")
-    serve("pynsq", "0.9.1", {verb: run_with(loop, getattr(client, verb)) for verb in verbs})
+    serve("pynsq", "0.9.1", Pynsq())

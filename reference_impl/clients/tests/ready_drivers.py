@@ -66,7 +66,8 @@ def go(name: str) -> Driver:
 def tokio_nsq() -> str:
     """Build the driver of tokio-nsq; its crates are kept, for the first build takes minutes."""
     target = BUILT / "rust"
-    run(EXAMPLES / "rust", "cargo", "build", "--locked", CARGO_TARGET_DIR=str(target))
+    folder = EXAMPLES / "rust" / "tokio_nsq"
+    run(folder, "cargo", "build", "--locked", CARGO_TARGET_DIR=str(target))
     return shlex.quote(str(target / "debug" / "wireproof-driver-tokio-nsq"))
 
 

@@ -27,7 +27,7 @@ def crate_driver(iggy_crate_program: Path) -> Path:
     folder = iggy_crate_program.parents[1]
     built = subprocess.run(
         ["cargo", "build", "--locked", "--offline"],
-        cwd=EXAMPLES / "iggy_crate",
+        cwd=EXAMPLES / "rust" / "iggy",
         env={**os.environ, "CARGO_TARGET_DIR": str(folder)},
         capture_output=True,
         text=True,

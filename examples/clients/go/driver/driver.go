@@ -27,22 +27,22 @@ type Settings struct {
 
 // Request is one line that the kit writes.
 type Request struct {
-	ID       int               `json:"id"`
-	Op       string            `json:"op"`
-	Settings Settings          `json:"settings"`
-	Topic    string            `json:"topic"`
-	Channel  string            `json:"channel"`
-	Body     []byte            `json:"body"`
-	Key      *string           `json:"key"`
-	Ext      map[string]string `json:"ext"`
-	Tag      string            `json:"tag"`
-	TraceID  string            `json:"trace_id"`
-	Ordered  bool              `json:"ordered"`
-	Trace    bool              `json:"trace"`
-	Handler  string            `json:"handler"`
-	HoldMs   int               `json:"hold_ms"`
-	Timeout  int               `json:"msg_timeout_ms"`
-	Most     *int              `json:"max_in_flight"`
+	ID       int                    `json:"id"`
+	Op       string                 `json:"op"`
+	Settings Settings               `json:"settings"`
+	Topic    string                 `json:"topic"`
+	Channel  string                 `json:"channel"`
+	Body     []byte                 `json:"body"`
+	Key      *string                `json:"key"`
+	Ext      map[string]interface{} `json:"ext"`
+	Tag      string                 `json:"tag"`
+	TraceID  string                 `json:"trace_id"`
+	Ordered  bool                   `json:"ordered"`
+	Trace    bool                   `json:"trace"`
+	Handler  string                 `json:"handler"`
+	HoldMs   int                    `json:"hold_ms"`
+	Timeout  int                    `json:"msg_timeout_ms"`
+	Most     *int                   `json:"max_in_flight"`
 }
 
 // Client is a library as its driver uses it.
@@ -75,8 +75,31 @@ func (asked Request) Original() error {
 	return nil
 }
 
-// Hold returns how long the handler is to work.
-func (asked Request) Hold() time.Duration { return time.Duration(asked.HoldMs) * time.Millisecond }
+// KeyBytes returns the key of an ordered message, nil if it is empty.
+func (asked Request) KeyBytes() []byte {
+	if asked.Key == nil || *asked.Key == "" {
+		return nil
+	}
+	return []byte(*asked.Key)
+}
+
+// Handled is what a message must be able to do for its handler.
+type Handled interface {
+	Touch()
+	RequeueWithoutBackoff(time.Duration)
+}
+
+// Handle requeues, touches or holds a message, as the request says.
+func (asked Request) Handle(message Handled) {
+	switch asked.Handler {
+	case "fail":
+		message.RequeueWithoutBackoff(100 * time.Millisecond)
+	case "touch":
+		message.Touch()
+	case "hold":
+		time.Sleep(time.Duration(asked.HoldMs) * time.Millisecond)
+	}
+}
 
 // MaxInFlight returns how many messages may be in flight together.
 func (asked Request) MaxInFlight() int {

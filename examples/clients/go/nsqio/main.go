@@ -2,8 +2,6 @@
 package main
 
 import (
-	"time"
-
 	nsq "github.com/nsqio/go-nsq"
 	"wireproof-drivers/driver"
 )
@@ -52,14 +50,7 @@ func (c *client) Consume(asked driver.Request) error {
 	consumer.SetLogger(driver.Logger(), nsq.LogLevelInfo)
 	consumer.AddHandler(nsq.HandlerFunc(func(message *nsq.Message) error {
 		driver.Say(driver.Message(asked.ID, message.ID[:], message.Body, message.Attempts, message.Timestamp))
-		switch asked.Handler {
-		case "fail":
-			message.RequeueWithoutBackoff(100 * time.Millisecond)
-		case "touch":
-			message.Touch()
-		case "hold":
-			time.Sleep(asked.Hold())
-		}
+		asked.Handle(message)
 		return nil
 	}))
 	c.consumer = consumer

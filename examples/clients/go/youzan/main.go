@@ -3,7 +3,6 @@ package main
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/spaolacci/murmur3"
 	nsq "github.com/youzan/go-nsq"
@@ -53,21 +52,15 @@ func (c *client) Produce(asked driver.Request) (driver.Line, error) {
 	var offset uint64
 	var size uint32
 	var err error
+	header := &nsq.MsgExt{TraceID: trace, DispatchTag: asked.Tag, Custom: asked.Ext}
+	hasHeader, isOrdered := asked.Ext != nil || asked.Tag != "", asked.Key != nil
 	switch {
-	case asked.Ext != nil || asked.Tag != "":
-		header := &nsq.MsgExt{TraceID: trace, DispatchTag: asked.Tag, Custom: map[string]interface{}{}}
-		for name, value := range asked.Ext {
-			header.Custom[name] = value
-		}
-		if asked.Key != nil {
-			id, offset, size, err = c.producer.PublishOrderedWithJsonExt(asked.Topic, []byte(*asked.Key), asked.Body, header)
-		} else {
-			id, offset, size, err = c.producer.PublishWithJsonExt(asked.Topic, asked.Body, header)
-		}
-	case asked.Key != nil && *asked.Key == "":
-		id, offset, size, err = c.producer.PublishOrdered(asked.Topic, nil, asked.Body)
-	case asked.Key != nil:
-		id, offset, size, err = c.producer.PublishOrdered(asked.Topic, []byte(*asked.Key), asked.Body)
+	case hasHeader && isOrdered:
+		id, offset, size, err = c.producer.PublishOrderedWithJsonExt(asked.Topic, []byte(*asked.Key), asked.Body, header)
+	case hasHeader:
+		id, offset, size, err = c.producer.PublishWithJsonExt(asked.Topic, asked.Body, header)
+	case isOrdered:
+		id, offset, size, err = c.producer.PublishOrdered(asked.Topic, asked.KeyBytes(), asked.Body)
 	case asked.TraceID != "":
 		id, offset, size, err = c.producer.PublishAndTrace(asked.Topic, trace, asked.Body)
 	default:
@@ -90,14 +83,7 @@ func (c *client) Consume(asked driver.Request) error {
 	consumer.SetLogger(driver.Logger(), nsq.LogLevelInfo)
 	consumer.AddHandler(nsq.HandlerFunc(func(message *nsq.Message) error {
 		driver.Say(told(asked.ID, message))
-		switch asked.Handler {
-		case "fail":
-			message.RequeueWithoutBackoff(100 * time.Millisecond)
-		case "touch":
-			message.Touch()
-		case "hold":
-			time.Sleep(asked.Hold())
-		}
+		asked.Handle(message)
 		return nil
 	}))
 	c.consumers = append(c.consumers, consumer)
