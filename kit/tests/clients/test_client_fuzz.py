@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
+from case_play import sent
 from client_fuzz_play import (
     AGAIN,
     CHOICE,
@@ -14,7 +15,6 @@ from client_fuzz_play import (
     Play,
     case,
     control_id,
-    sent,
 )
 
 from wireproof_kit.clients.effects import HangUp

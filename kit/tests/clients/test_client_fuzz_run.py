@@ -170,7 +170,7 @@ def test_states_to_which_a_client_comes_too_rarely_are_left_out(tmp_path: Path) 
     [
         (["--exec", "x", "nsq://127.0.0.1:4150"], "found a URL, too"),
         (["--exec", "x", "--reference"], "found --reference, too"),
-        (["--exec", "x", "--pid", "1"], "--pid says nothing about a client"),
+        (["--exec", "x", "--pid", "1"], "--pid cannot be used with a client"),
         (["--exec", "x {topc}"], "{topc} is unknown"),
         (["--exec", "x", "--protocol", "oms"], "oms"),
         (["--exec", "/no/such/client"], "cannot be started"),

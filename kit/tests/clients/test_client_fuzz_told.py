@@ -5,7 +5,8 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from client_fuzz_play import CONN, ID, MESSAGE, Play, case, control_id, sent
+from case_play import sent
+from client_fuzz_play import CONN, ID, MESSAGE, Play, case, control_id
 
 from wireproof_kit.clients.events import Connected, Disconnected, Greeted
 from wireproof_kit.fuzz.clients.standalone import CASE

@@ -188,12 +188,12 @@ def test_a_dry_run_names_each_document(tmp_path: Path) -> None:
     assert done.out.split() == ["oms/message/qos/m.jsonl:1", "oms/message/qos/m.jsonl:2"]
 
 
-def test_what_says_nothing_about_documents_is_refused(tmp_path: Path) -> None:
+def test_what_cannot_be_used_with_documents_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_bytes(text(MESSAGE))
     assert "kind expected" in judged(tmp_path, "m.json?kind=mesage").refused()
-    assert "says nothing about documents" in judged(tmp_path, "m.json", "--http", "h:1").refused()
+    assert "cannot be used with documents" in judged(tmp_path, "m.json", "--http", "h:1").refused()
     topic = judged(tmp_path, "m.json", "--topic", "ext_topic=t")
-    assert "says nothing about documents" in topic.refused()
+    assert "cannot be used with documents" in topic.refused()
 
 
 def test_a_behavioural_clause_says_what_conforms(tmp_path: Path) -> None:

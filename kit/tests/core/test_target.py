@@ -89,7 +89,7 @@ def test_a_system_is_named_by_the_command_or_the_address_of_its_adapter() -> Non
     assert not target.is_client()
     target = parse_target("oms+http://h:1", SCHEMES)
     assert (target.protocol, target.host, target.port) == ("oms", "h", 1)
-    with pytest.raises(UsageFault, match="says nothing about an adapter"):
+    with pytest.raises(UsageFault, match="cannot be used with an adapter"):
         with_key(parse_target("oms+exec:x", SCHEMES), "http", "h:2", NSQ)
 
 
@@ -127,7 +127,7 @@ def test_documents_are_a_target_by_their_path(url: str, path: str, kind: str | N
     target = parse_target(url, SCHEMES)
     assert (target.protocol, target.path, target.kind) == ("oms", Path(path), kind)
     assert (target.host, target.list_given(), target.is_loopback()) == ("", (), True)
-    with pytest.raises(UsageFault, match="says nothing about documents"):
+    with pytest.raises(UsageFault, match="cannot be used with documents"):
         with_key(target, "http", "h:1", {})
 
 

@@ -228,9 +228,9 @@ def test_nothing_is_found_of_a_system_that_is_right(target: str, tmp_path: Path)
     [
         (["oms+file:x"], "documents cannot be fuzzed"),
         (["oms+exec:/no/such/adapter"], "cannot be started"),
-        (["oms+exec:x", "--pid", "1"], "--pid says nothing about an adapter"),
-        (["oms+exec:x", "--restart", "y"], "--restart says nothing about an adapter"),
-        (["--reference", "oms", "--drawn"], "--drawn says nothing about an adapter"),
+        (["oms+exec:x", "--pid", "1"], "--pid cannot be used with an adapter"),
+        (["oms+exec:x", "--restart", "y"], "--restart cannot be used with an adapter"),
+        (["--reference", "oms", "--drawn"], "--drawn cannot be used with an adapter"),
         (["oms+http://127.0.0.1:1"], "hello (unreachable); is an adapter running there?"),
         (["oms+http://192.0.2.1:80"], "give --hazardous if it may"),
     ],

@@ -89,7 +89,7 @@ def test_many_faults_are_told_in_part(tmp_path: Path) -> None:
     assert note.endswith("; and 1 more")
 
 
-def test_topics_say_nothing_about_documents(tmp_path: Path) -> None:
+def test_topics_cannot_be_used_with_documents(tmp_path: Path) -> None:
     target = parse_target(f"oms+file:{folder_of(tmp_path, a=b'1')}", {"oms+file": {}})
-    with pytest.raises(UsageFault, match="says nothing about documents"):
+    with pytest.raises(UsageFault, match="cannot be used with documents"):
         open_session(target, SessionOptions(seed=1, run_token="t", topics={"ext_topic": "t"}))

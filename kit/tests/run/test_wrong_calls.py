@@ -153,12 +153,12 @@ def test_a_name_that_nothing_has_is_refused_before_anything_is_opened(
         ([DEAD, "--restart", ""], "--restart '': the command is empty"),
         ([DEAD, "--log-command", " "], "--log-command ' ': the command is empty"),
         ([DEAD, "--log-command", "'"], '--log-command "\'" is no command line'),
-        (["--exec", DEAD, "--restart", ""], "--restart says nothing about a client"),
-        (["--exec", DEAD, "--log-command", ""], "--log-command says nothing about a client"),
-        ([f"nsq+client:{DEAD}", "--pid", "1"], "--pid says nothing about a client"),
-        (["oms+exec:none", "--log-command", ""], "--log-command says nothing about an adapter"),
-        (["--reference", "nsq", "--restart", "x"], "--restart says nothing about the embedded"),
-        (["--reference", "nsq", "--log-command", ""], "--log-command says nothing about the"),
+        (["--exec", DEAD, "--restart", ""], "--restart cannot be used with a client"),
+        (["--exec", DEAD, "--log-command", ""], "--log-command cannot be used with a client"),
+        ([f"nsq+client:{DEAD}", "--pid", "1"], "--pid cannot be used with a client"),
+        (["oms+exec:none", "--log-command", ""], "--log-command cannot be used with an adapter"),
+        (["--reference", "nsq", "--restart", "x"], "--restart cannot be used with the embedded"),
+        (["--reference", "nsq", "--log-command", ""], "--log-command cannot be used with the"),
     ],
 )
 def test_a_command_beside_the_fuzzer_that_cannot_be_used_is_refused_first(

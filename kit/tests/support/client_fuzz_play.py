@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
-from wireproof_kit.clients.effects import Effect, Later, Send
-from wireproof_kit.clients.events import Answered, Connected, Event, Told
+from case_play import CasePlay, sent
+
+from wireproof_kit.clients.effects import Effect
+from wireproof_kit.clients.events import Answered, Connected, Told
 from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.generate.case_sources import names_of
@@ -32,22 +34,14 @@ def case(data: bytes, state: str = "consuming") -> Case:
     return Case(0, state, "message", "body", "empty", (Step(data),), delimited=True)
 
 
-class Play:
+class Play(CasePlay[CasePeers]):
     """Peers with one case and a client that is a list of events."""
 
     def __init__(self, tried: Case) -> None:
         client = STATES[tried.state].client
         asking = Asking(states.script(client), topic="t", channel="c")
-        self.peers = CasePeers(client, [tried], asking, patience_s=5.0)
-        self.timers: dict[str, object] = {}
-        self.effects: list[Effect] = []
-        self._take(self.peers.begin(ADDRESSES, VALUES))
-
-    def see(self, event: Event) -> list[Effect]:
-        return self._take(self.peers.react(event))
-
-    def expire(self, what: str) -> list[Effect]:
-        return self._take(self.peers.react_to_timer(self.timers.pop(what)))
+        peers = CasePeers(client, [tried], asking, patience_s=5.0)
+        super().__init__(peers, peers.begin(ADDRESSES, VALUES))
 
     def subscribe(self, conn: str = CONN) -> list[Effect]:
         self.see(Connected(0.1, conn))
@@ -65,21 +59,6 @@ class Play:
     def tell_message(self, message_id: bytes, body: bytes) -> None:
         told = DriverEvent("message", 2, {"id": message_id.hex(), "body": in_base64(body)})
         self.see(Told(0.4, "driver", told))
-
-    @property
-    def violated(self) -> str:
-        return self.peers.trouble.violated if self.peers.trouble else ""
-
-    def _take(self, effects: object) -> list[Effect]:
-        found: list[Effect] = list(effects)  # type: ignore[call-overload]
-        for each in found:
-            if isinstance(each, Later):
-                self.timers[getattr(each.token, "what", "")] = each.token
-        return found
-
-
-def sent(effects: Sequence[Effect]) -> list[bytes]:
-    return [each.data for each in effects if isinstance(each, Send)]
 
 
 def control_id(effects: Sequence[Effect]) -> bytes:

@@ -88,7 +88,7 @@ def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters])
 
 
 def _refuse_beside_check(context: click.Context) -> None:
-    """Refuse what says nothing about the check of a driver: all but the protocol and the output.
+    """Refuse what cannot be used with the check of a driver: all but the protocol and the output.
 
     Raises:
         UsageFault: an option or id is given that would be ignored.

@@ -173,7 +173,7 @@ def _refuse_unfitting(target: Target | None, options: FuzzOptions) -> None:
         return
     for name, value in given.items():
         if name not in fitting and value not in (None, False):
-            raise UsageFault(f"{name} says nothing about {kind}; leave it out")
+            raise UsageFault(f"{name} cannot be used with {kind}; leave it out")
 
 
 def _refuse_unknown_names(protocol: str, options: FuzzOptions, *, is_client: bool) -> None:

@@ -234,7 +234,7 @@ def open_client(part: ClientPart[S], target: Target, options: SessionOptions) ->
         TargetUnreachable: the client ends at once, never connects, or does not play its role.
     """
     if options.topics:
-        raise UsageFault("--topic says nothing about a client; leave it out")
+        raise UsageFault("--topic cannot be used with a client; leave it out")
     check_command(target.command or "", part.settings)
     session = ClientSession(part, target, options)
     try:

@@ -268,6 +268,6 @@ def open_session(target: Target, options: SessionOptions) -> IggySession:
         UsageFault: the user named topics, or gave no usable credentials.
     """
     if options.topics:
-        raise UsageFault("--topic says nothing about an Iggy server; leave it out")
+        raise UsageFault("--topic cannot be used with an Iggy server; leave it out")
     credentials = credentials_from(target.auth_env)
     return IggySession(target, options, greet((target.host, target.port), credentials))

@@ -105,7 +105,7 @@ def open_session(target: Target, options: SessionOptions) -> DocumentSession:
         UsageFault: the documents cannot be read, are missing or too many, or have an unknown kind.
     """
     if options.topics:
-        raise UsageFault("--topic says nothing about documents; leave it out")
+        raise UsageFault("--topic cannot be used with documents; leave it out")
     return DocumentSession(documents_of(target), _kind(target))
 
 

@@ -170,9 +170,9 @@ def with_key(target: Target, key: str, value: str, known: Keys) -> Target:
         UsageFault: the key is unknown, or its value is not of the key's form.
     """
     if target.path is not None:
-        raise UsageFault(f"{key} says nothing about documents ({target.url}); leave it out")
+        raise UsageFault(f"{key} cannot be used with documents ({target.url}); leave it out")
     if target.adapter is not None:
-        raise UsageFault(f"{key} says nothing about an adapter ({target.url}); leave it out")
+        raise UsageFault(f"{key} cannot be used with an adapter ({target.url}); leave it out")
     if target.command is not None:
         return _with_role(target, key, value)
     if key not in known:
@@ -250,7 +250,7 @@ def _command(url: str, scheme: str) -> Target:
 
 def _with_role(target: Target, key: str, value: str) -> Target:
     if key != ROLE:
-        raise UsageFault(f"{key} says nothing about a client ({target.url}); leave it out")
+        raise UsageFault(f"{key} cannot be used with a client ({target.url}); leave it out")
     if value not in ROLES:
         raise UsageFault(f"role expected to be one of {', '.join(ROLES)}; found {value!r}")
     return replace(target, role=value)

@@ -1,14 +1,15 @@
 """Fuzzing Iggy clients: what the server sends, what it judges, and which answers are in doubt."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
 import pytest
+from case_play import CasePlay, sent
 
-from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Send
-from wireproof_kit.clients.events import Answered, Connected, Event, Greeted
+from wireproof_kit.clients.effects import Ask, Effect, HangUp
+from wireproof_kit.clients.events import Answered, Connected, Greeted
 from wireproof_kit.fuzz.case import GRAMMAR, HALF_CLOSE, Case, Step
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.generate.case_sources import make_generation, names_of
@@ -61,21 +62,17 @@ def told(*messages: Message) -> Fields:
     return {"messages": [dict(fields) for fields in each]}
 
 
-class Play:
+class Play(CasePlay[CasePeers]):
     """A server with one case, and a client that is a list of events."""
 
     def __init__(self, tried: Case, *, driven: bool = True) -> None:
-        self.peers = CasePeers(STATES[tried.state].client, [tried], patience_s=5.0)
-        self.timers: dict[str, object] = {}
+        peers = CasePeers(STATES[tried.state].client, [tried], patience_s=5.0)
         script = states.script(STATES[tried.state])
-        self._take(self.peers.begin(ADDRESSES, IGGY_CLIENTS.fill(script, ADDRESSES, {})))
+        super().__init__(peers, peers.begin(ADDRESSES, IGGY_CLIENTS.fill(script, ADDRESSES, {})))
         if driven:
             self.see(Greeted(0.1, "driver", HELLO))
             self.answer("open", {})
         self.see(Connected(0.1, CONN))
-
-    def see(self, event: Event) -> list[Effect]:
-        return self._take(self.peers.react(event))
 
     def answer(self, op: str, fields: Fields) -> list[Effect]:
         return self.see(Answered(0.5, "driver", op, Result(1, dict(fields))))
@@ -86,27 +83,9 @@ class Play:
     def poll(self, conn: str = CONN) -> list[Effect]:
         return self.see(Asked(0.4, conn, "poll_messages", "published", make_poll()))
 
-    def expire(self, what: str) -> list[Effect]:
-        return self._take(self.peers.react_to_timer(self.timers.pop(what)))
-
-    def _take(self, effects: Iterable[Effect]) -> list[Effect]:
-        found = list(effects)
-        for each in found:
-            if isinstance(each, Later):
-                self.timers[getattr(each.token, "what", "")] = each.token
-        return found
-
-
-def sent(effects: Sequence[Effect]) -> list[bytes]:
-    return [each.data for each in effects if isinstance(each, Send)]
-
 
 def asked(effects: Sequence[Effect]) -> list[str]:
     return [each.op for each in effects if isinstance(each, Ask)]
-
-
-def violated(play: Play) -> str:
-    return play.peers.trouble.violated if play.peers.trouble else ""
 
 
 def test_a_client_that_polls_again_after_the_case_has_passed_it() -> None:
@@ -118,7 +97,7 @@ def test_a_client_that_polls_again_after_the_case_has_passed_it() -> None:
     play.poll()
     play.answer("poll", told(*LOG[:10]))
 
-    assert (play.peers.done, violated(play)) == (1, "")
+    assert (play.peers.done, play.violated) == (1, "")
 
 
 def test_a_client_may_refuse_the_case_and_is_asked_again_after_a_pause() -> None:
@@ -131,7 +110,7 @@ def test_a_client_may_refuse_the_case_and_is_asked_again_after_a_pause() -> None
     play.poll("tcp.2")
     play.answer("poll", told(*LOG[:10]))
 
-    assert (play.peers.done, violated(play)) == (1, "")
+    assert (play.peers.done, play.violated) == (1, "")
 
 
 def test_no_messages_are_no_sign_of_work() -> None:
@@ -142,7 +121,7 @@ def test_no_messages_are_no_sign_of_work() -> None:
     play.answer("poll", told())
     play.expire("late")
 
-    assert violated(play) == STUCK
+    assert play.violated == STUCK
 
 
 @pytest.mark.parametrize(
@@ -153,7 +132,7 @@ def test_messages_that_were_not_sent_must_not_be_told(made_up: Message) -> None:
     play.poll()
     play.answer("poll", told(made_up))
 
-    assert violated(play) == NOT_GIVEN
+    assert play.violated == NOT_GIVEN
 
 
 def test_a_send_must_not_be_told_as_done_unless_it_was_accepted() -> None:
@@ -162,7 +141,7 @@ def test_a_send_must_not_be_told_as_done_unless_it_was_accepted() -> None:
         play.see(Asked(0.4, CONN, "send_messages", "published"))
         play.answer("send", {})
 
-        assert violated(play) == expected
+        assert play.violated == expected
 
 
 def test_an_offset_must_be_that_of_a_message_that_was_sent() -> None:
@@ -173,7 +152,7 @@ def test_an_offset_must_be_that_of_a_message_that_was_sent() -> None:
         stored = StoreConsumerOffset(Consumer(1, 0), one, one, 1, offset)
         play.see(Asked(0.5, CONN, "store_consumer_offset", "published", stored))
 
-        assert violated(play) == expected
+        assert play.violated == expected
 
 
 def test_a_client_without_a_driver_must_ask_once_more() -> None:
@@ -182,7 +161,7 @@ def test_a_client_without_a_driver_must_ask_once_more() -> None:
     assert play.peers.done == 0
     play.poll()
 
-    assert (play.peers.done, violated(play)) == (1, "")
+    assert (play.peers.done, play.violated) == (1, "")
 
 
 def test_a_login_comes_on_a_new_connection() -> None:
@@ -202,7 +181,7 @@ def test_many_connections_in_a_second_are_a_loop() -> None:
     for number in range(MOST_TRIES + 1):
         play.see(Connected(0.1 + number / 100, f"tcp.{number + 2}"))
 
-    assert violated(play) == SPINS
+    assert play.violated == SPINS
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def open_session(target: Target, options: SessionOptions) -> AdapterSession:
         TargetSilent: the adapter does not answer, or a first message does not arrive.
     """
     if options.topics:
-        raise UsageFault("--topic says nothing about an adapter; leave it out")
+        raise UsageFault("--topic cannot be used with an adapter; leave it out")
     session = AdapterSession(open_link(target), options)
     try:
         session.meet()
