@@ -13,6 +13,7 @@ from typing import Final
 from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Send
 from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Greeted
 from wireproof_kit.fuzz.case import GRAMMAR, Case
+from wireproof_kit.fuzz.clients.attempt import Attempt
 from wireproof_kit.fuzz.clients.part import TICK_S
 from wireproof_kit.fuzz.clients.writes import closes_half, divide
 from wireproof_kit.fuzz.driver import Trouble
@@ -48,27 +49,6 @@ class _Timer:
 
 
 _TICK = _Timer("tick")
-
-
-@dataclass(slots=True)
-class Attempt:
-    """The case that is being tried, on ``conn``.
-
-    ``is_controlled``: what the driver is asked for now, it was asked for after the case.
-    """
-
-    number: int
-    case: Case
-    began: float
-    conn: str = ""
-    is_sent: bool = False
-    is_complete: bool = False
-    is_controlled: bool = False
-
-    @property
-    def place(self) -> str:
-        """The command whose answer the case is."""
-        return STATES[self.case.state].place
 
 
 @dataclass(slots=True)
@@ -161,7 +141,9 @@ class CasePeers:
     def _begin_next(self) -> Iterator[Effect]:
         if self.is_over:
             return
-        attempt = self._attempt = Attempt(self.done, self.cases[self.done], self._now)
+        case = self.cases[self.done]
+        place = STATES[case.state].place
+        attempt = self._attempt = Attempt(self.done, case, place, self._now)
         yield Later(self.patience_s, _Timer("late", attempt.number))
         self._tries.clear()
         if attempt.place == LOGIN:

@@ -1,35 +1,23 @@
-"""The fuzz case that is being tried with a client."""
+"""The fuzz case that is being tried with a client of NSQ."""
 
 from dataclasses import dataclass
 
-from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.clients.attempt import Attempt
 from wireproof_kit.nsq.clients.fuzz.states import STATES
 
 
 @dataclass(slots=True)
-class Attempt:
-    """The fuzz case that is being tried with a client.
+class NsqAttempt(Attempt):
+    """The fuzz case that is being tried with a client of NSQ.
 
-    ``conn`` is the connection that it was sent on. ``is_controlled``: the control message, which
-    shows that the client still works, is due. ``is_shown``: the client has finished that message,
-    or has published again. ``held_back`` is a connection on which the client wants no messages.
+    ``is_controlled``: the control message, which shows that the client still works, is due.
+    ``is_shown``: the client has finished that message, or has published again. ``held_back`` is a
+    connection on which the client wants no messages.
     """
 
-    number: int
-    case: Case
-    began: float
-    conn: str = ""
-    is_sent: bool = False
-    is_complete: bool = False
-    is_controlled: bool = False
     is_shown: bool = False
     was_asked_again: bool = False
     held_back: str = ""
-
-    @property
-    def place(self) -> str:
-        """The event whose usual answer the case replaces, such as ``lookup``."""
-        return STATES[self.case.state].place
 
     @property
     def control(self) -> bytes:

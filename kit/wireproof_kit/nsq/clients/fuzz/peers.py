@@ -27,9 +27,9 @@ from wireproof_kit.nsq.clients.events import (
 )
 from wireproof_kit.nsq.clients.fuzz import sending, states
 from wireproof_kit.nsq.clients.fuzz.acknowledged import ACKNOWLEDGING, MadeUp
-from wireproof_kit.nsq.clients.fuzz.attempt import Attempt
+from wireproof_kit.nsq.clients.fuzz.attempt import NsqAttempt
 from wireproof_kit.nsq.clients.fuzz.documents import place_ports
-from wireproof_kit.nsq.clients.fuzz.states import DOWN, HTTP_PLACES, PUSH, Situation
+from wireproof_kit.nsq.clients.fuzz.states import DOWN, HTTP_PLACES, PUSH, STATES, Situation
 from wireproof_kit.nsq.clients.peers import NsqPeers
 from wireproof_kit.nsq.clients.script import Delivery, Push
 from wireproof_spec.driver.lines import Unsupported
@@ -82,7 +82,7 @@ class CasePeers:
     _has_begun: bool = False
     _inner: NsqPeers = field(init=False)
     _ports: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    _attempt: Attempt | None = None
+    _attempt: NsqAttempt | None = None
     _made_up: MadeUp = field(default_factory=MadeUp)
     _tries: deque[float] = field(default_factory=lambda: deque[float](maxlen=MOST_TRIES))
 
@@ -149,7 +149,7 @@ class CasePeers:
         elif attempt.number == token.number:
             yield from self._time_is_over(attempt, token)
 
-    def _time_is_over(self, attempt: Attempt, token: _Timer) -> Iterator[Effect]:
+    def _time_is_over(self, attempt: NsqAttempt, token: _Timer) -> Iterator[Effect]:
         if token.what == "late":
             if attempt.place in (states.IDENTIFY, states.SUBSCRIBE) and self.was_refused:
                 self._retire()  # the text lets a client close the connection, and tell its user
@@ -171,7 +171,9 @@ class CasePeers:
     def _begin_next(self) -> Iterator[Effect]:
         if self.is_over:
             return
-        attempt = self._attempt = Attempt(self.done, self.cases[self.done], self._now)
+        case = self.cases[self.done]
+        place = STATES[case.state].place
+        attempt = self._attempt = NsqAttempt(self.done, case, place, self._now)
         yield Later(self.patience_s, _Timer("late", attempt.number))
         self._tries.clear()
         if attempt.place in (PUSH, *DOWN):
@@ -186,13 +188,13 @@ class CasePeers:
         is_over = self._attempt is None or self._attempt.is_complete
         return isinstance(event, Connected) and self.has_http(event.peer) and not is_over
 
-    def _reset(self, attempt: Attempt, conn: str) -> Iterator[Effect]:
+    def _reset(self, attempt: NsqAttempt, conn: str) -> Iterator[Effect]:
         if not attempt.is_sent:
             attempt.is_sent = True
             yield Later(DOWN_S, _Timer("up", attempt.number))
         yield HangUp(conn, reset=True)
 
-    def _is_place(self, attempt: Attempt, event: Event) -> bool:
+    def _is_place(self, attempt: NsqAttempt, event: Event) -> bool:
         """Return True if the case is the answer to an event."""
         place = attempt.place
         if isinstance(event, Requested):
@@ -202,7 +204,7 @@ class CasePeers:
         kinds = {states.SUBSCRIBE: SUBSCRIPTIONS, states.PUBLISH: PUBLISHES}
         return event.name in kinds.get(place, (place,))
 
-    def _send_case(self, attempt: Attempt, conn: str) -> Iterator[Effect]:
+    def _send_case(self, attempt: NsqAttempt, conn: str) -> Iterator[Effect]:
         attempt.is_sent = True
         if attempt.place in DOWN:
             yield Listen(DOWN[attempt.place], up=False)
@@ -212,7 +214,7 @@ class CasePeers:
         attempt.conn = conn
         yield from self._send_pieces(attempt, divide(attempt.case))
 
-    def _send_pieces(self, attempt: Attempt, pieces: tuple[bytes, ...]) -> Iterator[Effect]:
+    def _send_pieces(self, attempt: NsqAttempt, pieces: tuple[bytes, ...]) -> Iterator[Effect]:
         first, others = pieces[0], pieces[1:]
         yield from self._send(attempt.conn, place_ports(first, self._ports))
         if others:
@@ -237,7 +239,7 @@ class CasePeers:
                 self._made_up.send(effect.conn, effect.data)
             yield effect
 
-    def _control(self, attempt: Attempt) -> Iterator[Effect]:
+    def _control(self, attempt: NsqAttempt) -> Iterator[Effect]:
         """Let the control message be due: a subscriber gets it as soon as it is ready."""
         if attempt.is_controlled or self.is_over:
             return
@@ -250,7 +252,7 @@ class CasePeers:
         yield from self._as_usual(self._inner.push(Push((Delivery(attempt.control),))))
         yield Later(NUDGE_S, _Timer("held back", attempt.number))
 
-    def _skip_to_follow(self, attempt: Attempt) -> bool:
+    def _skip_to_follow(self, attempt: NsqAttempt) -> bool:
         """Give the next message a number above those of the case; return False if none is left."""
         partition = self._inner.partitions[0]
         highest = sending.highest_place(attempt.case, extend=self.situation.extend)
@@ -258,7 +260,7 @@ class CasePeers:
         partition.next_offset = max(partition.next_offset, highest + 1)
         return highest < sending.HIGHEST
 
-    def _go_on(self, attempt: Attempt, event: Event) -> Iterator[Effect]:
+    def _go_on(self, attempt: NsqAttempt, event: Event) -> Iterator[Effect]:
         if not attempt.is_sent:
             if attempt.place in (PUSH, *DOWN) and self._is_ready(event):
                 yield from self._send_case(attempt, event.conn)
@@ -268,7 +270,7 @@ class CasePeers:
         if not self.is_over:
             yield from self._follow(attempt, event)
 
-    def _follow(self, attempt: Attempt, event: Event) -> Iterator[Effect]:
+    def _follow(self, attempt: NsqAttempt, event: Event) -> Iterator[Effect]:
         """Begin the next case if the client has shown that it works after this one."""
         if isinstance(event, Requested):
             attempt.was_asked_again = True
@@ -278,7 +280,7 @@ class CasePeers:
         attempt.is_shown = attempt.is_shown or self._shows(attempt, event)
         yield from self._end_if_shown(attempt)
 
-    def _end_if_shown(self, attempt: Attempt) -> Iterator[Effect]:
+    def _end_if_shown(self, attempt: NsqAttempt) -> Iterator[Effect]:
         if attempt.is_shown and (attempt.was_asked_again or attempt.place not in HTTP_PLACES):
             self.durations.append(self._now - attempt.began)
             self.done += 1
@@ -292,7 +294,7 @@ class CasePeers:
         connection = self._inner.connections.get(event.conn)
         return connection is not None and connection.window() > 0
 
-    def _shows(self, attempt: Attempt, event: Event) -> bool:
+    def _shows(self, attempt: NsqAttempt, event: Event) -> bool:
         """Return True if an event shows that the client works after the case.
 
         What a driver tells of the control message may come after the FIN on another connection.
@@ -309,7 +311,7 @@ class CasePeers:
         partition = self._inner.partitions[0]
         return not in_flight and not partition.waiting and not partition.deferred
 
-    def _look_who_holds_back(self, attempt: Attempt) -> Iterator[Effect]:
+    def _look_who_holds_back(self, attempt: NsqAttempt) -> Iterator[Effect]:
         """Ask a connection on which no messages are wanted for a sign of life."""
         attempt.is_shown = attempt.is_shown or self._has_finished()  # it may tell nothing
         yield from self._end_if_shown(attempt)
@@ -325,7 +327,7 @@ class CasePeers:
         if attempt.held_back:
             yield from self._send(attempt.held_back, _BEAT)
 
-    def _holds_back(self, attempt: Attempt) -> bool:
+    def _holds_back(self, attempt: NsqAttempt) -> bool:
         connection = self._inner.connections.get(attempt.held_back)
         return connection is not None and not connection.ready
 
@@ -357,7 +359,7 @@ class CasePeers:
             self.trouble = Trouble(NOT_GIVEN, made_up)
 
 
-def _ends_case(attempt: Attempt, event: Event) -> bool:
+def _ends_case(attempt: NsqAttempt, event: Event) -> bool:
     """Return True if an event on its connection shows what the client makes of a case.
 
     A client that goes on, or has closed the connection, waits for no more of an answer.
