@@ -4,8 +4,10 @@ import io
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from bundle_fixture import write_bundle
 
@@ -90,6 +92,15 @@ def test_a_cause_is_told_once_with_law_bytes_and_the_way_on(bundle: Bundle) -> N
     assert "same cause  2 more cases: /quote, /dot" in block
     assert re.search(r"wireproof replay [0-9a-f]{12} --bundle out/run.jsonl", block)
     assert "wireproof explain ext.publish.header-name" in block
+
+
+def test_a_replay_is_named_only_where_one_is_possible(bundle: Bundle) -> None:
+    cases = tuple(msgspec.structs.replace(case, hazard=True) for case in bundle.cases)
+    refused = "\n".join(told(replace(bundle, cases=cases)))
+
+    assert "wireproof replay" in "\n".join(told(bundle))
+    assert "wireproof replay" not in refused
+    assert "wireproof explain ext.publish.header-name" in refused
 
 
 def test_verbose_shows_every_step_and_twice_every_byte(bundle: Bundle) -> None:

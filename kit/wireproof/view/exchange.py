@@ -6,10 +6,10 @@ from wireproof_kit.decoding.dump import BRIEF, Measure, dump_parts
 from wireproof_kit.decoding.printable import clip, printable, width
 from wireproof_kit.wire.transcript import Part
 from wireproof_reports.exchange.evidence import FIRST_SENT, read_bytes, received_parts
+from wireproof_reports.exchange.repeating import SENT
 from wireproof_reports.wording import shown_time
 from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
 
-TO_TARGET = ("send", "request")
 FROM_TARGET = ("receive", "response")
 TEXT = "text"
 """A step that shows a line of a text, with a part marked in it."""
@@ -52,7 +52,7 @@ def whole_exchange(
     shown = _Shower(protocol, difference, WHOLE if all_bytes else BRIEF)
     for index, step in enumerate(transcript.steps):
         yield from step_line(step)
-        if step.kind in (*TO_TARGET, *FROM_TARGET, TEXT):
+        if step.kind in (*SENT, *FROM_TARGET, TEXT):
             yield from shown.lines("", transcript.steps, index)
 
 
@@ -121,7 +121,7 @@ class _Shower:
 
 def _find_shown_frame(steps: Sequence[StepRecord], observation: str) -> int | None:
     """Return the step to show: a deliberate error, the answered request, or the longest frame."""
-    sent = [index for index, step in enumerate(steps) if step.kind in TO_TARGET]
+    sent = [index for index, step in enumerate(steps) if step.kind in SENT]
     wrong = [index for index in sent if any(part[3] for part in steps[index].parts)]
     plain = [index for index in sent if not steps[index].note.startswith(GOES_ON)] or sent
     if wrong or not plain:

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wireproof.view.exchange import TO_TARGET, key_exchange, whole_exchange
+from wireproof.view.exchange import key_exchange, whole_exchange
 from wireproof.view.style import COLUMNS, Style, flow_pieces, wrap_after_heading
 from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.protocols import kit_part
 from wireproof_reports.causes import Cause
+from wireproof_reports.exchange.repeating import way_again
 from wireproof_reports.wording import count_noun, spoken
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, DifferenceRecord, HeaderRecord
@@ -123,16 +124,12 @@ def _short(name: str, beside: str) -> str:
 
 
 def _further(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
-    if scene.header.target.is_client():
-        yield from wrap_after_heading(
-            "  repeat", f"{scene.header.command} {case.case}", indent=INDENT
-        )
-        yield f"  explain   wireproof explain {case.clause}"
-        return
-    where = f" --bundle {scene.bundle}" if scene.bundle else ""
-    sent = any(step.kind in TO_TARGET for step in case.transcript.steps)
-    if case.signature and where and sent and not scene.header.target.role:
-        yield f"  replay    wireproof replay {case.signature}{where}"
+    way = way_again(case, scene.header.target)
+    if way == "client":
+        repeat = f"{scene.header.command} {case.case}"
+        yield from wrap_after_heading("  repeat", repeat, indent=INDENT)
+    elif way == "replay" and case.signature and scene.bundle:
+        yield f"  replay    wireproof replay {case.signature} --bundle {scene.bundle}"
     yield f"  explain   wireproof explain {case.clause}"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from wireproof_reports.exchange.annotation import Line, Part, label_parts, lines, space_hex
 from wireproof_reports.exchange.protocol import Namer, report_part
+from wireproof_reports.exchange.repeating import SENT
 from wireproof_reports.wording import printable, readable, shown_time
 from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
 
@@ -28,7 +29,6 @@ _VERBS = {
     "text": "text of",
     "note": "on",
 }
-_TO_TARGET = ("send", "request")
 _FROM_TARGET = ("receive", "response")
 
 
@@ -89,7 +89,7 @@ def exchange(
     for index, step in enumerate(transcript.steps):
         is_shown = not MOST_STEPS - LAST_STEPS <= index < MOST_STEPS - LAST_STEPS + omitted
         before = sent.setdefault(step.conn, [])
-        if step.kind in _TO_TARGET and len(before) < FIRST_SENT:
+        if step.kind in SENT and len(before) < FIRST_SENT:
             before.append(read_bytes(step))
         if is_shown:
             views.append(_view(step, read_bytes(step), namer, before))
