@@ -33,8 +33,8 @@ def way_again(case: CaseRecord, target: TargetRecord) -> Way:
     if case.hazard:
         return "hazardous"
     sendable, beyond_record = _replayable(target.protocol, target.url, target.given)
-    kinds = {step.kind for step in case.transcript.steps} & SENT
-    is_whole = kinds <= sendable and not case.case.startswith(beyond_record)
+    kinds = [step.kind for step in case.transcript.steps if step.kind in SENT]
+    is_whole = sendable.issuperset(kinds) and not case.case.startswith(beyond_record)
     return "replay" if kinds and is_whole else "run"
 
 

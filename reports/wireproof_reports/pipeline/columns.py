@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from operator import itemgetter
 
 import pyarrow as pa
 from pyspark.sql import types as T
@@ -53,13 +54,18 @@ def spark_schema(columns: Iterable[Column]) -> T.StructType:
 def record_batch(
     table: str, rows: Sequence[Row], shared: Mapping[str, object], protocol: str, day: date | None
 ) -> pa.RecordBatch:
-    """Return rows of one bundle as an Arrow batch; all rows have the ``shared`` values."""
+    """Return rows of one bundle as an Arrow batch; all rows have the ``shared`` values.
+
+    There is at least one row, and all rows have the same names.
+    """
     schema = arrow_schema(table)
     common: dict[str, object] = {**shared, "protocol": protocol, "day": day}
+    values = zip(*map(itemgetter(*rows[0]), rows), strict=True)
+    own = dict(zip(rows[0], values, strict=True))
     arrays = [
         pa.repeat(pa.scalar(common[field.name], field.type), len(rows))
         if field.name in common
-        else pa.array([row.get(field.name) for row in rows], field.type)
+        else pa.array(own.get(field.name) or [None] * len(rows), field.type)
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

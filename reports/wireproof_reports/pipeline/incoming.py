@@ -18,6 +18,7 @@ from wireproof_reports.bundle_file import (
     header_of,
     law_of,
 )
+from wireproof_reports.exchange.repeating import SENT
 from wireproof_reports.pipeline import target
 from wireproof_reports.pipeline.rows import (
     BadRecord,
@@ -48,7 +49,6 @@ from wireproof_spec.record_file import (
     why_damaged,
 )
 
-_SENT = frozenset({"send", "request"})
 _CUT = " (cut)"
 _INDEX = re.compile(r"\[\d+\]")
 _CODE = re.compile(r"^code = \d+ \((\w+)\)")
@@ -75,7 +75,7 @@ class Grammar:
     def add(self, record: CaseRecord) -> None:
         """Count the fields of the frames that one case sent."""
         for step in record.transcript.steps:
-            if step.kind in _SENT and step.parts:
+            if step.kind in SENT and step.parts:
                 self._labels[frame_of(step)].extend(map(_LABEL, step.parts))
                 self._labelled += len(step.parts)
         if self._labelled > LABELS_AT_ONCE:
@@ -123,9 +123,9 @@ def frame_of(step: StepRecord) -> str:
 
     This is the name of its code, or its first words.
     """
-    for part in step.parts:
-        if part[2].startswith("code"):  # most labels are spared the pattern
-            coded = _CODE.match(part[2])
+    for _, _, label, _ in step.parts:
+        if label.startswith("code"):  # most labels are spared the pattern
+            coded = _CODE.match(label)
             if coded:
                 return coded[1]
     return _read_words(_head(step).partition(b"\n")[0])

@@ -5,9 +5,11 @@ compressed value. So Spark keeps, sorts and sends few large values instead of ma
 makes rows of them only where a table is written.
 """
 
+import gc
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import BinaryIO
@@ -72,7 +74,7 @@ def make_reader(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
             if path not in expected:
                 continue
             try:
-                with opened() as file:
+                with opened() as file, _no_collection():
                     incoming = read_in(path, unpack(file), naming)
                 if incoming.glance.sha256 != expected[path]:
                     raise BundleFault(f"{path} was changed while it was read")
@@ -171,6 +173,19 @@ def _files(batches: Batches) -> Iterator[tuple[str, int, Callable[[], BinaryIO]]
 
 def _open(path: str) -> BinaryIO:
     return open(path, "rb")  # whoever asked for it closes it
+
+
+@contextmanager
+def _no_collection() -> Generator[None]:
+    """Turn off Python's search for reference cycles, which took a tenth of the time.
+
+    The records of a bundle have none.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _raw_hash(opened: Callable[[], BinaryIO]) -> str:
