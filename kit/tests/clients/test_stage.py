@@ -1,5 +1,6 @@
 """Ports of a case: one whose server is down refuses connections, and nobody else gets it."""
 
+import os
 import socket
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,9 +41,11 @@ class Peer:
         return iter(())
 
 
-def play(*first: Effect) -> tuple[Stage, int]:
+def play(*first: Effect, copied: list[socket.socket] | None = None) -> tuple[Stage, int]:
     stage = Stage(Peer(*first), Story(NSQ_CLIENTS.decode()), Transcript())
     addresses = stage.listen()
+    if copied is not None:
+        copied.extend(copies_of(int(addresses["node"].rpartition(":")[2])))
     command = f"{sys.executable} -c pass"
     stage.play(addresses, command, {}, until=lambda _: False, limits=Limits(20.0, 20.0))
     return stage, int(addresses["node"].rpartition(":")[2])
@@ -57,6 +60,41 @@ def test_the_port_of_a_server_that_is_down_is_kept() -> None:
             other.bind((LOOPBACK, port))
     finally:
         stage.close()
+
+
+def copies_of(port: int) -> Iterator[socket.socket]:
+    """Yield copies of this process's sockets that listen on a port, as a forked child has them."""
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            number = os.dup(int(name))
+        except OSError:  # the descriptor of the folder itself, closed by now
+            continue
+        try:
+            copy = socket.socket(fileno=number)
+        except OSError:  # no socket
+            os.close(number)
+            continue
+        listens = copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        if listens and copy.getsockname() == (LOOPBACK, port):
+            yield copy
+        else:
+            copy.close()
+
+
+@pytest.mark.parametrize("effects", [(False,), (False, True, False)])
+def test_a_server_is_down_though_a_starting_program_has_its_sockets(
+    effects: tuple[bool, ...],
+) -> None:
+    copied: list[socket.socket] = []
+    stage, port = play(*(Listen("node", up=up) for up in effects), copied=copied)
+    try:
+        assert copied
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((LOOPBACK, port), 5)
+    finally:
+        stage.close()
+        for copy in copied:
+            copy.close()
 
 
 def test_a_server_comes_up_again_at_its_port() -> None:

@@ -213,8 +213,13 @@ class Stage:
         elif not effect.up and effect.peer in self._listeners:
             listener = self._listeners.pop(effect.peer)
             self._selector.unregister(listener)
+            # A program that another case is starting may have a copy of the socket: after close()
+            # alone the copy would go on listening, and the port could not be bound.
+            with contextlib.suppress(OSError):  # only Linux ends listening so
+                listener.shutdown(socket.SHUT_RDWR)
             listener.close()
-            # A free port would soon be that of another case, and its peer be asked by this client.
+            # If the port were released, another case could get it, and this client would connect
+            # to that case's server.
             self._refusing[effect.peer] = bind(self._ports[effect.peer])
             own = [name for name in self._connections if name.partition(".")[0] == effect.peer]
             for name in own:
