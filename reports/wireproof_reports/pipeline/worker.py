@@ -181,11 +181,13 @@ def _no_collection() -> Generator[None]:
 
     The records of a bundle have none.
     """
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if was_enabled:
+            gc.enable()
 
 
 def _raw_hash(opened: Callable[[], BinaryIO]) -> str:
