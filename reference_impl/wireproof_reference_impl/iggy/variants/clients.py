@@ -97,6 +97,11 @@ def _own_ids(original: Original, wanted: Send) -> object:
     return original(Send(tuple(numbered), wanted.partitioning))
 
 
+def _never_lasts(original: Original, transport: object) -> bool:
+    original(transport)  # this also prepares for the next request, such as the one after a login
+    return False
+
+
 VARIANTS = (
     client_variant(
         "tagged",
@@ -174,7 +179,7 @@ VARIANTS = (
     client_variant(
         "connects-each-time",
         "Each request goes over a connection of its own.",
-        constant(TcpTransport, "lasts", value=False),
-        constant(HttpTransport, "lasts", value=False),
+        around(TcpTransport, "lasts", _never_lasts),
+        around(HttpTransport, "lasts", _never_lasts),
     ),
 )
