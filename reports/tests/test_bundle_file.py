@@ -124,7 +124,7 @@ def test_two_bundles_in_one_file(whole: Path) -> None:
     data = whole.read_bytes()
     whole.write_bytes(data + data)
 
-    assert "two bundles" in refusal(whole)
+    assert "split the file" in refusal(whole)
 
 
 def test_second_header(whole: Path) -> None:

@@ -95,7 +95,9 @@ def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
             check_end(name, record, digest.hexdigest(), rest=(line for _, line in numbered))
             return Bundle(name, header, tuple(cases), record)
         if isinstance(record, HeaderRecord):
-            raise BundleFault(f"{name}: line {number} is a second header; is this two bundles?")
+            raise BundleFault(
+                f"{name}: line {number} is a second header; split the file before it"
+            )
         if isinstance(record, CaseRecord):
             cases.append(record)
         digest.update(line)
@@ -146,8 +148,9 @@ def check_end(name: str, footer: FooterRecord, digest: str, *, rest: Iterator[by
         BundleFault: the lines have another hash, or the file continues.
     """
     if any(line.strip() for line in rest):
-        raise BundleFault(f"{name} goes on after its footer; is this two bundles in one file?")
+        raise BundleFault(f"{name} goes on after its footer; split the file after the footer")
     if footer.sha256 != digest:
         raise BundleFault(
-            f"{name} was changed after the run: its lines do not have the hash in its footer"
+            f"{name} was changed after the run: the footer has the SHA-256 {footer.sha256}, its "
+            f"lines have {digest}; use the file that the run wrote"
         )

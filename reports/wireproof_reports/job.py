@@ -1,4 +1,4 @@
-"""The job for spark-submit: bundles taken into a history, and its questions, on a cluster.
+"""The job for spark-submit: adds bundles to a history, and answers its questions, on a cluster.
 
 spark-submit --master spark://HOST:7077 --properties-file spark.conf job.py HISTORY --out SITE
 spark-submit … job.py HISTORY --ingest LANDING
@@ -28,13 +28,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Return 0, or 2 after one sentence on stderr.
     """
-    parser = argparse.ArgumentParser(prog="job.py", description="Fill a history, or ask it.")
-    parser.add_argument("history", help="its folder, or a URL that the cluster can read")
-    parser.add_argument("--ingest", metavar="LANDING", help="bundles to take in: folder or URL")
-    parser.add_argument("--out", type=Path, help="folder of the site")
+    parser = argparse.ArgumentParser(
+        prog="job.py", description="Add bundles to a history, analyse the history, or both."
+    )
+    parser.add_argument("history", help="folder or URL of the history, readable by every worker")
+    parser.add_argument("--ingest", metavar="LANDING", help="folder or URL of the bundles to add")
+    parser.add_argument("--out", type=Path, help="folder that the answers are written to")
     told = parser.parse_args(arguments)
     if told.ingest is None and told.out is None:
-        parser.error("name --ingest LANDING, --out SITE, or both")
+        parser.error("expected --ingest LANDING, --out SITE, or both; found neither")
     try:
         code = _take(told.history, told.ingest) if told.ingest is not None else 0
         if told.out is not None:
@@ -54,7 +56,9 @@ def _take(history: str, landing: str) -> int:
         session(SUBMITTED, Path(scratch) / "spark.log") as spark,
     ):
         taken = ingest(spark, [landing], history, how=How(kit=VERSION))
-    print(f"history  {history}   {taken.bundles} bundles taken, {taken.already} there already")
+    print(f"history  {history}   {taken.bundles} bundles added, {taken.already} already there")
+    for line in taken.quarantined:
+        print(f"quarantined  {line.file}, line {line.line}: {line.reason}")
     for refused in taken.refused:
         print(f"wireproof: refused: {refused.reason}", file=sys.stderr)
     return 2 if taken.refused else 0

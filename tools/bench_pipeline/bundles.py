@@ -25,11 +25,14 @@ FIRST_DAY = datetime(2026, 10, 1, tzinfo=UTC)
 VENDORS = ("nsqd", "acme", "other")
 
 
-def write_bundles(folder: Path, count: int, cases: int = CASES) -> int:
-    """Write the missing ones of `count` bundles; return the number of results in all of them."""
+def write_bundles(folder: Path, count: int, cases: int = CASES, first: int = 0) -> int:
+    """Write the missing ones of `count` bundles; return the number of results in all of them.
+
+    Bundles with different numbers differ; ``first`` is the number of the first one.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     lines = list(_case_lines(cases))
-    for number in range(count):
+    for number in range(first, first + count):
         path = folder / f"{number:05d}.jsonl"
         if not path.exists():
             new = path.with_name("new")

@@ -1,13 +1,16 @@
 """Kill ingests and aggregates at random; after each nothing is lost, nothing is there twice.
 
-    python tools/bench_pipeline/kills.py [--kills 60] [--only watch]
+    python tools/bench_pipeline/kills.py [--kills 60] [--only watch] [--again]
 
-The history, the landing folder and how many were killed are kept in out/kills: a run that was
-broken off goes on. In turn an ingest is killed, one that watches while bundles arrive, and an
-aggregate, whose site must then be the one before, or whole; every second one with its Java. With
-`--only` all kills are of that kind. Aggregates keep their counts beside the history, as they do of
-a long one. After each kill all tables are read with `deltalake`, at the versions that `runs`
-names; after the last one the answers from kept counts must be those of a full recomputation.
+The history, its landing folders and the number of kills of each kind are kept in out/kills, so
+that an interrupted run continues. In turn an ingest is killed, a watching ingest while bundles
+arrive, and an aggregate, whose site must then be the one before, or whole; every second one with
+its Java process. With `--only` all kills are of that kind. Aggregates keep counts beside the
+history, as they do for a long one. After each kill all tables are read with `deltalake`, at the
+versions that `runs` names; no bundle that was there before a kill may be missing after it. The
+watching ingest has a landing folder of its own, which no other ingest reads: a bundle that its
+checkpoint has seen, and that was never published, would be missing at the end. After the last kill
+the answers from kept counts must be those of a full recomputation.
 Every second kill of each kind comes a moment after the command has begun to write, for most of
 its time is Spark's start; how many left a batch, or kept counts, half written is counted. Before
 the first kill, and every tenth, both commands are run to their ends: the other kills come
@@ -18,25 +21,31 @@ import argparse
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
 from bundles import write_bundles  # beside this file
 from deltalake import DeltaTable
 
+from wireproof_reports.pipeline.tables import KEPT
 from wireproof_spec.history import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out" / "kills"
-LANDING, HISTORY, SITE = OUT / "landing", OUT / "history", OUT / "site"
+LANDING, WATCHED = OUT / "landing", OUT / "watched"
+HISTORY, SITE = OUT / "history", OUT / "site"
 RECOMPUTED = OUT / "recomputed"
 STATE = OUT / "state.json"
 CASES = 50
+FIRST_WATCHED = 50_000
+"""The number of the first bundle in the watched landing folder."""
 ARRIVING = 3
 """Bundles that arrive before each kill; so many more arrive one by one at a watching ingest."""
 MEASURE_EVERY = 10
@@ -63,37 +72,56 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--only", choices=KINDS, help="kill no other kind")
+    parser.add_argument("--again", action="store_true", help="begin with a new history")
     told = parser.parse_args()
-    OUT.mkdir(parents=True, exist_ok=True)
-    state = json.loads(STATE.read_text()) if STATE.exists() else {"done": 0}
-    for number in range(state["done"], told.kills):
-        if number % MEASURE_EVERY == 0 or "whole_s" not in state:
+    kinds = (told.only,) if told.only else KINDS
+    state = begin(again=told.again)
+    bundles = check(state["bundles"])
+    for number in range(sum(state["done"][kind] for kind in kinds), told.kills):
+        if number % MEASURE_EVERY == 0 or not state["whole_s"]:
             state["whole_s"] = whole()
-        kind = told.only or KINDS[number % len(KINDS)]
-        arrive(ARRIVING)
+        kind = kinds[number % len(kinds)]
+        arrive(WATCHED if kind == "watch" else LANDING, ARRIVING)
         took = state["whole_s"]["aggregate" if kind == "aggregate" else "ingest"]
         chance = random.Random(number)
         length = chance.uniform(*SHARES) * took
         writing = chance.uniform(0, WRITING_S[kind]) if number % 2 else None
         took, is_half = kill(kind, length, writing, whole_group=number % 4 < 2)
-        found = check()
+        bundles = check(bundles)
         site()
-        state = {**state, "done": number + 1, "half": state.get("half", 0) + is_half}
+        state["done"][kind] += 1
+        state["half"][kind] += is_half
+        state["bundles"] = sorted(bundles)
         STATE.write_text(json.dumps(state) + "\n")
         said = f"{kind} killed after {took:.0f} s{', half written' if is_half else ''}"
-        print(f"{number + 1}/{told.kills} {said}; {found} of {arrived()} bundles in", flush=True)
-    subprocess.run(command("ingest"), check=True)
-    subprocess.run(command("aggregate"), check=True)
-    found = check()
+        print(f"{number + 1}/{told.kills} {said}; {len(bundles)} of {arrived()} bundles in")
+        sys.stdout.flush()
+    for kind in ("ingest", "once", "aggregate"):
+        subprocess.run(command(kind), check=True)
+    found = len(check(bundles))
     check_kept()
-    half = f"{state.get('half', 0)} of them in the midst of writing"
-    print(f"{told.kills} kills, {half}; {found} of {arrived()} bundles in, once each")
+    half = sum(state["half"][kind] for kind in kinds)
+    print(
+        f"{told.kills} kills, {half} of them with a batch or counts half written; "
+        f"{found} of {arrived()} bundles in, once each"
+    )
     return int(found != arrived())
+
+
+def begin(*, again: bool) -> dict:
+    """Return what earlier kills left; nothing if their history is gone, or is not wanted."""
+    if again or not HISTORY.exists():
+        shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir(parents=True, exist_ok=True)
+    none = {"done": dict.fromkeys(KINDS, 0), "half": dict.fromkeys(KINDS, 0)}
+    new = {**none, "whole_s": {}, "bundles": []}
+    return json.loads(STATE.read_text()) if STATE.exists() else new
 
 
 def whole() -> dict[str, float]:
     """Return the seconds that each command takes if it is not killed."""
-    arrive(ARRIVING)
+    arrive(LANDING, ARRIVING)
+    arrive(WATCHED, 1)  # a folder to watch must be there
     took = {}
     for kind in ("ingest", "aggregate"):
         began = time.monotonic()
@@ -107,16 +135,20 @@ def command(kind: str) -> list[str]:
     if kind == "aggregate":
         keeping = [sys.executable, "-c", KEEPING]
         return [*keeping, "aggregate", str(HISTORY), "--out", str(SITE), *FLAGS]
-    watching = ["--watch"] if kind == "watch" else []
-    return [*words, "ingest", str(LANDING), "--history", str(HISTORY), *watching, *FLAGS]
+    landing = LANDING if kind == "ingest" else WATCHED
+    how = {"ingest": [], "watch": ["--watch"], "once": ["--watch", "--once"]}[kind]
+    return [*words, "ingest", str(landing), "--history", str(HISTORY), *how, *FLAGS]
 
 
-def arrived() -> int:
-    return len(list(LANDING.glob("*.jsonl")))
+def arrived(*folders: Path) -> int:
+    """Return how many bundles landing folders have; both, if none is named."""
+    return sum(len(list(folder.glob("*.jsonl"))) for folder in folders or (LANDING, WATCHED))
 
 
-def arrive(more: int) -> None:
-    write_bundles(LANDING, arrived() + more, CASES)
+def arrive(folder: Path, more: int) -> None:
+    """Write more bundles into a landing folder."""
+    first = FIRST_WATCHED if folder == WATCHED else 0
+    write_bundles(folder, arrived(folder) + more, CASES, first)
 
 
 def kill(
@@ -128,6 +160,7 @@ def kill(
     kept counts, half written.
     """
     before = commits()
+    was_half = is_half_kept()
     process = subprocess.Popen(command(kind), start_new_session=True)
     began = time.monotonic()
     until = began + (length if writing is None else MOST_S)
@@ -135,12 +168,12 @@ def kill(
     while time.monotonic() < until and process.poll() is None:
         if kind == "watch" and coming and time.monotonic() > coming[0]:
             coming.pop(0)
-            arrive(1)
+            arrive(WATCHED, 1)
         if writing is not None and commits() != before:
             until, writing = time.monotonic() + writing, None
         time.sleep(0.05)
     took = time.monotonic() - began
-    is_half = kind == "aggregate" and process.poll() is None and commits() != before
+    lives = process.poll() is None
     if kind == "watch" and process.poll() is not None:
         raise SystemExit(f"the watching ingest ended by itself with {process.returncode}")
     if process.poll() is None and not whole_group:
@@ -148,7 +181,9 @@ def kill(
     elif process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    return took, is_half or (kind != "aggregate" and is_unpublished())
+    if kind == "aggregate":
+        return took, lives and not was_half and is_half_kept()
+    return took, is_unpublished()
 
 
 def commits() -> int:
@@ -164,13 +199,33 @@ def is_unpublished() -> bool:
     return DeltaTable(HISTORY / "results").version() > named
 
 
-def check() -> int:
-    """Return the number of bundles in the history; exit if one is there twice, or in part."""
-    note = read_note()
-    if not note:
+def is_half_kept() -> bool:
+    """Return True if some kept counts have the newest batch, and others do not."""
+    newest = read_note().get("batch", 0)
+    upto = [newest_batch(folder) for folder in sorted((HISTORY / "_partials").glob("*"))]
+    return newest in upto and (min(upto) < newest or len(upto) < len(KEPT) + 1)
+
+
+def newest_batch(table: Path) -> int:
+    """Return the number of the last batch that a table of kept counts has."""
+    if not (table / "_delta_log").exists():
         return 0
-    found = {table: rows(table, version) for table, version in note["versions"].items()}
-    bundles = [row["bundle"] for row in found["runs"]]
+    notes = [json.loads(one.get("userMetadata", "[]")) for one in DeltaTable(table).history()]
+    return max((note["upto"] for note in notes if isinstance(note, dict)), default=0)
+
+
+def check(before: Iterable[str]) -> set[str]:
+    """Return the hashes of the bundles in the history.
+
+    Exit if one is there twice, or in part, or if one that was there before is missing.
+    """
+    note = read_note()
+    if not note and not set(before):
+        return set()
+    found = {table: rows(table, version) for table, version in note.get("versions", {}).items()}
+    bundles = [row["bundle"] for row in found.get("runs", ())]
+    if lost := set(before) - set(bundles):
+        wrong(f"{len(lost)} bundles that were there are lost, such as {min(lost)}")
     if len(bundles) != len(set(bundles)) or len(bundles) > arrived():
         wrong(f"{len(bundles)} runs of {len(set(bundles))} bundles, {arrived()} arrived")
     for table in TABLES:
@@ -181,7 +236,7 @@ def check() -> int:
         wrong(f"{len(bundles)} runs, {len(found['results'])} results")
     for table in ("results", "grammar"):
         check_bundles(table, found[table], set(bundles))
-    return len(bundles)
+    return set(bundles)
 
 
 def check_bundles(table: str, found: list[dict], bundles: set[str]) -> None:

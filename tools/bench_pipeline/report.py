@@ -48,7 +48,7 @@ def of_questions(kept: Kept) -> Iterator[Bound]:
 
 def of_kills(kept: Kept) -> Iterator[Bound]:
     # The number is written after the tables have been checked: a kill that lost something is none.
-    done = kept.get("done", 0)
+    done = sum(kept.get("done", {}).values())
     so_far = f" ({done} so far)" if 0 < done < KILLS else ""
     found = done if done >= KILLS else None
     yield Bound(f"kills with nothing lost or doubled{so_far}", found, KILLS, is_least=True)

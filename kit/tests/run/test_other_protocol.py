@@ -154,4 +154,4 @@ def test_it_is_fuzzed_by_two_workers(wireproof: Installed) -> None:
 
 
 def test_its_runs_go_into_a_history(wireproof: Installed, bundles: tuple[str, str]) -> None:
-    assert "2 bundles taken; 10 results" in wireproof("ingest", *bundles, "--history", "h").out
+    assert "2 bundles added; 10 results" in wireproof("ingest", *bundles, "--history", "h").out

@@ -56,7 +56,7 @@ def test_jars_are_told_with_their_size_before_they_are_fetched(
     monkeypatch.setattr(setup.subprocess, "run", run)
 
     assert setup.fetch_jars() == 0
-    assert f"{jars.MEGABYTES} MB of jars are fetched unless they are there" in told[0]
+    assert f"{jars.MEGABYTES} MB of jars are fetched, and an archive of 200 MB written" in told[0]
     assert told[1:] == ["-m", "wireproof_reports.pipeline.jars"]
 
 

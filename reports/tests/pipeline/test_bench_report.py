@@ -48,7 +48,7 @@ def test_what_was_not_measured_is_named_with_its_target(tmp_path: Path) -> None:
 def test_all_that_was_measured_stands_in_one_table(tmp_path: Path) -> None:
     write(tmp_path, "bench-pipeline/figures.json", INGEST)
     write(tmp_path, "bench-aggregate.json", {"sizes": {"10000000": MIDDLE}})
-    write(tmp_path, "kills/state.json", {"done": 60, "half": 20})
+    write(tmp_path, "kills/state.json", {"done": {"ingest": 20, "watch": 20, "aggregate": 20}})
     table, holds = report(tmp_path)
     rows = rows_of(table)
 
@@ -67,7 +67,7 @@ def test_all_that_was_measured_stands_in_one_table(tmp_path: Path) -> None:
 
 
 def test_kills_that_were_broken_off_are_no_verdict(tmp_path: Path) -> None:
-    write(tmp_path, "kills/state.json", {"done": 21})
+    write(tmp_path, "kills/state.json", {"done": {"ingest": 0, "watch": 21, "aggregate": 0}})
     table, holds = report(tmp_path)
 
     assert holds

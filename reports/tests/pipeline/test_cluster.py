@@ -103,6 +103,22 @@ def test_a_connect_server_answers_as_one_machine_does(
         assert aggregated(history, tmp_path / "site", "--remote", url) == local
 
 
+def test_a_connect_server_answers_a_query(history: Path, tmp_path: Path) -> None:
+    words = ["--sql", "select seed from runs order by seed", "--json"]
+    with connect_server(tmp_path) as url:
+        done = subprocess.run(
+            [sys.executable, "-m", "wireproof", "ask", str(history), *words, "--remote", url],
+            capture_output=True,
+            text=True,
+            timeout=SUBMIT_S,
+            check=False,
+        )
+
+    assert done.returncode == 0, done.stderr
+    found = sorted(str(row["seed"]) for row in rows(history, "runs"))
+    assert sorted(str(seed) for (seed,) in json.loads(done.stdout)["rows"]) == found
+
+
 def kept_twice(history: Path, folder: Path, *where: str) -> dict[str, bytes]:
     """Aggregate a copy of a history twice, from counts that are kept beside it."""
     shutil.copytree(history, folder / "kept")
@@ -177,7 +193,7 @@ def test_the_lines_of_the_page_submit_both_halves(master: str, tmp_path: Path) -
     )
 
     assert done.returncode == 0, done.stderr[-2000:]
-    assert "   6 bundles taken, 0 there already\n" in done.stdout
+    assert "   6 bundles added, 0 already there\n" in done.stdout
     assert len(rows(tmp_path / "history", "results")) == 18
     assert (tmp_path / "site" / "matrix.html").exists()
     index = json.loads((tmp_path / "site" / "data" / "index.json").read_text())

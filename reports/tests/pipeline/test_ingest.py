@@ -102,7 +102,9 @@ def test_a_strict_ingest_takes_nothing_when_one_is_damaged(
     path = bundle(landing / "b.jsonl", seed=2)
     path.write_bytes(path.read_bytes().replace(b'"verdict":"pass"', b'"verdict":"fail"', 1))
 
-    with pytest.raises(BundleFault, match=r"b\.jsonl was changed.*nothing was taken \(--strict\)"):
+    with pytest.raises(
+        BundleFault, match=r"b\.jsonl was changed.*no bundle of this batch was added \(--strict\)"
+    ):
         ingest(spark, [str(landing)], str(tmp_path / "h"), how=How(strict=True))
 
     assert not (tmp_path / "h").exists()
@@ -236,6 +238,25 @@ def test_watching_takes_the_signs_of_a_folder_as_they_are(
 
 
 @pytest.mark.spark
+def test_watching_strictly_ends_at_a_refused_bundle_and_continues_without_it(
+    spark: SparkSession, landing: Path, tmp_path: Path
+) -> None:
+    history, told, strict = str(tmp_path / "h"), list[IngestResult](), How(strict=True)
+    bundle(landing / "1.jsonl", seed=1)
+    cut = landing / "2.jsonl"
+    cut.write_bytes(bundle(tmp_path / "2", seed=2).read_bytes()[:-400])
+
+    with pytest.raises(BundleFault, match=r"2\.jsonl is cut off .* no bundle of this batch"):
+        watch(spark, str(landing), history, how=strict, told=told.append, once=True)
+    assert told == []
+
+    cut.unlink()
+    watch(spark, str(landing), history, how=strict, told=told.append, once=True)
+
+    assert [(one.bundles, len(one.refused)) for one in told] == [(1, 0)]
+
+
+@pytest.mark.spark
 def test_a_history_is_watched_by_one_alone(
     spark: SparkSession, landing: Path, tmp_path: Path
 ) -> None:
@@ -244,7 +265,7 @@ def test_a_history_is_watched_by_one_alone(
 
     with (
         only_writer(spark, history, 0, WATCH_LOCK),
-        pytest.raises(HistoryFault, match="is in use by another ingest"),
+        pytest.raises(HistoryFault, match="is already watched by another ingest"),
     ):
         watch(spark, str(landing), history, how=How(), told=lambda _: None, once=True)
 
@@ -345,7 +366,7 @@ def test_older_states_can_be_asked_until_vacuum_removes_their_files(
     assert oldest.when is not None
     assert read_published_as_of(spark, history, oldest.when.isoformat()) == oldest
     for wanted, sentence in (
-        ("1999-01-01", "had no version then"),
+        ("1999-01-01", "had no version then; its first version is 0, of 20"),
         ("77", "the newest version of .* is 2"),
         ("yesterday", "expected a version of runs, or a date such as 2026-11-21"),
     ):
@@ -373,7 +394,9 @@ def test_a_history_of_a_newer_kit_is_left_alone(
     note = {"wireproof": "published", "kit": "7.0", "batch": 1, "versions": {}, "rows": {}}
     write_table(history, "runs", [], {**note, **change})
 
-    with pytest.raises(HistoryFault, match=r"by wireproof 7\.0: .* 99, this version reads up to"):
+    with pytest.raises(
+        HistoryFault, match=r"by wireproof 7\.0 with .* 99; this version reads up to"
+    ):
         ingest(spark, [str(bundle(landing / "b.jsonl"))], str(history))
 
     assert sorted(path.name for path in history.iterdir()) == ["runs"]

@@ -1,5 +1,6 @@
 """Where Delta's jars lie; fetching them is `make setup`'s affair."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -102,7 +103,7 @@ pyspark.errors.PySparkRuntimeError: [JAVA_GATEWAY_EXITED] Java gateway process e
     [
         (IVY, "java.lang.RuntimeException: [unresolved: io.delta#x]"),
         ("a\nModuleNotFoundError: No module named 'pyspark'\n\n", "No module named 'pyspark'"),
-        ("", "without a word of Spark"),
+        ("", "Spark printed no reason"),
     ],
     ids=["java", "python", "silent"],
 )
@@ -141,6 +142,71 @@ def test_without_java_the_network_is_not_blamed(
         f"wireproof: Spark needs Java, and there is none on JAVA_HOME ({tmp_path})"
     )
     assert "could not be fetched" not in told
+
+
+def test_without_an_archive_of_classes_the_jars_suffice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> Path:
+        raise jars.JarFault("Java wrote no archive of classes")
+
+    (tmp_path / "delta-spark_4.2_2.13-4.4.0.jar").write_bytes(b"jar")
+    monkeypatch.setenv(jars.VARIABLE, str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(jars, "archive_classes", fail)
+
+    assert jars.main([]) == 0
+
+    assert capsys.readouterr().out == f"Delta for Spark: {tmp_path} (1 jars, 0 MB)\n"
+
+
+MAPPED = """
+import json, sys
+from pathlib import Path
+from wireproof_reports.pipeline.session import Wanted, session
+with session(Wanted("local[1]", settings=json.loads(sys.argv[1])), Path(sys.argv[2])) as spark:
+    java = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+    print(spark.range(3).count(), sys.argv[3] in Path(f"/proc/{java}/maps").read_text())
+"""
+"""Starts Spark, and prints whether its Java has mapped a file."""
+
+
+@pytest.mark.process
+@pytest.mark.spark
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no /proc: files mapped unknown")
+def test_spark_uses_the_archive_of_classes_unless_it_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(jars.VARIABLE, str(jars.folder()))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    others = tmp_path / "wireproof" / "classes-0.jsa"
+    others.parent.mkdir()
+    others.write_bytes(b"of another installation")
+
+    archive = jars.archive_classes()
+    used = mapped(tmp_path, archive)
+    data = archive.read_bytes().replace(b"OpenJDK 64-Bit", b"AnotherJDK 64-")
+    archive.unlink()
+    archive.write_bytes(data)
+
+    assert used == "3 True\n"
+    assert mapped(tmp_path, archive) == "3 False\n"
+    assert list(others.parent.iterdir()) == [archive]
+
+
+def mapped(folder: Path, archive: Path) -> str:
+    """Return what a session of Spark counts, and whether its Java uses an archive."""
+    settings = {name: QUICK[name] for name in QUICK if "Java" not in name}
+    words = [json.dumps(settings), str(folder / "spark.log"), str(archive)]
+    done = subprocess.run(
+        [sys.executable, "-c", MAPPED, *words],
+        capture_output=True,
+        text=True,
+        timeout=SUBMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.process

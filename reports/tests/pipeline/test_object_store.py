@@ -8,12 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from bundle_fixture import passes
-from history_fixture import bundle, count_by_bundle, rows, tree
+from deltalake import DeltaTable
+from history_fixture import bundle, count_by_bundle, published, rows, tree
 from late_writer import late_writer
 from spark_cluster import QUICK, SUBMIT_S
 from spark_servers import KEYS, Store, has_s3, object_store
@@ -27,7 +27,8 @@ pytestmark = [
 
 KILLS = int(os.environ.get("WIREPROOF_STORE_KILLS", "1"))
 BUNDLES = 4
-MOST_WRITING_S = 8.0
+MOST_WRITING_S = 2.0
+"""Seconds after its first commit in which a command is killed: it writes for longer."""
 
 
 @pytest.fixture(scope="module")
@@ -85,9 +86,17 @@ def kill_while_writing(
     until = time.monotonic() + chance.uniform(0, MOST_WRITING_S)
     while time.monotonic() < until and process.poll() is None:
         time.sleep(0.1)
-    with suppress(ProcessLookupError):  # it has ended by itself
-        os.killpg(process.pid, signal.SIGKILL)
+    os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
+    assert process.returncode == -signal.SIGKILL  # otherwise it had ended by itself
+
+
+def published_results(store: Store) -> int:
+    """Return the version of `results` that the newest publication names; -1 if there is none."""
+    history = store.bucket / "history"
+    if not (history / "runs" / "_delta_log").exists():
+        return -1
+    return int(published(history)["versions"]["results"])
 
 
 def test_bundles_of_a_store_become_a_history_and_a_site(store: Store, tmp_path: Path) -> None:
@@ -98,6 +107,9 @@ def test_bundles_of_a_store_become_a_history_and_a_site(store: Store, tmp_path: 
     for number in range(KILLS):
         arrive(store, f"landing/more-{number}", BUNDLES + 1 + number, tmp_path)
         kill_while_writing(store, log, chance, *ingest)
+        assert DeltaTable(store.bucket / "history" / "results").version() > published_results(
+            store
+        )
 
     code, _, err = ended(store, *ingest)
     again, out, _ = ended(store, *ingest)
@@ -105,7 +117,7 @@ def test_bundles_of_a_store_become_a_history_and_a_site(store: Store, tmp_path: 
 
     assert (code, again) == (2, 2), err
     assert "refused  s3a://runs/landing/cut.jsonl is cut off in line" in err
-    told = f"0 bundles taken, {BUNDLES + KILLS} there already; 0 results"
+    told = f"0 bundles added, {BUNDLES + KILLS} already there; 0 results"
     assert out == f"history  s3a://runs/history   {told}\n"
     history = store.bucket / "history"
     seeds = sorted(int(str(row["seed"])) for row in rows(history, "runs"))
@@ -164,7 +176,7 @@ def test_at_a_url_only_bundles_are_taken_and_too_large_ones_refused(
         code, out, err = ended(store, *words, *watch, code=shrunk)
 
         assert code == 2, err
-        assert out == f"history  {words[-1]}   1 bundle taken; 3 results\n"
+        assert out == f"history  {words[-1]}   1 bundle added; 3 results\n"
         refused = [line for line in err.splitlines() if line.startswith("refused")]
         assert len(refused) == 1
         assert refused[0].startswith(
@@ -213,17 +225,15 @@ def test_java_that_outlives_a_killed_ingest_is_waited_for(store: Store, tmp_path
 
     assert "s3a://runs/late is in use by another ingest" in done.stdout
     assert code == 0, err
-    assert out.endswith("   0 bundles taken, 1 there already; 0 results\n")
+    assert out.endswith("   0 bundles added, 1 already there; 0 results\n")
     assert (len(rows(lies, "runs")), len(rows(lies, "results"))) == (1, 3)
 
 
-def test_without_keys_in_the_environment_nothing_is_read(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_a_wrong_key_nothing_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KEYS, "AWS_SECRET_ACCESS_KEY", "another")
 
     code, out, err = ended(store, "ingest", "s3a://runs/landing", "--history", "s3a://runs/other")
 
     assert (code, out) == (2, "")
-    assert err.splitlines()[-1].startswith("wireproof: Spark could not answer: ")
+    assert err.splitlines()[-1].startswith("wireproof: the Spark job failed: ")
     assert not (store.bucket / "other").exists()

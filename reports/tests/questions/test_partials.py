@@ -15,6 +15,7 @@ from history_fixture import tree
 from pyspark.sql import DataFrame, SparkSession
 
 from wireproof_reports.pipeline import partials, tables
+from wireproof_reports.pipeline.columns import spark_schema
 from wireproof_reports.pipeline.history import (
     read_published,
     read_published_as_of,
@@ -28,6 +29,7 @@ from wireproof_reports.questions import aggregate, flips
 from wireproof_reports.questions.aggregate import AnalysisRequest
 from wireproof_reports.questions.answers import QUESTIONS, answer, question
 from wireproof_reports.questions.ask import name_tables
+from wireproof_spec.history import TABLES
 
 QUIET = pytest.mark.filterwarnings("ignore::ResourceWarning")
 OF_EACH = ("matrix", "levels", "durations", "evidence", "flips")
@@ -198,6 +200,29 @@ def test_what_another_version_counted_is_counted_anew(
     assert len(mine) == len(other)
     assert mine != other
     assert kept(days) == mine
+
+
+COLUMNS = {
+    "counts": "protocol vendor version case case_hash clause level origin role verdict reading "
+    "cases repeats unlike last",
+    "days": "protocol vendor version day group level origin verdict cases",
+    "steps": "protocol vendor version interface step cases",
+    "odd": "protocol vendor version bundle started case clause verdict cause_field cause_value "
+    "deviation deviation_expires accepted observation reason difference_field "
+    "difference_expected difference_found same runs again",
+    "flips": "protocol vendor version case case_hash cases conformed first end last flips "
+    "first_good end_good",
+}
+
+
+@on_spark
+def test_other_columns_of_kept_counts_need_another_revision(spark: SparkSession) -> None:
+    """Change both together: counts of the same revision with other columns cannot be read."""
+    empty = spark.createDataFrame([], spark_schema(TABLES["results"]))
+
+    found = {one.name: " ".join(one.count(empty).columns) for one in (*KEPT, FLIPS)}
+
+    assert (partials.REVISION, found) == (3, COLUMNS)
 
 
 @on_spark

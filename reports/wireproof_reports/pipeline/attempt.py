@@ -90,7 +90,7 @@ class Attempt:
         if written != count:
             raise HistoryFault(
                 f"{self.history}: Spark wrote {written} rows of {table} where {count} were read; "
-                "nothing of this batch is in; run this again"
+                "no bundle of this batch was added; run the command again"
             )
         self._versions[table] = version
         self._rows[table] = self._rows.get(table, 0) + count
@@ -251,7 +251,7 @@ def _begin(
         if time.monotonic() > deadline:
             raise HistoryFault(
                 f"{history} is in use by another ingest ({in_words(name)}); "
-                "wait until it has ended"
+                "run the command again when that process has ended"
             )
         pause(POLL_S)
 

@@ -190,7 +190,8 @@ def read_published(spark: SparkSession, history: str) -> Published:
     if commits[-1].version == 0 and set(notes) == {FENCED}:
         return NOTHING  # all that the history ever had was killed before it was published
     raise HistoryFault(
-        f"{history} is no history: no commit of its table {LAST} names versions of the others"
+        f"{history} is no history: no commit of its table {LAST} has wireproof's metadata; "
+        "name the folder or URL that `wireproof ingest` wrote to"
     )
 
 
@@ -211,7 +212,9 @@ def read_published_as_of(spark: SparkSession, history: str, wanted: str) -> Publ
         end = _end_of(wanted)
         chosen = next((one for one in found if one.when is not None and one.when <= end), None)
     if chosen is None:
-        raise HistoryFault(f"--as-of {wanted}: {history} had no version then")
+        first = f"; its first version is {found[-1].version}" if found else ""
+        since = f", of {found[-1].when:%Y-%m-%dT%H:%M:%SZ}" if found and found[-1].when else ""
+        raise HistoryFault(f"--as-of {wanted}: {history} had no version then{first}{since}")
     if chosen.version < found[0].note.oldest:
         raise HistoryFault(
             f"--as-of {wanted}: vacuum removed files of version {chosen.version}; "
@@ -282,10 +285,13 @@ def _end_of(wanted: str) -> datetime:
 
 
 def _refuse_newer(name: str, note: Note) -> None:
-    for what, found, newest in (("format", note.format, FORMAT), ("tables", note.tables, VERSION)):
+    for what, found, newest in (
+        ("history format", note.format, FORMAT),
+        ("table version", note.tables, VERSION),
+    ):
         if found > newest:
             by = f" by wireproof {note.kit}" if note.kit else ""
             raise HistoryFault(
-                f"{name} was written{by}: {what} {found}, this version reads up to {newest}; "
+                f"{name} was written{by} with {what} {found}; this version reads up to {newest}; "
                 "use the version of wireproof that wrote it, or a newer one"
             )

@@ -255,7 +255,7 @@ class _Reading:
                 return self._end(line, lines)
             if kind == "header":
                 raise BundleFault(
-                    f"{self._name}: line {number} is a second header; is this two bundles?"
+                    f"{self._name}: line {number} is a second header; split the file before it"
                 )
             self._take(number, line, kind)
             self._digest.update(line)
@@ -297,7 +297,7 @@ class _Reading:
         refuse_inflated(self._inflated)
         check_case(record, self._header.target.protocol)
         if record.case in self._seen:
-            raise BadRecord(f"{record.case} stands in this bundle twice")
+            raise BadRecord(f"{record.case} has a second record in this bundle; the first is kept")
         clause = self._law.clause(record.clause)
         role = clause.role if clause else ""
         self._rows["results"].append(result_row(record, role, self._header.target))

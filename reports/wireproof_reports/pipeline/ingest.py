@@ -220,8 +220,9 @@ def _take_batch(
             except Conflict as error:
                 if number == TRIES - 1:
                     raise HistoryFault(
-                        f"{history} is written by others again and again (table {error}); "
-                        "nothing of this batch is in"
+                        f"{history}: another process wrote to the table {error} during each of "
+                        f"{TRIES} attempts; no bundle of this batch was added; run the command "
+                        "again when that process has ended"
                     ) from error
             else:
                 if written and attempt.batch % COMPACT_EVERY == 0:
@@ -270,7 +271,7 @@ class _Read:
         if len(bundles) + len(refused) != len(batch):
             raise HistoryFault(
                 f"of {len(batch)} bundles Spark read {len(bundles)} and refused {len(refused)}; "
-                "nothing of this batch is in; run this again"
+                "no bundle of this batch was added; run the command again"
             )
         return cls(bundles, rows, sorted(refused, key=lambda one: one.path))
 
@@ -334,7 +335,8 @@ def _collect_runs(packed: DataFrame, read: _Read) -> DataFrame:
     if runs.num_rows != len(read.bundles):
         raise HistoryFault(
             f"of {len(read.bundles)} bundles that Spark had read, {runs.num_rows} could be read "
-            "again after a worker was lost; nothing of this batch is in; run this again"
+            "again after a worker was lost; no bundle of this batch was added; run the command "
+            "again"
         )
     schema = spark_schema(worker_columns(LAST))
     return packed.sparkSession.createDataFrame(runs, schema)
@@ -387,5 +389,8 @@ def _list_quarantined(packed: DataFrame) -> Iterator[QuarantinedLine]:
 
 def _refuse_if_strict(how: How, refused: Sequence[Refused]) -> None:
     if how.strict and refused:
-        more = f" ({len(refused) - 1} more like it)" if len(refused) > 1 else ""
-        raise BundleFault(f"{refused[0].reason}{more}; nothing was taken (--strict)")
+        more = f", and {len(refused) - 1} more refused" if len(refused) > 1 else ""
+        raise BundleFault(
+            f"{refused[0].reason}{more}; no bundle of this batch was added (--strict): "
+            "remove what is refused, or run without --strict"
+        )

@@ -1,11 +1,15 @@
-"""Delta's jars: where they lie, and how they are fetched once.
+"""What Spark needs beside Python: Java, Delta's jars, and an archive of the classes it loads.
 
     python -m wireproof_reports.pipeline.jars [FOLDER]
 
-Spark's own resolver brings them. What they depend on, Spark has already: fetched without that,
-they are seven files and 13 MB instead of 33 and 87 MB.
+Spark's own resolver fetches the jars. What they depend on, Spark has already: fetched without
+that, they are seven files and 13 MB instead of 33 and 87 MB. Java's archive of loaded classes
+(class data sharing) makes each start of Spark shorter: one bundle into a new history took 9.7 s
+instead of 14.2 s. It is optional, and takes 200 MB.
 """
 
+import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -14,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 
 DELTA = "4.4.0"
@@ -27,6 +33,7 @@ _ADVICE = (
 )
 MEGABYTES = 13
 FETCH_S = 900
+ARCHIVE_S = 300
 OLDEST_JAVA = 17
 _WHY = re.compile(r'^(?:Exception in thread "main"|Caused by:) (.+)', re.MULTILINE)
 
@@ -39,6 +46,18 @@ for name, value in json.loads(sys.argv[1]).items():
 builder.getOrCreate().stop()
 """
 
+_LOAD_CLASSES = """
+import sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+rows = spark.range(100).selectExpr("id", "id % 2 as half", "string(id) as text", "now() as time")
+rows = rows.mapInArrow(lambda batches: batches, rows.schema)
+rows.write.format("delta").partitionBy("half").save(sys.argv[1])
+spark.read.format("delta").load(sys.argv[1]).createOrReplaceTempView("rows")
+spark.sql("select half, max(text) from rows group by half order by half").toArrow()
+"""
+"""A job that has Java load most of the classes that an ingest or an aggregate needs."""
+
 
 class JarFault(Exception):
     """Raised if Java or Delta's jars cannot be found; ``str()`` is a sentence for the user."""
@@ -49,8 +68,82 @@ def folder() -> Path:
     named = os.environ.get(VARIABLE, "")
     if named:
         return Path(named)
+    return _cache() / f"delta-{DELTA}"
+
+
+def _cache() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME", "") or Path.home() / ".cache"
-    return Path(cache) / "wireproof" / f"delta-{DELTA}"
+    return Path(cache) / "wireproof"
+
+
+def class_archive() -> Path:
+    """Return where the archive of classes is for this Java and this Spark, if there is one.
+
+    Java ignores an archive of another Java or of other jars.
+    """
+    home = _spark_home()
+    installed = (home / "jars").stat().st_mtime_ns if (home / "jars").exists() else 0
+    names = (str(_java()), str(home), version("pyspark"), installed, str(folder()))
+    return _cache() / f"classes-{hashlib.sha256(repr(names).encode()).hexdigest()[:16]}.jsa"
+
+
+def archive_classes() -> Path:
+    """Write the archive of classes in place of those of other installations; return its path.
+
+    Raises:
+        JarFault: Java or Delta's jars are missing, or Java wrote no archive.
+    """
+    check_java()
+    where = class_archive()
+    where.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=where.parent) as scratch:
+        new = Path(scratch) / "classes.jsa"
+        script = Path(scratch) / "load_classes.py"
+        script.write_text(_LOAD_CLASSES)
+        settings = {
+            "spark.driver.extraJavaOptions": f'"-XX:ArchiveClassesAtExit={new}"',
+            "spark.driver.extraClassPath": joined(":"),  # as a local session has it
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            "spark.sql.warehouse.dir": f"{scratch}/warehouse",
+            "spark.databricks.delta.snapshotPartitions": "2",
+            "spark.ui.enabled": "false",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+        }
+        conf = [word for item in settings.items() for word in ("--conf", "=".join(item))]
+        submit = str(_spark_home() / "bin" / "spark-submit")
+        command = [submit, "--master", "local[2]", *conf, str(script), f"{scratch}/table"]
+        try:
+            done = subprocess.run(
+                command,
+                env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+                capture_output=True,
+                text=True,
+                timeout=ARCHIVE_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise JarFault(f"Java wrote no archive of classes within {ARCHIVE_S} s") from error
+        if done.returncode or not new.exists():
+            raise JarFault(f"Java wrote no archive of classes ({_reason(done.stderr)})")
+        for old in where.parent.glob("classes-*.jsa"):  # 200 MB each
+            old.unlink(missing_ok=True)
+        new.replace(where)
+    return where
+
+
+def _spark_home() -> Path:
+    found = importlib.util.find_spec("pyspark")
+    package = found.submodule_search_locations if found is not None else None
+    return Path(os.environ.get("SPARK_HOME", "") or (package[0] if package else ""))
+
+
+def _java() -> Path | None:
+    """Return the program that Spark starts Java with; None if there is none."""
+    home = os.environ.get("JAVA_HOME", "")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    return Path(java) if java is not None and os.access(java, os.X_OK) else None
 
 
 def find_jars(where: Path) -> list[Path]:
@@ -130,7 +223,7 @@ def _reason(errors: str) -> str:
     """Return the line of Java's that says why a download failed, or else the last one."""
     found = _WHY.findall(errors)
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
-    return found[-1].strip() if found else lines[-1] if lines else "without a word of Spark"
+    return found[-1].strip() if found else lines[-1] if lines else "Spark printed no reason"
 
 
 def check_java() -> None:
@@ -140,16 +233,18 @@ def check_java() -> None:
         JarFault: Java is missing or too old.
     """
     home = os.environ.get("JAVA_HOME", "")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    java = _java()
     where = f"JAVA_HOME ({home})" if home else "the PATH"
     advice = f"install Java {OLDEST_JAVA} or newer, for example with: make setup"
-    if java is None or not os.access(java, os.X_OK):
+    if java is None:
         raise JarFault(f"Spark needs Java, and there is none on {where}; {advice}")
     said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     found = re.search(r'version "(?:1\.)?(\d+)', said)
     if found is None or int(found[1]) < OLDEST_JAVA:
-        told = f"Java {found[1]}" if found else "one that does not tell its version"
-        raise JarFault(f"Spark needs Java {OLDEST_JAVA}, found {told} on {where}; {advice}")
+        told = f"Java {found[1]}" if found else "a Java whose version cannot be read"
+        raise JarFault(
+            f"Spark needs Java {OLDEST_JAVA} or newer, found {told} on {where}; {advice}"
+        )
 
 
 def _place(jars: Sequence[Path], where: Path) -> None:
@@ -167,7 +262,10 @@ def megabytes(jars: Sequence[Path]) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Download missing Delta jars and print their folder; return 0, or 2 after a sentence."""
+    """Download missing Delta jars and print their folder; return 0, or 2 after a sentence.
+
+    Without a folder the archive of classes is written, too, unless it is there.
+    """
     where = Path(arguments[0]) if arguments else folder()
     try:
         jars = find_jars(where) or fetch(where)
@@ -175,6 +273,12 @@ def main(arguments: Sequence[str]) -> int:
         print(f"wireproof: {error}", file=sys.stderr)
         return 2
     print(f"Delta for Spark: {where} ({len(jars)} jars, {megabytes(jars)} MB)")
+    if arguments:
+        return 0
+    archive = class_archive()
+    with suppress(JarFault, OSError):  # Spark starts without it, too, only later
+        archive = archive if archive.exists() else archive_classes()
+        print(f"Java's archive of Spark's classes: {archive} ({megabytes([archive])} MB)")
     return 0
 
 

@@ -69,8 +69,9 @@ def read_old(folder: Path) -> Old:
         raise HistoryFault(f"{folder}: {OLD} is damaged: {error}") from error
     if old.history != "wireproof" or old.format != OLD_FORMAT or old.version > OLD_VERSION:
         raise HistoryFault(
-            f"{folder}: {OLD} tells of format {old.format}, tables {old.version}; "
-            f"expected format {OLD_FORMAT} of wireproof, tables up to {OLD_VERSION}"
+            f"{folder}: expected in {OLD} history format {OLD_FORMAT} and table version "
+            f"{OLD_VERSION} or older, found {old.format} and {old.version}; migrate it with the "
+            "version of wireproof that wrote it, or a newer one"
         )
     return old
 

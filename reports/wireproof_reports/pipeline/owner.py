@@ -18,7 +18,8 @@ from typing import Protocol, cast
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from wireproof_reports.pipeline.place import LOCK, HistoryFault, root_of
+from wireproof_reports.pipeline.place import LOCK, WATCH_LOCK, HistoryFault, root_of
+from wireproof_reports.pipeline.session import first_line
 
 POLL_S = 0.5
 _TAKEN = "OverlappingFileLockException"
@@ -26,6 +27,12 @@ _TAKEN = "OverlappingFileLockException"
 
 Pause = Callable[[float], None]
 """Waits so many seconds, or raises what ends a longer wait."""
+_BUSY = {
+    LOCK: "is in use by another ingest ({}, or its Java process); "
+    "run the command again when both have ended",
+    WATCH_LOCK: "is already watched by another ingest ({}, or its Java process); "
+    "only one process may watch a history: end that one first",
+}
 _AT = "@"
 _OPEN = attrgetter("_jvm.java.io.RandomAccessFile")
 """pyspark has no public name for the classes of its Java."""
@@ -68,10 +75,7 @@ def only_writer(
         while not _try_lock(channel, place):
             if time.monotonic() > deadline:
                 name = place.read_text() if place.exists() else ""
-                raise HistoryFault(
-                    f"{history} is in use by another ingest ({in_words(name)}, or its Java); "
-                    "wait until it has ended"
-                )
+                raise HistoryFault(f"{history} {_BUSY[lock].format(in_words(name))}")
             pause(POLL_S)
         place.write_text(own_name())
         yield
@@ -95,7 +99,10 @@ def _open(spark: SparkSession, place: Path) -> _Channel:
         file = cast(_File, _OPEN(spark.sparkContext)(str(place), "rw"))
         return file.getChannel()
     except (OSError, Py4JError) as error:
-        raise HistoryFault(f"{place} cannot be opened to lock the history") from error
+        raise HistoryFault(
+            f"the lock file {place} cannot be opened ({first_line(error)}); "
+            "check that you may write to its folder"
+        ) from error
 
 
 def _try_lock(channel: _Channel, place: Path) -> bool:
@@ -104,7 +111,10 @@ def _try_lock(channel: _Channel, place: Path) -> bool:
     except Py4JError as error:
         if _TAKEN in str(error):
             return False
-        raise HistoryFault(f"{place} cannot be locked, so that two ingests might mix") from error
+        raise HistoryFault(
+            f"{place} cannot be locked ({first_line(error)}), and without a lock two ingests may "
+            "write at once; use a file system that has file locks"
+        ) from error
 
 
 def own_name() -> str:

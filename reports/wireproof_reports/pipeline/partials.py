@@ -31,7 +31,7 @@ from wireproof_reports.pipeline.session import ERRORS, USER_METADATA, run_sql, s
 
 NAME = "part"
 """The partition column: the part that a row belongs to."""
-REVISION = 2
+REVISION = 3
 """Of what is counted and how, by any of the kept counts; to be raised with every change of it, for
 parts of other revisions are not read."""
 MOST_IN_CHAIN = 16

@@ -192,7 +192,8 @@ def check_case(record: CaseRecord, protocol: str) -> None:
             raise BadRecord(f"{record.case}: {name} is empty")
     if not 0 <= record.repeats.same <= record.repeats.runs:
         raise BadRecord(
-            f"{record.case}: {record.repeats.same} of {record.repeats.runs} repeats cannot be"
+            f"{record.case}: expected repeats.same between 0 and repeats.runs "
+            f"({record.repeats.runs}), found {record.repeats.same}"
         )
 
 

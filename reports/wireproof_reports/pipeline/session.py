@@ -73,9 +73,10 @@ class Wanted:
         return bool(self.remote) or not self.master or any("delta" in jars for jars in own)
 
 
+_JAVA = "spark.driver.extraJavaOptions"
 SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": HEAP,
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+    _JAVA: "-XX:+UseParallelGC",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
@@ -107,8 +108,7 @@ NEEDED = (
 """Those of the settings without which tables cannot be read, or days are others."""
 
 SHORT: Mapping[str, str] = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m "
-    "-XX:+UseSerialGC",
+    _JAVA: "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC",
 }
 """Of 50 s of CPU that one bundle cost in a new history, Java's second compiler took 17, and
 its code is made too late for a job that soon ends: without it the job took 28. Of 200 bundles, one
@@ -144,6 +144,7 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
         settings = {
             **own_settings,
             **(SHORT if wanted.is_short else {}),
+            **_archive_of_classes(wanted),
             **_network(wanted.master),
             **ship_settings(wanted),
             **wanted.settings,
@@ -159,6 +160,15 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
         finally:
             with _quiet(log):
                 spark.stop()
+
+
+def _archive_of_classes(wanted: Wanted) -> Mapping[str, str]:
+    """Return the options of Java with the archive of classes, if there is one."""
+    archive = jars.class_archive()
+    if not wanted.master or not archive.exists():
+        return {}
+    options = (SHORT if wanted.is_short else SETTINGS)[_JAVA]
+    return {_JAVA: f'{options} "-XX:SharedArchiveFile={archive}"'}
 
 
 @contextmanager
@@ -237,7 +247,7 @@ def in_words(log: Path) -> Generator[None]:
     try:
         yield
     except ERRORS as error:
-        raise SparkFault(f"Spark could not answer: {first_line(error)} (see {log})") from error
+        raise SparkFault(f"the Spark job failed: {first_line(error)} (see {log})") from error
 
 
 def _refuse_without_workers(spark: SparkSession, master: str) -> None:

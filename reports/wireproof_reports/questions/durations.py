@@ -1,7 +1,7 @@
 """Durations: p50, p95 and p99 by vendor, version and interface, and how they change.
 
 Each duration is rounded down to one of 160 steps per decade. Percentiles then need only counts,
-which are the same on any number of machines, and are at most 2 % below the exact values.
+which are the same on any number of machines, and are less than 2.5 % below the exact values.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -78,7 +78,7 @@ QUESTION = Question(
         AnswerColumn("interface", "text", "first two words of the case ids"),
         AnswerColumn("cases", "integer", "results"),
         *(
-            AnswerColumn(name, "integer", f"{name[:3]} in µs, rounded down by at most 2 %")
+            AnswerColumn(name, "integer", f"{name[:3]} in µs, rounded down by less than 2.5 %")
             for name in PERCENTILES
         ),
         AnswerColumn("drift", "number", "p50 divided by that of the version before"),

@@ -11,6 +11,8 @@ import pytest
 from cli_process import wireproof_within
 
 from wireproof.main import main
+from wireproof.options.spark_options import say_what_spark_does
+from wireproof_reports.pipeline.session import Wanted
 from wireproof_spec.extras import install_command
 
 pytestmark = pytest.mark.process
@@ -100,9 +102,9 @@ def test_an_unreachable_master_is_said_at_once(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ('openjdk version "11.0.2"\n', "Spark needs Java 17, found Java 11 on JAVA_HOME"),
+        ('openjdk version "11.0.2"\n', "Spark needs Java 17 or newer, found Java 11 on JAVA_HOME"),
         ('java version "1.8.0_392"\n', "found Java 8"),
-        ("no words\n", "found one that does not tell its version"),
+        ("no words\n", "found a Java whose version cannot be read"),
     ],
 )
 def test_an_old_java_is_refused(
@@ -185,3 +187,16 @@ def test_a_folder_of_bundles_becomes_a_site(tmp_path: Path) -> None:
     (seen,) = (row for row in told if row["verdict"] == "fail")
     assert (seen["case"], seen["observation"]) == (odd.case, odd.observation)
     assert seen["accepted"] == list(odd.accepted)
+
+
+def test_a_command_says_that_it_fetches_jars(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WIREPROOF_JARS", str(tmp_path))
+
+    say_what_spark_does(Wanted("local[2]"))
+
+    assert capsys.readouterr().err.splitlines() == [
+        f"progress [ fetching Delta's jars, 13 MB, once, to {tmp_path} ]",
+        "progress [ starting Spark on local[2] ]",
+    ]

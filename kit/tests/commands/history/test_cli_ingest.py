@@ -45,8 +45,9 @@ def test_bundles_are_taken_once_and_what_is_refused_is_said(tmp_path: Path) -> N
 
     assert first.code == 2, first.err
     assert first.out.splitlines() == [
-        "history  h   2 bundles taken; 2 results",
-        f"quarantined  c.jsonl, line 3: {records[0].case} stands in this bundle twice",
+        "history  h   2 bundles added; 2 results",
+        f"quarantined  c.jsonl, line 3: {records[0].case} has a second record in this bundle; "
+        "the first is kept",
     ]
     *_, refused, last = first.err.splitlines()
     assert refused.startswith(f"refused  {tmp_path}/runs/cut.jsonl is cut off in line")
@@ -139,7 +140,7 @@ def test_watching_once_takes_what_has_arrived_and_ends(tmp_path: Path) -> None:
     again = wireproof_within(SPARK_S, *words, cwd=tmp_path)
 
     assert (empty.code, empty.out) == (0, ""), empty.err
-    assert (first.code, first.out) == (0, "history  h   1 bundle taken; 1 result\n"), first.err
+    assert (first.code, first.out) == (0, "history  h   1 bundle added; 1 result\n"), first.err
     assert (again.code, again.out) == (0, ""), again.err
 
 

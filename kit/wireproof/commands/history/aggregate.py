@@ -96,7 +96,10 @@ def _history(source: str, out: Path, wanted: "Wanted") -> tuple[str, int]:
     if not folder.is_dir():
         raise UsageFault(f"{source} is neither a history nor a folder of bundles")
     if wanted.remote:
-        raise UsageFault(f"{source} is no history; ingest it first: --remote only asks histories")
+        raise UsageFault(
+            f"{source} is a folder of bundles, and --remote needs a history; make one with "
+            f"`wireproof ingest {source} --history DIR`"
+        )
     from wireproof_reports.pipeline.ingest import How
 
     own = str(out / OWN_HISTORY)

@@ -43,7 +43,7 @@ EXAMPLES = (
     show_default=True,
     type=click.IntRange(1),
     metavar="N",
-    help="Show so many rows at most.",
+    help="Maximum number of rows to show.",
 )
 @spark_options
 @click.option("--remote", default="", metavar="URL", help="URL of a Spark Connect server.")
@@ -82,7 +82,7 @@ def ask(
         return
     write_lines(sys.stdout, _lines(found.columns, found.rows))
     if found.is_cut:
-        write_lines(sys.stderr, [f"the first {limit} rows; --limit shows more"])
+        write_lines(sys.stderr, [f"these are the first {limit} rows; a larger --limit shows more"])
 
 
 def _lines(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:

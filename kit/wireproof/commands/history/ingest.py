@@ -56,15 +56,17 @@ EXAMPLES = (
     "--history",
     required=True,
     metavar="DIR|URL",
-    help="Where the history lies; created if missing.",
+    help="Folder or URL of the history; created if missing.",
 )
-@click.option("--vendor", default="", metavar="NAME", help="Vendor where a target tells none.")
 @click.option(
-    "--version", default="", metavar="VERSION", help="Version where a target tells none."
+    "--vendor", default="", metavar="NAME", help="Vendor of targets that do not report one."
 )
-@click.option("--watch", is_flag=True, help="Go on with bundles that arrive, until Ctrl-C.")
 @click.option(
-    "--once", is_flag=True, help="With --watch: take in the bundles that are there now, then end."
+    "--version", default="", metavar="VERSION", help="Version of targets that do not report one."
+)
+@click.option("--watch", is_flag=True, help="Go on adding bundles that arrive, until Ctrl-C.")
+@click.option(
+    "--once", is_flag=True, help="With --watch: add the bundles that are there now, then end."
 )
 @click.option(
     "--strict",
@@ -72,7 +74,9 @@ EXAMPLES = (
     help="Add no bundle if one is damaged or foreign; with --watch, end at such a batch.",
 )
 @click.option(
-    "--take-over", is_flag=True, help="Undo what an ingest killed on another machine left."
+    "--take-over",
+    is_flag=True,
+    help="Remove what an ingest killed on another machine wrote; first check that it ended.",
 )
 @spark_options
 def ingest(
@@ -164,8 +168,8 @@ def finish(taken: "IngestResult") -> int:
 
 def lines(taken: "IngestResult", history: str) -> Iterator[str]:
     """Return the lines that tell the user the result of an ingest."""
-    already = f", {taken.already} there already" if taken.already else ""
-    took = f"{count_noun(taken.bundles, 'bundle')} taken{already}"
+    already = f", {taken.already} already there" if taken.already else ""
+    took = f"{count_noun(taken.bundles, 'bundle')} added{already}"
     findings = f", {count_noun(taken.findings, 'finding')}" if taken.findings else ""
     yield f"history  {history}   {took}; {count_noun(taken.results, 'result')}{findings}"
     listed = taken.quarantined if manner().verbose else taken.quarantined[:LISTED]
