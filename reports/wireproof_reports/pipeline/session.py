@@ -144,11 +144,12 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
         settings = {
             **own_settings,
             **(SHORT if wanted.is_short else {}),
-            **_archive_of_classes(wanted),
             **_network(wanted.master),
             **ship_settings(wanted),
             **wanted.settings,
         }
+        if wanted.master:
+            settings[_JAVA] = _with_archive(settings[_JAVA])
         for name, value in {**settings, **_delta(wanted)}.items():
             builder.config(name, value)
         spark = _start(builder, log)
@@ -162,13 +163,12 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
                 spark.stop()
 
 
-def _archive_of_classes(wanted: Wanted) -> Mapping[str, str]:
-    """Return the options of Java with the archive of classes, if there is one."""
+def _with_archive(options: str) -> str:
+    """Return options of Java with the archive of classes, if there is one."""
     archive = jars.class_archive()
-    if not wanted.master or not archive.exists():
-        return {}
-    options = (SHORT if wanted.is_short else SETTINGS)[_JAVA]
-    return {_JAVA: f'{options} "-XX:SharedArchiveFile={archive}"'}
+    if "SharedArchiveFile" in options or not archive.exists():
+        return options
+    return f'{options} "-XX:SharedArchiveFile={archive}"'
 
 
 @contextmanager
