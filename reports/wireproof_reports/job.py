@@ -18,6 +18,7 @@ from wireproof_reports.pipeline.place import HistoryFault, check_writable
 from wireproof_reports.pipeline.session import SparkFault, Wanted, session
 from wireproof_reports.pipeline.shipping import VERSION
 from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
+from wireproof_reports.wording import escape_unprintable
 
 SUBMITTED = Wanted(master="")
 """Leaves the master to spark-submit."""
@@ -58,9 +59,10 @@ def _take(history: str, landing: str) -> int:
         taken = ingest(spark, [landing], history, how=How(kit=VERSION))
     print(f"history  {history}   {taken.bundles} bundles added, {taken.already} already there")
     for line in taken.quarantined:
-        print(f"quarantined  {line.file}, line {line.line}: {line.reason}")
+        told = escape_unprintable(f"{line.file}, line {line.line}: {line.reason}")
+        print(f"quarantined  {told}")
     for refused in taken.refused:
-        print(f"wireproof: refused: {refused.reason}", file=sys.stderr)
+        print(f"wireproof: refused: {escape_unprintable(refused.reason)}", file=sys.stderr)
     return 2 if taken.refused else 0
 
 

@@ -27,7 +27,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -77,24 +79,30 @@ def main() -> int:
     kinds = (told.only,) if told.only else KINDS
     state = begin(again=told.again)
     bundles = check(state["bundles"])
-    for number in range(sum(state["done"][kind] for kind in kinds), told.kills):
-        if number % MEASURE_EVERY == 0 or not state["whole_s"]:
+    done = state["done"]
+    while sum(done[kind] for kind in kinds) < told.kills:
+        if state["tries"] % MEASURE_EVERY == 0 or not state["whole_s"]:
             state["whole_s"] = whole()
-        kind = kinds[number % len(kinds)]
+        kind = min(kinds, key=lambda one: done[one])
         arrive(WATCHED if kind == "watch" else LANDING, ARRIVING)
+        if kind == "aggregate":  # without new bundles it has nothing to count
+            subprocess.run(command("ingest"), check=True)
         took = state["whole_s"]["aggregate" if kind == "aggregate" else "ingest"]
-        chance = random.Random(number)
+        chance = random.Random(state["tries"])
         length = chance.uniform(*SHARES) * took
-        writing = chance.uniform(0, WRITING_S[kind]) if number % 2 else None
-        took, is_half = kill(kind, length, writing, whole_group=number % 4 < 2)
+        writing = chance.uniform(0, WRITING_S[kind]) if done[kind] % 2 else None
+        killed = kill(kind, length, writing, whole_group=done[kind] % 4 < 2)
         bundles = check(bundles)
         site()
-        state["done"][kind] += 1
-        state["half"][kind] += is_half
+        done[kind] += killed.lived
+        state["half"][kind] += killed.is_half
+        state["tries"] += 1
         state["bundles"] = sorted(bundles)
         STATE.write_text(json.dumps(state) + "\n")
-        said = f"{kind} killed after {took:.0f} s{', half written' if is_half else ''}"
-        print(f"{number + 1}/{told.kills} {said}; {len(bundles)} of {arrived()} bundles in")
+        how = "half written" if killed.is_half else "" if killed.lived else "had ended: no kill"
+        said = f"{kind} after {killed.after_s:.0f} s{how and ', '}{how}"
+        number = sum(done[kind] for kind in kinds)
+        print(f"{number}/{told.kills} {said}; {len(bundles)} of {arrived()} bundles in")
         sys.stdout.flush()
     for kind in ("ingest", "once", "aggregate"):
         subprocess.run(command(kind), check=True)
@@ -110,12 +118,13 @@ def main() -> int:
 
 def begin(*, again: bool) -> dict:
     """Return what earlier kills left; nothing if their history is gone, or is not wanted."""
-    if again or not HISTORY.exists():
+    kept = json.loads(STATE.read_text()) if STATE.exists() else {}
+    if again or "tries" not in kept or not HISTORY.exists():
+        kept = {}
         shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True, exist_ok=True)
     none = {"done": dict.fromkeys(KINDS, 0), "half": dict.fromkeys(KINDS, 0)}
-    new = {**none, "whole_s": {}, "bundles": []}
-    return json.loads(STATE.read_text()) if STATE.exists() else new
+    return {**none, "tries": 0, "whole_s": {}, "bundles": [], **kept}
 
 
 def whole() -> dict[str, float]:
@@ -151,39 +160,58 @@ def arrive(folder: Path, more: int) -> None:
     write_bundles(folder, arrived(folder) + more, CASES, first)
 
 
-def kill(
-    kind: str, length: float, writing: float | None, *, whole_group: bool
-) -> tuple[float, bool]:
+@dataclass(frozen=True)
+class Killed:
+    """A command after its kill: its seconds, and whether it lived until then.
+
+    ``is_half`` is True if it left a batch, or kept counts, half written.
+    """
+
+    after_s: float
+    lived: bool
+    is_half: bool
+
+
+def kill(kind: str, length: float, writing: float | None, *, whole_group: bool) -> Killed:
     """Start a command and kill it after `length` seconds, or `writing` ones after a commit.
 
-    Bundles arrive while one watches. Return the seconds it had, and whether it left a batch, or
-    kept counts, half written.
+    Bundles arrive while one watches.
     """
     before = commits()
     was_half = is_half_kept()
-    process = subprocess.Popen(command(kind), start_new_session=True)
-    began = time.monotonic()
-    until = began + (length if writing is None else MOST_S)
-    coming = [began + length * part / (ARRIVING + 1) for part in range(1, ARRIVING + 1)]
-    while time.monotonic() < until and process.poll() is None:
-        if kind == "watch" and coming and time.monotonic() > coming[0]:
-            coming.pop(0)
-            arrive(WATCHED, 1)
-        if writing is not None and commits() != before:
-            until, writing = time.monotonic() + writing, None
-        time.sleep(0.05)
-    took = time.monotonic() - began
-    lives = process.poll() is None
-    if kind == "watch" and process.poll() is not None:
+    with started(kind) as process:
+        began = time.monotonic()
+        until = began + (length if writing is None else MOST_S)
+        coming = [began + length * part / (ARRIVING + 1) for part in range(1, ARRIVING + 1)]
+        while time.monotonic() < until and process.poll() is None:
+            if kind == "watch" and coming and time.monotonic() > coming[0]:
+                coming.pop(0)
+                arrive(WATCHED, 1)
+            if writing is not None and commits() != before:
+                until, writing = time.monotonic() + writing, None
+            time.sleep(0.05)
+        took = time.monotonic() - began
+        lived = process.poll() is None
+        if lived and not whole_group:
+            process.kill()
+            process.wait()
+    if kind == "watch" and not lived:
         raise SystemExit(f"the watching ingest ended by itself with {process.returncode}")
-    if process.poll() is None and not whole_group:
-        process.kill()
-    elif process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if kind == "aggregate":
-        return took, lives and not was_half and is_half_kept()
-    return took, is_unpublished()
+    has_written = lived and commits() != before
+    is_half = not was_half and is_half_kept() if kind == "aggregate" else is_unpublished()
+    return Killed(took, lived, has_written and is_half)
+
+
+@contextmanager
+def started(kind: str) -> Generator[subprocess.Popen[bytes]]:
+    """Start a command; at the end kill it, if it lives, with all its processes."""
+    process = subprocess.Popen(command(kind), start_new_session=True)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:  # also at Ctrl-C, which does not reach another session
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def commits() -> int:

@@ -50,5 +50,5 @@ def test_a_table_of_runs_without_any_publication_is_no_history(
 ) -> None:
     monkeypatch.setattr(history, "entries", commits(*[Note("")] * 300))
 
-    with pytest.raises(HistoryFault, match="no commit of its table runs has"):
+    with pytest.raises(HistoryFault, match="no commit of its table runs is a publication"):
         read_published(SPARK, "h")

@@ -190,7 +190,7 @@ def read_published(spark: SparkSession, history: str) -> Published:
     if commits[-1].version == 0 and set(notes) == {FENCED}:
         return NOTHING  # all that the history ever had was killed before it was published
     raise HistoryFault(
-        f"{history} is no history: no commit of its table {LAST} has wireproof's metadata; "
+        f"{history} is no history: no commit of its table {LAST} is a publication of wireproof; "
         "name the folder or URL that `wireproof ingest` wrote to"
     )
 

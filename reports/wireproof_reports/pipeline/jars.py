@@ -18,8 +18,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 
 DELTA = "4.4.0"
@@ -81,9 +79,10 @@ def class_archive() -> Path:
 
     Java ignores an archive of another Java or of other jars.
     """
-    home = _spark_home()
-    installed = (home / "jars").stat().st_mtime_ns if (home / "jars").exists() else 0
-    names = (str(_java()), str(home), version("pyspark"), installed, str(folder()))
+    java = _java()
+    home = java.resolve().parents[1] if java is not None else Path()
+    parts = [home / "lib" / "modules", _spark_home() / "jars", *find_jars(folder())]
+    names = [(str(part), part.stat().st_mtime_ns if part.exists() else 0) for part in parts]
     return _cache() / f"classes-{hashlib.sha256(repr(names).encode()).hexdigest()[:16]}.jsa"
 
 
@@ -275,10 +274,12 @@ def main(arguments: Sequence[str]) -> int:
     print(f"Delta for Spark: {where} ({len(jars)} jars, {megabytes(jars)} MB)")
     if arguments:
         return 0
-    archive = class_archive()
-    with suppress(JarFault, OSError):  # Spark starts without it, too, only later
+    try:
+        archive = class_archive()
         archive = archive if archive.exists() else archive_classes()
         print(f"Java's archive of Spark's classes: {archive} ({megabytes([archive])} MB)")
+    except (JarFault, OSError) as error:
+        print(f"Spark will start more slowly: {error}", file=sys.stderr)
     return 0
 
 

@@ -67,11 +67,12 @@ def read_old(folder: Path) -> Old:
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HistoryFault(f"{folder}: {OLD} is damaged: {error}") from error
-    if old.history != "wireproof" or old.format != OLD_FORMAT or old.version > OLD_VERSION:
+    if old.history != "wireproof":
+        raise HistoryFault(f"{folder} is no old history: its {OLD} is not wireproof's")
+    if old.format != OLD_FORMAT or old.version > OLD_VERSION:
         raise HistoryFault(
             f"{folder}: expected in {OLD} history format {OLD_FORMAT} and table version "
-            f"{OLD_VERSION} or older, found {old.format} and {old.version}; migrate it with the "
-            "version of wireproof that wrote it, or a newer one"
+            f"{OLD_VERSION} or older, found {old.format} and {old.version}"
         )
     return old
 

@@ -247,7 +247,7 @@ def in_words(log: Path) -> Generator[None]:
     try:
         yield
     except ERRORS as error:
-        raise SparkFault(f"the Spark job failed: {first_line(error)} (see {log})") from error
+        raise SparkFault(f"Spark reported an error: {first_line(error)} (see {log})") from error
 
 
 def _refuse_without_workers(spark: SparkSession, master: str) -> None:
