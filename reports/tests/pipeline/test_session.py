@@ -25,6 +25,17 @@ LONG = """An error occurred while calling o1.getResult.
 """
 
 
+def multiple_failures() -> Exception:
+    """Return Spark's error where two stages failed at once; it names neither failure."""
+    error = PySparkException(
+        "[STAGE_MATERIALIZATION_MULTIPLE_FAILURES] Multiple failures (2) in stage materialization:"
+    )
+    vars(error)["_cause"] = PySparkException(
+        "[FAILED_READ_FILE] Expected Spark type string, found int64"
+    )
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "words"),
     [
@@ -49,10 +60,11 @@ LONG = """An error occurred while calling o1.getResult.
             PySparkException("[PATH_NOT_FOUND] No such path: x. SQLSTATE: 42K03"),
             "[PATH_NOT_FOUND] No such path: x",
         ),
+        (multiple_failures(), "[FAILED_READ_FILE] Expected Spark type string, found int64"),
         (RuntimeError("Java gateway process exited"), "Java gateway process exited"),
         (RuntimeError(), "RuntimeError"),
     ],
-    ids=["classed", "full", "innermost", "own", "plain", "empty"],
+    ids=["classed", "full", "innermost", "own", "multiple", "plain", "empty"],
 )
 def test_a_failure_is_told_by_the_line_that_tells_most(error: Exception, words: str) -> None:
     assert first_line(error) == words

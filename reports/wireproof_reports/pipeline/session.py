@@ -32,6 +32,7 @@ LOCAL = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?$")
 _CLASSED = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .*?)(?: SQLSTATE: \w+)?$")
 _CAUSE = re.compile(r"(?:Caused by)?: [\w.$]+: (.+)")
 _FULL = "No space left on device"
+_MULTIPLE = "STAGE_MATERIALIZATION_MULTIPLE_FAILURES"
 LOOPBACK = re.compile(r"spark://(127\.\d+\.\d+\.\d+|localhost|\[::1\]):")
 
 
@@ -155,6 +156,9 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
         spark = _start(builder, log)
         try:
             with in_words(log):
+                # Java that an earlier session of this process has started does not send them.
+                for code in wanted.code:
+                    spark.sparkContext.addPyFile(str(code))
                 if not wanted.is_local:
                     _refuse_without_workers(spark, wanted.master)
                 yield spark
@@ -335,8 +339,12 @@ def _start(builder: SparkSession.Builder, log: Path) -> SparkSession:
 def first_line(error: BaseException) -> str:
     """Return the most informative line of an error.
 
-    Errors of Spark have a class in brackets; of other errors the innermost cause is used.
+    Errors of Spark have a class in brackets; of other errors the innermost cause is used. Where
+    several stages failed at once Spark's own line has no reason; the first failure has.
     """
+    cause = getattr(error, "_cause", None)  # pyspark has no public name for it
+    if _MULTIPLE in str(error) and isinstance(cause, Exception):
+        return first_line(cause)
     told = [str(error)]
     if isinstance(error, PySparkException):
         with suppress(Py4JError):  # Spark has no words for the classes of Delta's errors
