@@ -61,6 +61,8 @@ def _take(history: str, landing: str) -> int:
     for line in taken.quarantined:
         told = escape_unprintable(f"{line.file}, line {line.line}: {line.reason}")
         print(f"quarantined  {told}")
+    if rest := taken.lines - len(taken.quarantined):
+        print(f"quarantined  {rest} more lines; the table quarantine has them")
     for refused in taken.refused:
         print(f"wireproof: refused: {escape_unprintable(refused.reason)}", file=sys.stderr)
     return 2 if taken.refused else 0

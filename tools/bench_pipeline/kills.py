@@ -98,6 +98,7 @@ def main() -> int:
         state["half"][kind] += killed.is_half
         state["tries"] += 1
         state["bundles"] = sorted(bundles)
+        state["checked"] = False
         STATE.write_text(json.dumps(state) + "\n")
         how = "half written" if killed.is_half else "" if killed.lived else "had ended: no kill"
         said = f"{kind} after {killed.after_s:.0f} s{how and ', '}{how}"
@@ -113,7 +114,10 @@ def main() -> int:
         f"{told.kills} kills, {half} of them with a batch or counts half written; "
         f"{found} of {arrived()} bundles in, once each"
     )
-    return int(found != arrived())
+    if found != arrived():
+        return 1
+    STATE.write_text(json.dumps({**state, "checked": True}) + "\n")
+    return 0
 
 
 def begin(*, again: bool) -> dict:
@@ -124,7 +128,7 @@ def begin(*, again: bool) -> dict:
         shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True, exist_ok=True)
     none = {"done": dict.fromkeys(KINDS, 0), "half": dict.fromkeys(KINDS, 0)}
-    return {**none, "tries": 0, "whole_s": {}, "bundles": [], **kept}
+    return {**none, "tries": 0, "whole_s": {}, "bundles": [], "checked": False, **kept}
 
 
 def whole() -> dict[str, float]:

@@ -46,7 +46,7 @@ def spark_options(command: F) -> F:
 
 def as_of_option(command: F) -> F:
     """Add ``--as-of`` to a command."""
-    told = "Ask the state at a version of the table runs, or at the end of a day."
+    told = "Use the history as it was at a version of its table runs, or at the end of a day."
     option = click.option("--as-of", metavar="VERSION|DATE", help=told, callback=_check_state)
     return option(command)
 

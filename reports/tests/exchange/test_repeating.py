@@ -4,12 +4,15 @@ import msgspec
 import pytest
 from bundle_fixture import failures
 
+from wireproof.iggy.replay import LOGIN_CLAUSE
 from wireproof.nsq.replay import NOT_REPLAYED
 from wireproof_kit.runner.collect import collect
 from wireproof_reports.exchange.repeating import way_again
+from wireproof_reports.iggy.protocol import REPORTS as IGGY_REPORTS
 from wireproof_reports.nsq.protocol import REPORTS
 from wireproof_spec.record import StepRecord, TargetRecord, TranscriptRecord
 
+IGGY = IGGY_REPORTS.beyond_record
 URL = "nsq://127.0.0.1:4150"
 
 
@@ -62,3 +65,10 @@ def test_cases_that_replay_refuses_by_their_arguments_are_run() -> None:
 
     assert refused <= beyond
     assert beyond - refused == {"nsq/upgrade/again"}  # its topic has the feature already
+
+
+def test_cases_of_iggy_that_replay_refuses_are_run() -> None:
+    refused = {each.id for each in collect("iggy") if each.clause.id == LOGIN_CLAUSE}
+
+    assert refused
+    assert refused == {each.id for each in collect("iggy") if each.id.startswith(IGGY)}

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from tool_modules import load_tool
 
 report = load_tool("tools/bench_pipeline/report.py").report
@@ -48,7 +49,8 @@ def test_what_was_not_measured_is_named_with_its_target(tmp_path: Path) -> None:
 def test_all_that_was_measured_stands_in_one_table(tmp_path: Path) -> None:
     write(tmp_path, "bench-pipeline/figures.json", INGEST)
     write(tmp_path, "bench-aggregate.json", {"sizes": {"10000000": MIDDLE}})
-    write(tmp_path, "kills/state.json", {"done": {"ingest": 20, "watch": 20, "aggregate": 20}})
+    done = dict.fromkeys(("ingest", "watch", "aggregate"), 20)
+    write(tmp_path, "kills/state.json", {"done": done, "checked": True})
     table, holds = report(tmp_path)
     rows = rows_of(table)
 
@@ -66,10 +68,16 @@ def test_all_that_was_measured_stands_in_one_table(tmp_path: Path) -> None:
     assert table.count("figures of 20") == 3
 
 
-def test_kills_that_were_broken_off_are_no_verdict(tmp_path: Path) -> None:
-    write(tmp_path, "kills/state.json", {"done": {"ingest": 7, "watch": 40, "aggregate": 7}})
+@pytest.mark.parametrize(
+    ("done", "so_far"), [((7, 40, 7), 21), ((20, 20, 20), 60)], ids=["broken off", "last check"]
+)
+def test_kills_whose_last_check_is_missing_are_no_verdict(
+    tmp_path: Path, done: tuple[int, ...], so_far: int
+) -> None:
+    of_kind = dict(zip(("ingest", "watch", "aggregate"), done, strict=True))
+    write(tmp_path, "kills/state.json", {"done": of_kind, "checked": False})
     table, holds = report(tmp_path)
 
     assert holds
-    words = "kills with nothing lost or doubled (21 so far)"
+    words = f"kills with nothing lost or doubled ({so_far} so far)"
     assert rows_of(table)[words] == [">=", "60", "not", "measured"]

@@ -75,7 +75,8 @@ def aggregated(history: Path, site: Path, *where: str, code: str = "") -> dict[s
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert all(line.startswith("progress [ ") for line in done.stderr.splitlines()), done.stderr
+    told = ("progress [ ", "history  ")
+    assert all(line.startswith(told) for line in done.stderr.splitlines()), done.stderr
     assert done.stdout.splitlines()[-1] == f"site  {site}"
     return answers(site)
 
@@ -170,6 +171,21 @@ def test_bundles_are_taken_by_workers_that_have_only_what_is_sent(
     assert len(rows(tmp_path / "h", "results")) == 18
 
 
+def test_bundles_are_taken_and_questions_answered_by_one_command(
+    master: str, tmp_path: Path
+) -> None:
+    """Both have a session of their own in the same Java, and send workers the same code."""
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    for seed in range(3):
+        bundle(landing / f"{seed}.jsonl", seed=seed)
+
+    on_cluster = aggregated(landing, tmp_path / "site", *at(master))
+
+    assert on_cluster == aggregated(landing, tmp_path / "local", *at("local[2]"))
+    assert len(rows(tmp_path / "site" / "history", "runs")) == 3
+
+
 def test_the_lines_of_the_page_submit_both_halves(master: str, tmp_path: Path) -> None:
     """As they stand there, but for the names, and for memory: these workers have little."""
     landing = tmp_path / "landing"
@@ -248,7 +264,7 @@ def test_a_master_without_workers_is_said_to_be(
     monkeypatch.setattr("wireproof_reports.pipeline.session.FIRST_JOB_S", 5.0)
     with (
         cluster(tmp_path, workers=0) as url,
-        pytest.raises(SparkFault, match=r"gave no worker to a job of one row within 5 s"),
+        pytest.raises(SparkFault, match=r"no worker ran a job of one row within 5 s"),
         session(Wanted(url, settings=QUICK), tmp_path / "spark.log"),
     ):
         raise AssertionError("there was a worker")

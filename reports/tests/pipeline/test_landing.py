@@ -143,3 +143,17 @@ def test_few_bundles_are_told_from_their_bytes(
 
 def test_how_much_lies_in_an_object_store_is_not_known() -> None:
     assert not are_few(["s3a://bucket/landing"])
+
+
+def test_a_bundle_that_cannot_be_looked_at_is_left_to_ingest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python up to 3.11 raises where a folder on the way may not be searched."""
+
+    def refused(path: Path, **_: object) -> os.stat_result:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_dir", lambda _path: False)
+    monkeypatch.setattr(Path, "stat", refused)
+
+    assert not are_few([str(tmp_path / "b.jsonl")])

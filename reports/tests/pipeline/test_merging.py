@@ -1,14 +1,26 @@
 """Merging small files: a merge that is killed before its publication changes nothing."""
 
+import os
+import re
+import shutil
+import time
 from pathlib import Path
 
 import pytest
 from history_fixture import bundle, rows
-from pyspark.sql import SparkSession
-from writers import OF_EACH_BUNDLE, commits, dead, seeds, unlocked
+from pyspark.sql import DataFrame, SparkSession
+from writers import OF_EACH_BUNDLE, as_another, commits, dead, seeds, unlocked
 
 from wireproof_reports.pipeline import attempt as a
+from wireproof_reports.pipeline.history import (
+    Published,
+    read_published_as_of,
+    read_table,
+)
 from wireproof_reports.pipeline.ingest import IngestResult, ingest
+from wireproof_reports.pipeline.vacuum import unreachable, vacuum
+
+DAY_S = 86_400
 
 pytestmark = [
     pytest.mark.process,
@@ -47,6 +59,80 @@ def test_a_merge_that_is_killed_before_it_is_published_changes_nothing(
     with pytest.raises(a.Conflict):
         merging.compact()
     assert seeds(history) == [1, 2, 3]
+
+
+def test_a_killed_merge_that_is_undone_costs_no_state(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is killed before it merges ``runs``, whose merge is not undone."""
+    history = tmp_path / "h"
+    for seed in (1, 2):
+        ingest(spark, [str(bundle(tmp_path / f"{seed}.jsonl", seed=seed))], str(history))
+    optimize = a.Attempt._optimize  # pyright: ignore[reportPrivateUsage]
+
+    def die_at_runs(merging: a.Attempt, table: str) -> str:
+        if table == "runs":
+            raise InterruptedError
+        return optimize(merging, table)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(a.Attempt, "_optimize", die_at_runs)
+        with pytest.raises(InterruptedError):
+            kill_merge(spark, history, monkeypatch)
+
+    ingest(spark, [str(bundle(tmp_path / "3.jsonl", seed=3))], str(history))
+
+    assert unreachable(spark, str(history), keep_days=0) == []
+    assert seeds(history) == [1, 2, 3]
+
+
+def test_a_vacuum_keeps_files_for_all_the_days_that_it_is_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Delta forgets what was removed before its own retention period, and deletes such files."""
+    made, history = tmp_path / "made", tmp_path / "h"
+    for seed in (1, 2):
+        ingest(spark, [str(bundle(tmp_path / f"{seed}.jsonl", seed=seed))], str(made))
+    a.merge_files(spark, str(made), "")
+    shutil.copytree(made, history)
+    for log in history.rglob("_delta_log/*.json"):
+        log.with_name(f".{log.name}.crc").unlink()  # Hadoop's checksum
+        removed = r'(?<="deletionTimestamp":)\d+'
+        log.write_text(re.sub(removed, a_hundred_days_before, log.read_text()))
+    for file in history.rglob("*.parquet"):
+        os.utime(file, (time.time() - 400 * DAY_S,) * 2)
+
+    vacuum(spark, str(history), keep_days=365)
+
+    oldest = read_published_as_of(spark, str(history), "0")
+    found = [read_table(spark, str(history), name, oldest).collect() for name in OF_EACH_BUNDLE]
+    assert [len(table) for table in found] == list(OF_EACH_BUNDLE.values())
+
+
+def a_hundred_days_before(milliseconds: re.Match[str]) -> str:
+    return str(int(milliseconds[0]) - 100 * DAY_S * 1000)
+
+
+def test_a_merge_that_is_given_up_leaves_nothing_that_others_wait_for(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process lives on, as a watching ingest does."""
+    history = tmp_path / "h"
+    publish = a.Attempt.publish
+
+    def refuse_merges(attempt: a.Attempt, runs: DataFrame | None, *given: int) -> Published:
+        if runs is None and commits(history) == 4:  # two batches, a claim, a merge
+            raise a.Conflict("runs")
+        return publish(attempt, runs, *given)
+
+    monkeypatch.setattr("wireproof_reports.pipeline.ingest.COMPACT_EVERY", 2)
+    monkeypatch.setattr(a.Attempt, "publish", refuse_merges)
+    for seed in (1, 2):
+        ingest(spark, [str(bundle(tmp_path / f"{seed}.jsonl", seed=seed))], str(history))
+
+    with as_another(monkeypatch), a.begin(spark, str(history), wait_s=0.0):
+        pass
+    assert seeds(history) == [1, 2]
 
 
 def test_a_killed_merge_of_the_quarantine_alone_is_taken_back(

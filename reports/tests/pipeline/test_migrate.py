@@ -114,7 +114,7 @@ def test_an_old_history_with_a_file_too_few_is_not_migrated(
         part["rows"] += 1
     (tmp_path / "old" / "history.json").write_bytes(msgspec.json.encode(manifest))
 
-    with pytest.raises(HistoryFault, match="tells of 4 rows of results, but its files have 3"):
+    with pytest.raises(HistoryFault, match="names 4 rows of results, its files have 3"):
         migrate(spark, tmp_path / "old", str(tmp_path / "new"))
 
     assert not (tmp_path / "new" / "runs").exists()

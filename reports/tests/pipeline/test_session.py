@@ -16,6 +16,7 @@ from wireproof_reports.pipeline.session import (
     first_line,
     is_local,
     session,
+    ship_settings,
 )
 from wireproof_reports.pipeline.shipping import ship
 
@@ -95,6 +96,16 @@ def test_a_folder_of_jars_with_a_separator_in_its_path_is_refused(
         session(Wanted(master), tmp_path / "log"),
     ):
         raise AssertionError
+
+
+def test_what_the_user_sends_to_workers_is_sent_beside_the_code() -> None:
+    own = {"spark.archives": "env.tar.gz#env", "spark.executorEnv.PYTHONPATH": "env/more"}
+    wanted = Wanted("spark://host:7077", settings=own, unpacked=[Path("/x/compiled.zip")])
+
+    assert ship_settings(wanted) == {
+        "spark.archives": "/x/compiled.zip#compiled,env.tar.gz#env",
+        "spark.executorEnv.PYTHONPATH": "compiled:env/more",
+    }
 
 
 def test_a_lack_of_temporary_folders_is_said_as_such(

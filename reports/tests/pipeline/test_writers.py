@@ -16,7 +16,7 @@ from history_fixture import bundle, versions
 from late_writer import late_writer
 from pyspark.sql import SparkSession
 from spark_cluster import QUICK
-from writers import commits, dead, seeds, unlocked
+from writers import as_another, commits, dead, seeds, unlocked
 
 from wireproof_reports.pipeline import attempt as a
 from wireproof_reports.pipeline import history as h
@@ -24,7 +24,7 @@ from wireproof_reports.pipeline import owner
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
 from wireproof_reports.pipeline.ingest import How, ingest
 from wireproof_reports.pipeline.place import HistoryFault
-from wireproof_reports.pipeline.vacuum import unreachable
+from wireproof_reports.pipeline.vacuum import unreachable, vacuum
 from wireproof_reports.pipeline.worker import Batches, Work
 from wireproof_spec.history import TABLES
 
@@ -188,6 +188,33 @@ def test_of_another_machine_a_user_must_say_that_it_was_killed(
     with pytest.raises(a.Conflict):
         slow.publish(runs, 1)
     assert seeds(history) == [1, 2]
+
+
+def test_of_another_machine_it_is_taken_over_though_nothing_is_new(
+    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left_behind(spark, history, ELSEWHERE, monkeypatch)
+
+    taken = ingest(spark, [str(tmp_path / "1.jsonl")], str(history), how=How(take_over=True))
+
+    assert (taken.bundles, taken.already) == (0, 1)
+    assert vacuum(spark, str(history)).lost == ()
+    assert seeds(history) == [1]
+
+
+def test_who_has_only_undone_what_was_left_keeps_nobody_waiting(
+    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut = bundle(tmp_path / "2.jsonl", seed=2)
+    cut.write_bytes(cut.read_bytes()[:-400])
+    assert len(ingest(spark, [str(cut)], str(history)).refused) == 1
+    left_behind(spark, history, dead(), monkeypatch)
+
+    assert len(ingest(spark, [str(cut)], str(history)).refused) == 1
+
+    with as_another(monkeypatch), a.begin(spark, str(history), wait_s=0.0):
+        pass
+    assert seeds(history) == [1]
 
 
 def test_one_that_comes_between_is_noticed_and_the_batch_made_again(

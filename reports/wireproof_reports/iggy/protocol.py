@@ -25,4 +25,10 @@ def _plan(plan: Plan) -> Plan:
     return make_replayable(plan)
 
 
-REPORTS = ReportPart(_parts, _presumption, _plan, addresses=frozenset({"http", "control"}))
+REPORTS = ReportPart(
+    _parts,
+    _presumption,
+    _plan,
+    addresses=frozenset({"http", "control"}),
+    beyond_record=("iggy/frame/login",),
+)

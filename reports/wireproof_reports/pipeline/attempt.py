@@ -10,7 +10,7 @@ that a version is not the one it expected.
 
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
@@ -43,7 +43,7 @@ from wireproof_reports.pipeline.owner import (
     only_writer,
     own_name,
 )
-from wireproof_reports.pipeline.place import KEEP_DAYS, HistoryFault
+from wireproof_reports.pipeline.place import MOST_KEEP_DAYS, HistoryFault
 from wireproof_reports.pipeline.session import ERRORS, USER_METADATA, run_sql, setting
 from wireproof_spec.history import FIRST, LAST, PARTITIONS, TABLES
 
@@ -52,8 +52,10 @@ TRANSACTIONS = "wireproof-ingest"
 WAIT_S = 600.0
 _PROPERTIES = {
     **KEEP_LOG,
-    "delta.deletedFileRetentionDuration": f"interval {KEEP_DAYS} days",
+    "delta.deletedFileRetentionDuration": f"interval {MOST_KEEP_DAYS} days",
 }
+"""Delta forgets the files that were removed longer ago than the second: a vacuum would delete
+them, however many days it is told to keep."""
 
 
 class Conflict(Exception):
@@ -141,6 +143,10 @@ class Attempt:
                 back = f"RESTORE TABLE {name} TO VERSION AS OF {base}"
                 statement = f"DELETE FROM {name}" if base == NO_TABLE else back
                 self._versions[table] = self._rewrite(table, statement, head[0])
+        if self.state.version >= 0:
+            # Otherwise others would wait for this process, which may have nothing to publish.
+            self.state = self.publish(None)
+            self.number += 1
 
     def compact(self) -> None:
         """Merge small files of the history's tables by Delta; publish the attempt afterwards.
@@ -221,6 +227,19 @@ def begin(
     """
     with only_writer(spark, history, wait_s, pause=pause):
         yield _begin(spark, history, kit, take_over, wait_s, pause)
+
+
+def merge_files(spark: SparkSession, history: str, kit: str) -> None:
+    """Have Delta merge small files, and publish the versions that have them; or do it later."""
+    with suppress(HistoryFault):
+        try:
+            with begin(spark, history, kit=kit, wait_s=0) as attempt:
+                attempt.compact()
+                attempt.publish(None)
+        except Conflict:
+            # What it has merged is undone, or others would wait until this process ends.
+            with suppress(Conflict), begin(spark, history, kit=kit, wait_s=0):
+                pass
 
 
 def _begin(

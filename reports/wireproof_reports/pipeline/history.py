@@ -212,13 +212,17 @@ def read_published_as_of(spark: SparkSession, history: str, wanted: str) -> Publ
         end = _end_of(wanted)
         chosen = next((one for one in found if one.when is not None and one.when <= end), None)
     if chosen is None:
-        first = f"; its first version is {found[-1].version}" if found else ""
-        since = f", of {found[-1].when:%Y-%m-%dT%H:%M:%SZ}" if found and found[-1].when else ""
-        raise HistoryFault(f"--as-of {wanted}: {history} had no version then{first}{since}")
+        if not found:
+            raise HistoryFault(f"--as-of {wanted}: {history} has no version yet")
+        since = f", of {found[-1].when:%Y-%m-%dT%H:%M:%SZ}" if found[-1].when else ""
+        raise HistoryFault(
+            f"--as-of {wanted}: the first version of {history} is {found[-1].version}{since}; "
+            "name it or a later one"
+        )
     if chosen.version < found[0].note.oldest:
         raise HistoryFault(
             f"--as-of {wanted}: vacuum removed files of version {chosen.version}; "
-            f"the oldest that can be asked is {found[0].note.oldest}"
+            f"the oldest that can be opened is {found[0].note.oldest}"
         )
     return chosen
 

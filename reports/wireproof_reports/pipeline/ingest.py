@@ -7,7 +7,6 @@ read the others, and the tables are written, one commit each (see `history`).
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline import landing
-from wireproof_reports.pipeline.attempt import WAIT_S, Attempt, Conflict, begin
+from wireproof_reports.pipeline.attempt import WAIT_S, Attempt, Conflict, begin, merge_files
 from wireproof_reports.pipeline.columns import spark_schema, worker_columns
 from wireproof_reports.pipeline.history import Published, read_published, read_table
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
@@ -56,12 +55,16 @@ class QuarantinedLine:
 
 @dataclass(slots=True)
 class IngestResult:
-    """The result of an ingest: how many bundles and rows were added, and what was not."""
+    """The result of an ingest: how many bundles and rows were added, and what was not.
+
+    ``lines`` are all that went into the quarantine, ``quarantined`` the first ones of each batch.
+    """
 
     bundles: int = 0
     already: int = 0
     results: int = 0
     findings: int = 0
+    lines: int = 0
     quarantined: list[QuarantinedLine] = field(default_factory=list[QuarantinedLine])
     refused: list[Refused] = field(default_factory=list[Refused])
 
@@ -135,7 +138,8 @@ def take(
     most = max(1, len(new)) if how.strict else MOST_AT_ONCE
     batches = [new[at : at + most] for at in range(0, len(new), most)] or [[]]
     for number, batch in enumerate(batches):
-        if batch or (refused and number == 0):
+        # What is to be taken over may be all that there is to do.
+        if batch or (number == 0 and (refused or how.take_over)):
             _take_batch(spark, batch, refused if number == 0 else [], history, how, taken)
         tell(min((number + 1) * most, len(new)), len(new))
     _count_copies(copies, taken)
@@ -226,7 +230,7 @@ def _take_batch(
                     ) from error
             else:
                 if written and attempt.batch % COMPACT_EVERY == 0:
-                    _compact(spark, history, how.kit)
+                    merge_files(spark, history, how.kit)
                 return
     finally:
         packed.unpersist()
@@ -317,6 +321,7 @@ def _write(
     taken.bundles += len(read.bundles)
     taken.results += read.rows["results"]
     taken.findings += read.rows["findings"]
+    taken.lines += read.rows["quarantine"]
     if read.rows["quarantine"]:
         taken.quarantined.extend(_list_quarantined(packed))
     return True
@@ -340,13 +345,6 @@ def _collect_runs(packed: DataFrame, read: _Read) -> DataFrame:
         )
     schema = spark_schema(worker_columns(LAST))
     return packed.sparkSession.createDataFrame(runs, schema)
-
-
-def _compact(spark: SparkSession, history: str, kit: str) -> None:
-    """Have Delta merge small files, and publish the versions that have them; or do it later."""
-    with suppress(Conflict, HistoryFault), begin(spark, history, kit=kit, wait_s=0) as attempt:
-        attempt.compact()
-        attempt.publish(None)
 
 
 def _rows(packed: DataFrame, table: str) -> DataFrame:

@@ -27,7 +27,7 @@ GROUPS = ("io.delta", "io.unitycatalog")
 VARIABLE = "WIREPROOF_JARS"
 _ADVICE = (
     "on a machine without network copy Delta's jars into a folder "
-    f"and name it by {VARIABLE} (see docs/history.md)"
+    f"and set {VARIABLE} to its path (see docs/history.md)"
 )
 MEGABYTES = 13
 FETCH_S = 900
@@ -164,8 +164,8 @@ def joined(separator: str, others: str = "") -> str:
     where = folder()
     if separator in str(where):
         raise JarFault(
-            f"Delta's jars: expected a folder without {separator!r} in its path, with which Spark "
-            f"separates jars, found {where}; name another folder by {VARIABLE}"
+            f"Delta's jars: expected a folder without {separator!r} in its path, since Spark "
+            f"separates jars by it, found {where}; set {VARIABLE} to another folder"
         )
     there = find_jars(where) or fetch(where)
     return separator.join([*map(str, there), *([others] if others else [])])

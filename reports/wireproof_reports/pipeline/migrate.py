@@ -97,14 +97,14 @@ def _write(attempt: Attempt, folder: Path, old: Old) -> dict[str, int]:
     counts = {table: old.count(table) for table in TABLES}
     frames = {table: _rows(attempt.spark, folder, old, table) for table in TABLES}
     for table, frame in frames.items():
-        found = frame.count()
-        if found != counts[table]:
+        if (found := frame.count()) != counts[table]:
             raise HistoryFault(
-                f"{folder}: {OLD} tells of {counts[table]} rows of {table}, but its files have "
-                f"{found}; nothing was written"
+                f"{folder}: {OLD} names {counts[table]} rows of {table}, its files have {found}; "
+                "nothing was written; restore the files that are missing"
             )
-        if table != LAST and (found or table == FIRST):
-            attempt.append(table, frame, found)
+    for table, frame in frames.items():
+        if table != LAST and (counts[table] or table == FIRST):
+            attempt.append(table, frame, counts[table])
     attempt.publish(frames[LAST], counts[LAST])
     return counts
 

@@ -109,6 +109,7 @@ def _is_data(folder: Path) -> bool:
 def _refuse_old(folder: Path) -> None:
     if (folder / OLD).exists():
         raise HistoryFault(
-            f"{folder} is a history of an older version of wireproof, in Parquet files; "
-            f"make one of this version of it with `wireproof migrate {folder} --history NEW`"
+            f"{folder} is a history in Parquet files, the format of an older version, and this "
+            "version needs Delta tables; convert it with "
+            f"`wireproof migrate {folder} --history NEW`"
         )

@@ -8,7 +8,7 @@ import tempfile
 import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -75,6 +75,7 @@ class Wanted:
 
 
 _JAVA = "spark.driver.extraJavaOptions"
+_ARCHIVES, _WORKER_PATH = "spark.archives", "spark.executorEnv.PYTHONPATH"
 SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": HEAP,
     _JAVA: "-XX:+UseParallelGC",
@@ -146,8 +147,8 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
             **own_settings,
             **(SHORT if wanted.is_short else {}),
             **_network(wanted.master),
-            **ship_settings(wanted),
             **wanted.settings,
+            **ship_settings(replace(wanted, code=())),
         }
         if wanted.master:
             settings[_JAVA] = _with_archive(settings[_JAVA])
@@ -156,7 +157,8 @@ def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
         spark = _start(builder, log)
         try:
             with in_words(log):
-                # Java that an earlier session of this process has started does not send them.
+                # As a setting they would be sent by the first session of this process alone, and
+                # a later one would fail: Java goes on looking for the files of the first.
                 for code in wanted.code:
                     spark.sparkContext.addPyFile(str(code))
                 if not wanted.is_local:
@@ -273,8 +275,9 @@ def _refuse_without_workers(spark: SparkSession, master: str) -> None:
         answer = answered.get(timeout=FIRST_JOB_S)
     except queue.Empty as error:
         raise SparkFault(
-            f"{master or 'the master'} gave no worker to a job of one row within "
-            f"{FIRST_JOB_S:.0f} s; are workers registered there, with cores and memory free?"
+            f"{master or 'the master'}: no worker ran a job of one row within "
+            f"{FIRST_JOB_S:.0f} s; check that workers are registered there and have cores and "
+            "memory free"
         ) from error
     if isinstance(answer, Exception):
         raise answer
@@ -316,15 +319,21 @@ def _network(master: str) -> dict[str, str]:
 
 
 def ship_settings(wanted: Wanted) -> dict[str, str]:
-    """Return the settings with which workers get modules, packed and unpacked."""
+    """Return the settings with which workers get modules, packed and unpacked.
+
+    The user's archives are sent, too.
+    """
     told: dict[str, str] = {}
     if wanted.code:
         told["spark.submit.pyFiles"] = ",".join(map(str, wanted.code))
     if wanted.unpacked:
         places = [path.stem for path in wanted.unpacked]
         pairs = zip(wanted.unpacked, places, strict=True)
-        told["spark.archives"] = ",".join(f"{path}#{place}" for path, place in pairs)
-        told["spark.executorEnv.PYTHONPATH"] = ":".join(places)
+        told[_ARCHIVES] = ",".join(f"{path}#{place}" for path, place in pairs)
+        told[_WORKER_PATH] = ":".join(places)
+    for name, separator in ((_ARCHIVES, ","), (_WORKER_PATH, ":")):
+        if name in told and wanted.settings.get(name):
+            told[name] += separator + wanted.settings[name]
     return told
 
 

@@ -1,5 +1,6 @@
 """Merges small files, and removes files that no state needs any more."""
 
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 from wireproof_reports.pipeline.attempt import Attempt, begin
 from wireproof_reports.pipeline.history import (
     ALL,
+    Entry,
     Published,
     entries,
     publications,
@@ -22,6 +24,8 @@ from wireproof_reports.pipeline.tables import FLIPS, KEPT
 from wireproof_spec.history import LAST
 
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+RESTORE = "RESTORE"
+"""Delta's name of the operation that undoes commits."""
 _LOGGING = "spark.databricks.delta.vacuum.logging.enabled"
 
 
@@ -41,21 +45,33 @@ def unreachable(spark: SparkSession, history: str, keep_days: float) -> list[Pub
     """Return the states whose files a vacuum removes now, the newest first.
 
     A state needs the files of each table's version in it. A vacuum removes a file that a later
-    commit replaced before the retention period began. Where a killed batch was undone, its files
-    were removed, which no state needs.
+    commit replaced before the retention period began.
     """
     states = publications(spark, history, ALL)
     before = datetime.now(UTC) - timedelta(days=keep_days)
     replaced: dict[str, int] = {}
     for table in [*states[0].note.versions, LAST] if states else ():
-        for entry in entries(spark, history, table, ALL):
-            if entry.removed and entry.operation != "RESTORE" and entry.when < before:
+        named = {state.version_of(table) for state in states}
+        for entry in _lasting(entries(spark, history, table, ALL), named):
+            if entry.removed and entry.when < before:
                 replaced[table] = max(replaced.get(table, 0), entry.version)
     return [
         state
         for state in states
         if any(_needs(state, table, version) for table, version in replaced.items())
     ]
+
+
+def _lasting(commits: Iterable[Entry], named: Container[int | None]) -> Iterator[Entry]:
+    """Yield commits, newest first, but for those that undid unpublished ones, and these.
+
+    What such commits replaced was put back; what they wrote and removed no state needs.
+    """
+    is_undone = False
+    for entry in commits:
+        is_undone = entry.operation == RESTORE or (is_undone and entry.version not in named)
+        if not is_undone:
+            yield entry
 
 
 def _needs(state: Published, table: str, version: int) -> bool:

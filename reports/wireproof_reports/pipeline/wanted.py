@@ -54,9 +54,10 @@ def are_few(named: Sequence[str]) -> bool:
     for name in named:
         path = Path(name)
         for file in bundles_below(path) if path.is_dir() else [path]:
-            if not file.exists():  # the URL of an object store
+            try:
+                size += file.stat().st_size * (_PACKED if file.suffix == ".gz" else 1)
+            except OSError:  # the URL of an object store, or a file that will be refused
                 return False
-            size += file.stat().st_size * (_PACKED if file.suffix == ".gz" else 1)
             if size > FEW_BYTES:
                 return False
     return True

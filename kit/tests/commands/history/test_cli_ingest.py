@@ -11,8 +11,10 @@ from cli_process import Done, wireproof_within
 from deltalake import DeltaTable
 from pyarrow import parquet
 
+from wireproof.commands.history.ingest import lines
 from wireproof.main import main
 from wireproof.options.spark_options import wanted_spark
+from wireproof_reports.pipeline.ingest import IngestResult, QuarantinedLine
 from wireproof_reports.pipeline.migrate import OLD_VERSION
 from wireproof_spec.history import TABLES
 
@@ -72,7 +74,7 @@ def test_bundles_are_taken_once_and_what_is_refused_is_said(tmp_path: Path) -> N
         (["b.jsonl", "--history", "."], "is no history"),
         (
             ["b.jsonl", "--history", "old"],
-            "make one of this version of it with `wireproof migrate",
+            "convert it with `wireproof migrate",
         ),
         (["b.jsonl", "--history", "h", "--watch"], "--watch expects one folder or URL"),
         (["b.jsonl", "--history", "h", "--once"], "--once needs --watch"),
@@ -217,11 +219,11 @@ def test_vacuum_says_which_states_cannot_be_asked_any_more(tmp_path: Path) -> No
     assert taken == [0, 0]
     assert [older.out, newest.out] == ["runs\n1\n", "runs\n2\n"]
     first, second, *versions = vacuumed.out.splitlines()
-    assert first == "history  h   version 3; the oldest that can be asked is 3"
+    assert first == "history  h   version 3; the oldest version that can be opened is 3"
     assert second == "unreachable  2 versions from now on:"
     assert [line.split()[0] for line in versions] == ["1", "0"]
     assert (lost.code, lost.out) == (2, "")
-    assert "vacuum removed files of version 0; the oldest that can be asked is 3" in lost.err
+    assert "vacuum removed files of version 0; the oldest that can be opened is 3" in lost.err
 
 
 @pytest.mark.spark
@@ -262,3 +264,12 @@ def write_old(history: Path, old: Path) -> dict[str, int]:
     manifest = {"history": "wireproof", "format": 1, "version": 2, "kit": "0.1.0", "parts": parts}
     (old / "history.json").write_text(json.dumps(manifest))
     return counts
+
+
+def test_quarantined_lines_beyond_those_that_are_listed_are_counted() -> None:
+    bad = [QuarantinedLine("b.jsonl", number, "no JSON") for number in range(1, 9)]
+
+    told = list(lines(IngestResult(bundles=1, lines=12_000, quarantined=bad), "h"))
+
+    listed = [line for line in told if ", line " in line]
+    assert told[-1] == f"quarantined  {12_000 - len(listed):,} more lines; -v lists them"

@@ -66,12 +66,12 @@ EXAMPLES = (
 )
 @click.option("--watch", is_flag=True, help="Go on adding bundles that arrive, until Ctrl-C.")
 @click.option(
-    "--once", is_flag=True, help="With --watch: add the bundles that are there now, then end."
+    "--once", is_flag=True, help="With --watch: add what no earlier --watch has seen, then end."
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Add no bundle if one is damaged or foreign; with --watch, end at such a batch.",
+    help="Add no bundle if one is refused; with --watch, add none of that batch, and end.",
 )
 @click.option(
     "--take-over",
@@ -175,9 +175,10 @@ def lines(taken: "IngestResult", history: str) -> Iterator[str]:
     listed = taken.quarantined if manner().verbose else taken.quarantined[:LISTED]
     for bad in listed:
         yield f"quarantined  {bad.file}, line {bad.line}: {printable(bad.reason)}"
-    rest = len(taken.quarantined) - len(listed)
+    rest = taken.lines - len(listed)
     if rest:
-        yield f"quarantined  {count_noun(rest, 'more line')}; -v lists them"
+        all_of_them = "the table quarantine has them" if manner().verbose else "-v lists them"
+        yield f"quarantined  {count_noun(rest, 'more line')}; {all_of_them}"
 
 
 def _tell(taken: "IngestResult", history: str) -> None:

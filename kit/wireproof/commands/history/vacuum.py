@@ -33,14 +33,14 @@ EXAMPLES = (
     show_default=True,
     type=click.IntRange(0, MOST_KEEP_DAYS),
     metavar="DAYS",
-    help="Keep the files that the states of so many days need.",
+    help="Number of days; files that a state of these days needs are kept.",
 )
 @spark_options
 def vacuum(history: str, keep: int, master: str, conf: tuple[str, ...]) -> None:
     """Merge the small files of a history, and remove files that are needed no more.
 
-    No row is removed. A state that is older than is kept can no longer be asked with --as-of
-    if its files have been merged since; the command lists these states.
+    No row is removed. A state older than DAYS days can no longer be opened with --as-of if its
+    files were merged after it; the command lists the versions that it made unreachable.
     """
     spark = wanted_spark(master, conf)
     try:
@@ -62,7 +62,7 @@ def vacuum(history: str, keep: int, master: str, conf: tuple[str, ...]) -> None:
     elif not manner().quiet:
         echo(
             f"history  {history}   version {done.newest}; "
-            f"the oldest that can be asked is {done.oldest}"
+            f"the oldest version that can be opened is {done.oldest}"
         )
         if done.lost:
             echo(f"unreachable  {count_noun(len(done.lost), 'version')} from now on:")
