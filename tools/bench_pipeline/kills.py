@@ -78,6 +78,7 @@ def main() -> int:
     told = parser.parse_args()
     kinds = (told.only,) if told.only else KINDS
     state = begin(again=told.again)
+    STATE.write_text(json.dumps({**state, "checked": False}) + "\n")
     bundles = check(state["bundles"])
     done = state["done"]
     while sum(done[kind] for kind in kinds) < told.kills:
@@ -98,7 +99,6 @@ def main() -> int:
         state["half"][kind] += killed.is_half
         state["tries"] += 1
         state["bundles"] = sorted(bundles)
-        state["checked"] = False
         STATE.write_text(json.dumps(state) + "\n")
         how = "half written" if killed.is_half else "" if killed.lived else "had ended: no kill"
         said = f"{kind} after {killed.after_s:.0f} s{how and ', '}{how}"

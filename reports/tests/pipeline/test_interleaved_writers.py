@@ -24,6 +24,11 @@ COMMITS = ("results", "grammar", "runs")
 ORDERS = [(stops, goes_on) for stops in range(len(COMMITS)) for goes_on in range(7)]
 CHOSEN = [(0, 1), (2, 0), (2, 1)]
 """In the second of these the first one publishes just before the other one's fence."""
+PUBLISHED_ORDERS = [(stops, goes_on) for stops in range(len(COMMITS)) for goes_on in range(8)]
+"""Where the history has another bundle, the other one also publishes what it has restored."""
+PUBLISHED_CHOSEN = [(1, 2), (2, 3)]
+"""In these the first one goes on just before that publication."""
+ALL = os.environ.get("WIREPROOF_ORDERS") == "all"
 
 pytestmark = [
     pytest.mark.process,
@@ -79,7 +84,11 @@ class Slow:
 
 
 @pytest.mark.parametrize(
-    ("stops", "goes_on"), ORDERS if os.environ.get("WIREPROOF_ORDERS") == "all" else CHOSEN
+    ("stops", "goes_on", "published"),
+    [
+        *((*order, set[int]()) for order in (ORDERS if ALL else CHOSEN)),
+        *((*order, {9}) for order in (PUBLISHED_ORDERS if ALL else PUBLISHED_CHOSEN)),
+    ],
 )
 def test_a_bundle_is_there_once(
     spark: SparkSession,
@@ -87,8 +96,12 @@ def test_a_bundle_is_there_once(
     monkeypatch: pytest.MonkeyPatch,
     stops: int,
     goes_on: int,
+    published: set[int],
 ) -> None:
-    history, path = tmp_path / "h", str(bundle(tmp_path / "1.jsonl", seed=1))
+    history, path = (
+        begun_with(spark, published, tmp_path),
+        str(bundle(tmp_path / "1.jsonl", seed=1)),
+    )
     slow = Slow(spark, path, str(history), stops)
     begin, commits = a.begin, iter(range(goes_on, -1, -1))
 
@@ -111,7 +124,7 @@ def test_a_bundle_is_there_once(
                 slow.commit()
             elif next(commits, None) == 0:
                 slow.go_on()
-                assert_once(history, {1})
+                assert_once(history, {1, *published}, published)
             return commit(attempt, *given)
 
         monkeypatch.setattr(a.Attempt, original, late)
@@ -123,18 +136,27 @@ def test_a_bundle_is_there_once(
     slow.start()
     ingest(spark, [path], str(history))
     slow.go_on()
-    assert_once(history, {1})
+    assert_once(history, {1, *published}, published)
 
     again = ingest(spark, [path, str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
 
     assert (again.bundles, again.already) == (1, 1)
-    assert_once(history, {1, 2})
-    assert len(rows(history, "runs")) == 2
+    everything = {1, 2, *published}
+    assert_once(history, everything, everything)
+    assert len(rows(history, "runs")) == len(everything)
 
 
-def assert_once(history: Path, most: set[int]) -> None:
+def begun_with(spark: SparkSession, seeds: set[int], folder: Path) -> Path:
+    """Return the folder of a history that has these bundles."""
+    history = folder / "h"
+    for seed in seeds:
+        ingest(spark, [str(bundle(folder / f"{seed}.jsonl", seed=seed))], str(history))
+    return history
+
+
+def assert_once(history: Path, most: set[int], least: set[int]) -> None:
     """See that readers find some of these bundles, each with its rows of all tables, once."""
     if (history / "runs" / "_delta_log").exists():
         found = seeds(history)
         assert len(set(found)) == len(found)
-        assert set(found) <= most
+        assert least <= set(found) <= most

@@ -9,10 +9,19 @@ from pathlib import Path
 import pytest
 from history_fixture import bundle, rows
 from pyspark.sql import DataFrame, SparkSession
-from writers import OF_EACH_BUNDLE, as_another, commits, dead, seeds, unlocked
+from writers import (
+    OF_EACH_BUNDLE,
+    as_another,
+    commits,
+    dead,
+    left_behind,
+    seeds,
+    unlocked,
+)
 
 from wireproof_reports.pipeline import attempt as a
 from wireproof_reports.pipeline.history import (
+    KEEP_LOG,
     Published,
     read_published_as_of,
     read_table,
@@ -94,23 +103,52 @@ def test_a_vacuum_keeps_files_for_all_the_days_that_it_is_told(
     for seed in (1, 2):
         ingest(spark, [str(bundle(tmp_path / f"{seed}.jsonl", seed=seed))], str(made))
     a.merge_files(spark, str(made), "")
-    shutil.copytree(made, history)
-    for log in history.rglob("_delta_log/*.json"):
-        log.with_name(f".{log.name}.crc").unlink()  # Hadoop's checksum
-        removed = r'(?<="deletionTimestamp":)\d+'
-        log.write_text(re.sub(removed, a_hundred_days_before, log.read_text()))
-    for file in history.rglob("*.parquet"):
-        os.utime(file, (time.time() - 400 * DAY_S,) * 2)
+    copy_of_before(made, history)
 
-    vacuum(spark, str(history), keep_days=365)
+    kept = vacuum(spark, str(history), keep_days=365)
 
     oldest = read_published_as_of(spark, str(history), "0")
     found = [read_table(spark, str(history), name, oldest).collect() for name in OF_EACH_BUNDLE]
     assert [len(table) for table in found] == list(OF_EACH_BUNDLE.values())
+    assert (kept.oldest, kept.lost) == (0, ())
+    files = len(list(history.rglob("*.parquet")))
+
+    removed = vacuum(spark, str(history), keep_days=30)
+
+    assert [version for version, _ in removed.lost][-1] == 0
+    assert len(list(history.rglob("*.parquet"))) < files
+    assert seeds(history) == [1, 2]
 
 
-def a_hundred_days_before(milliseconds: re.Match[str]) -> str:
-    return str(int(milliseconds[0]) - 100 * DAY_S * 1000)
+def test_a_history_that_nobody_wrote_for_long_is_written_again_after_a_kill(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one whose tables keep files for no more than Delta's thirty days."""
+    made, history = tmp_path / "made", tmp_path / "h"
+    days = {**KEEP_LOG, "delta.deletedFileRetentionDuration": "interval 30 days"}
+    monkeypatch.setattr(a, "_PROPERTIES", days)
+    ingest(spark, [str(bundle(tmp_path / "1.jsonl", seed=1))], str(made))
+    left_behind(spark, made, dead(), monkeypatch)
+    copy_of_before(made, history)
+
+    ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
+
+    assert seeds(history) == [1, 2]
+    oldest = read_published_as_of(spark, str(history), "0")
+    assert read_table(spark, str(history), "results", oldest).count() == OF_EACH_BUNDLE["results"]
+
+
+def copy_of_before(made: Path, history: Path) -> None:
+    """Copy a history as if all its commits had been made, and files removed, 100 days ago."""
+    shutil.copytree(made, history)
+    then = time.time() - 100 * DAY_S
+    for log in history.rglob("_delta_log/*.json"):
+        log.with_name(f".{log.name}.crc").unlink()  # Hadoop's checksum
+        removed = r'(?<="deletionTimestamp":)\d+'
+        log.write_text(re.sub(removed, str(int(then * 1000)), log.read_text()))
+        os.utime(log, (then + int(log.stem),) * 2)
+    for file in history.rglob("*.parquet"):
+        os.utime(file, (then - DAY_S,) * 2)
 
 
 def test_a_merge_that_is_given_up_leaves_nothing_that_others_wait_for(
@@ -119,9 +157,11 @@ def test_a_merge_that_is_given_up_leaves_nothing_that_others_wait_for(
     """The process lives on, as a watching ingest does."""
     history = tmp_path / "h"
     publish = a.Attempt.publish
+    given_up: list[str] = []
 
     def refuse_merges(attempt: a.Attempt, runs: DataFrame | None, *given: int) -> Published:
-        if runs is None and commits(history) == 4:  # two batches, a claim, a merge
+        if runs is None and not given_up:
+            given_up.append("a merge")
             raise a.Conflict("runs")
         return publish(attempt, runs, *given)
 
@@ -132,6 +172,7 @@ def test_a_merge_that_is_given_up_leaves_nothing_that_others_wait_for(
 
     with as_another(monkeypatch), a.begin(spark, str(history), wait_s=0.0):
         pass
+    assert given_up
     assert seeds(history) == [1, 2]
 
 

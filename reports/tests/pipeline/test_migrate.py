@@ -1,6 +1,7 @@
 """Histories of older versions made ones of this: with nothing lost, or not at all."""
 
 import json
+import re
 import tarfile
 from datetime import date
 from pathlib import Path
@@ -12,7 +13,7 @@ from history_fixture import bundle, rows, versions, with_lines
 from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.ingest import ingest
-from wireproof_reports.pipeline.migrate import OLD_VERSION, migrate
+from wireproof_reports.pipeline.migrate import OLD_VERSION, migrate, read_old
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_spec.history import TABLES
 
@@ -103,8 +104,9 @@ def test_an_old_history_is_migrated_with_nothing_lost(
     assert (again.bundles, again.already) == (0, 3)
 
 
-def test_an_old_history_with_a_file_too_few_is_not_migrated(
-    spark: SparkSession, landing: Path, tmp_path: Path
+@pytest.mark.parametrize("is_missing", [True, False], ids=["a file", "a row"])
+def test_an_old_history_with_something_missing_is_not_migrated(
+    spark: SparkSession, landing: Path, tmp_path: Path, *, is_missing: bool
 ) -> None:
     made = tmp_path / "made"
     ingest(spark, [str(bundle(landing / "b.jsonl"))], str(made))
@@ -113,8 +115,13 @@ def test_an_old_history_with_a_file_too_few_is_not_migrated(
     for part in manifest["parts"]:
         part["rows"] += 1
     (tmp_path / "old" / "history.json").write_bytes(msgspec.json.encode(manifest))
+    words = "names 4 rows of results, its files have 3; nothing was written"
+    if is_missing:
+        place = read_old(tmp_path / "old").parts[-1].place
+        (tmp_path / "old" / place).unlink()
+        words = f"names {re.escape(place)}, which is missing; nothing was written"
 
-    with pytest.raises(HistoryFault, match="names 4 rows of results, its files have 3"):
+    with pytest.raises(HistoryFault, match=words):
         migrate(spark, tmp_path / "old", str(tmp_path / "new"))
 
-    assert not (tmp_path / "new" / "runs").exists()
+    assert not list((tmp_path / "new").rglob("*.parquet"))

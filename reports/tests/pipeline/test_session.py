@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline import jars
 from wireproof_reports.pipeline.session import (
@@ -16,7 +17,6 @@ from wireproof_reports.pipeline.session import (
     first_line,
     is_local,
     session,
-    ship_settings,
 )
 from wireproof_reports.pipeline.shipping import ship
 
@@ -98,13 +98,27 @@ def test_a_folder_of_jars_with_a_separator_in_its_path_is_refused(
         raise AssertionError
 
 
-def test_what_the_user_sends_to_workers_is_sent_beside_the_code() -> None:
-    own = {"spark.archives": "env.tar.gz#env", "spark.executorEnv.PYTHONPATH": "env/more"}
-    wanted = Wanted("spark://host:7077", settings=own, unpacked=[Path("/x/compiled.zip")])
+def test_what_the_user_sends_to_workers_is_sent_beside_the_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told: dict[str, str] = {}
 
-    assert ship_settings(wanted) == {
-        "spark.archives": "/x/compiled.zip#compiled,env.tar.gz#env",
-        "spark.executorEnv.PYTHONPATH": "compiled:env/more",
+    def stop_at_start(builder: SparkSession.Builder, _log: Path) -> SparkSession:
+        told.update(builder._options)  # pyright: ignore
+        raise SparkFault("far enough")
+
+    own = {"spark.archives": "env.tar.gz#env", "spark.executorEnv.PYTHONPATH": "env/more"}
+    settings = {**own, "spark.jars": "delta.jar"}
+    wanted = Wanted("spark://host:7077", settings=settings, unpacked=[Path("/x/c.zip")])
+    monkeypatch.setattr("wireproof_reports.pipeline.session.check_java", lambda: None)
+    monkeypatch.setattr("wireproof_reports.pipeline.session._start", stop_at_start)
+
+    with pytest.raises(SparkFault, match="far enough"), session(wanted, tmp_path / "log"):
+        pass
+
+    assert {name: told[name] for name in own} == {
+        "spark.archives": "/x/c.zip#c,env.tar.gz#env",
+        "spark.executorEnv.PYTHONPATH": "c:env/more",
     }
 
 

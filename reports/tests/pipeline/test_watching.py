@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from history_fixture import bundle, rows
 from pyspark.sql import SparkSession
+from writers import ELSEWHERE, left_behind, seeds
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline import owner
-from wireproof_reports.pipeline.ingest import How, IngestResult
+from wireproof_reports.pipeline.ingest import How, IngestResult, ingest
 from wireproof_reports.pipeline.owner import only_writer
 from wireproof_reports.pipeline.place import WATCH_LOCK, HistoryFault
 from wireproof_reports.pipeline.watch import watch
@@ -48,6 +49,24 @@ def test_watching_takes_the_signs_of_a_folder_as_they_are(
     watch(spark, str(folder), str(tmp_path / "h"), how=How(), told=told.append, once=True)
 
     assert [one.bundles for one in told] == [1]
+
+
+@pytest.mark.spark
+def test_watching_takes_over_though_no_file_is_new(
+    spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history, told = tmp_path / "h", list[IngestResult]()
+    bundle(landing / "1.jsonl", seed=1)
+    watch(spark, str(landing), str(history), how=How(), told=told.append, once=True)
+    left_behind(spark, history, ELSEWHERE, monkeypatch)
+
+    how = How(take_over=True)
+    watch(spark, str(landing), str(history), how=how, told=told.append, once=True)
+
+    other = bundle(tmp_path / "2.jsonl", seed=2)
+    assert ingest(spark, [str(other)], str(history)).bundles == 1
+    assert [one.bundles for one in told] == [1]
+    assert seeds(history) == [1, 2]
 
 
 @pytest.mark.spark

@@ -16,7 +16,7 @@ from history_fixture import bundle, versions
 from late_writer import late_writer
 from pyspark.sql import SparkSession
 from spark_cluster import QUICK
-from writers import as_another, commits, dead, seeds, unlocked
+from writers import ELSEWHERE, as_another, commits, dead, left_behind, seeds
 
 from wireproof_reports.pipeline import attempt as a
 from wireproof_reports.pipeline import history as h
@@ -31,7 +31,6 @@ from wireproof_spec.history import TABLES
 KILLS = int(os.environ.get("WIREPROOF_INGEST_KILLS", "2"))
 KILL_S = 900
 MOST_ARRIVING = 30
-ELSEWHERE = "elsewhere boot 7 7"
 
 pytestmark = [
     pytest.mark.process,
@@ -39,21 +38,6 @@ pytestmark = [
     pytest.mark.timeout(KILL_S + 200 * KILLS),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-
-
-def left_behind(
-    spark: SparkSession, history: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> a.Attempt:
-    """Write all of a batch but its publication, as a process does that shares no lock with us."""
-    with monkeypatch.context() as patched:
-        patched.setattr(a, "own_name", lambda: name)
-        patched.setattr(a, "only_writer", unlocked)
-        with a.begin(spark, str(history)) as attempt:
-            for table in ("results", "grammar"):
-                state = attempt.state
-                some = h.read_table(spark, str(history), table, state).drop("batch").limit(2)
-                attempt.append(table, some, 2)
-            return attempt
 
 
 @pytest.fixture

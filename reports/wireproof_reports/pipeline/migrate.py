@@ -94,13 +94,19 @@ def _write(attempt: Attempt, folder: Path, old: Old) -> dict[str, int]:
         raise HistoryFault(
             f"{attempt.history} is not empty; migrate into a folder that does not exist"
         )
+    for part in old.parts:
+        if not (folder / part.place).exists():
+            raise HistoryFault(
+                f"{folder}: {OLD} names {part.place}, which is missing; nothing was written; "
+                "restore the old history from a copy"
+            )
     counts = {table: old.count(table) for table in TABLES}
     frames = {table: _rows(attempt.spark, folder, old, table) for table in TABLES}
     for table, frame in frames.items():
         if (found := frame.count()) != counts[table]:
             raise HistoryFault(
                 f"{folder}: {OLD} names {counts[table]} rows of {table}, its files have {found}; "
-                "nothing was written; restore the files that are missing"
+                "nothing was written; restore the old history from a copy"
             )
     for table, frame in frames.items():
         if table != LAST and (counts[table] or table == FIRST):

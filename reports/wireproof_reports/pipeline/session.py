@@ -75,15 +75,21 @@ class Wanted:
 
 
 _JAVA = "spark.driver.extraJavaOptions"
+_ZONE = "spark.sql.session.timeZone"
+_OLD_STATES = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
+"""By default Delta refuses to open, or to restore, a version older than a table keeps its files,
+though the files are there; a history whose newest batch is that old could not be written again
+after a killed ingest."""
 _ARCHIVES, _WORKER_PATH = "spark.archives", "spark.executorEnv.PYTHONPATH"
 SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": HEAP,
     _JAVA: "-XX:+UseParallelGC",
     "spark.databricks.delta.snapshotPartitions": "2",
+    _OLD_STATES: "false",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.session.timeZone": "UTC",
+    _ZONE: "UTC",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
     "spark.sql.shuffle.partitions": "16",
@@ -105,7 +111,8 @@ USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 NEEDED = (
     "spark.sql.catalog.spark_catalog",
     "spark.sql.extensions",
-    "spark.sql.session.timeZone",
+    _OLD_STATES,
+    _ZONE,
 )
 """Those of the settings without which tables cannot be read, or days are others."""
 
@@ -204,7 +211,8 @@ def _connect(wanted: Wanted, log: Path) -> Generator[SparkSession]:
     spark = _start(builder, log)
     try:
         with in_words(log):
-            spark.conf.set("spark.sql.session.timeZone", "UTC")
+            for name in (_OLD_STATES, _ZONE):
+                spark.conf.set(name, SETTINGS[name])
             yield spark
     finally:
         spark.stop()

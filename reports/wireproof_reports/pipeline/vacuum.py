@@ -26,6 +26,8 @@ from wireproof_spec.history import LAST
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 RESTORE = "RESTORE"
 """Delta's name of the operation that undoes commits."""
+_IGNORING = "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled"
+"""By default Delta takes the number of days from the table, unless a vacuum tells it 0."""
 _LOGGING = "spark.databricks.delta.vacuum.logging.enabled"
 
 
@@ -107,6 +109,7 @@ def _vacuum(attempt: Attempt, keep_days: float) -> Vacuumed:
     oldest = min((one.version for one in states if one.version > gone), default=head + 1)
     now = attempt.publish(None, oldest=max(oldest, before))
     spark.conf.set(_CHECK, "false")
+    spark.conf.set(_IGNORING, "false")
     spark.conf.set(_LOGGING, "false")  # its commits would change no table, but its version
     for table in [*now.note.versions, LAST]:
         _remove_files(spark, history, table, keep_days)

@@ -16,6 +16,7 @@ from types import FrameType
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from wireproof_reports.pipeline import landing
 from wireproof_reports.pipeline.ingest import How, IngestResult, take
@@ -61,12 +62,13 @@ def watch(
         if asked.wait(seconds):
             raise _Interrupted
 
-    how = replace(how, pause=pause)
+    # Only what is there at the start is taken over: a later batch may meet a writer that lives.
+    later = replace(how, pause=pause, take_over=False)
 
     def one(files: DataFrame, _number: int) -> None:
         paths = [(landing.plain(row["path"]), int(row["length"])) for row in files.collect()]
         try:
-            told(_take(spark, paths, history, how))
+            told(_take(spark, paths, history, later))
         except Exception as error:  # Java would hand it on as words only
             faults.append(error)
             raise
@@ -86,11 +88,10 @@ def watch(
     )
     trigger = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=EVERY)
     # The checkpoint is the history's: of two that share it Spark ends one, no matter which.
-    with only_writer(spark, history, 0, WATCH_LOCK), _catch_interrupt(asked):
-        query = trigger.start()
-        while query.isActive and not asked.is_set():
-            asked.wait(POLL_S)
-        _end(query)
+    with only_writer(spark, history, 0, WATCH_LOCK):
+        if how.take_over:
+            take(spark, [], history, how=how)
+        query = _run(trigger, asked)
     if faults:
         raise KeyboardInterrupt if isinstance(faults[0], _Interrupted) else faults[0]
     error = query.exception()
@@ -102,11 +103,16 @@ class _Interrupted(Exception):
     """The user interrupted a batch that waited for another writer: nothing of it was written."""
 
 
-def _end(query: StreamingQuery) -> None:
-    """Wait for the current batch to end, then stop."""
-    while query.isActive and query.status["isTriggerActive"]:
-        time.sleep(POLL_S)
-    query.stop()
+def _run(trigger: DataStreamWriter, asked: threading.Event) -> StreamingQuery:
+    """Run a query until it ends or the user interrupts; then the current batch ends first."""
+    with _catch_interrupt(asked):
+        query = trigger.start()
+        while query.isActive and not asked.is_set():
+            asked.wait(POLL_S)
+        while query.isActive and query.status["isTriggerActive"]:
+            time.sleep(POLL_S)
+        query.stop()
+    return query
 
 
 @contextmanager

@@ -177,8 +177,8 @@ def lines(taken: "IngestResult", history: str) -> Iterator[str]:
         yield f"quarantined  {bad.file}, line {bad.line}: {printable(bad.reason)}"
     rest = taken.lines - len(listed)
     if rest:
-        all_of_them = "the table quarantine has them" if manner().verbose else "-v lists them"
-        yield f"quarantined  {count_noun(rest, 'more line')}; {all_of_them}"
+        # Not "-v lists them": the same command finds the bundle in the history now.
+        yield f"quarantined  {count_noun(rest, 'more line')}; the table quarantine has them"
 
 
 def _tell(taken: "IngestResult", history: str) -> None:
