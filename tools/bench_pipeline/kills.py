@@ -78,7 +78,7 @@ def main() -> int:
     told = parser.parse_args()
     kinds = (told.only,) if told.only else KINDS
     state = begin(again=told.again)
-    STATE.write_text(json.dumps({**state, "checked": False}) + "\n")
+    STATE.write_text(json.dumps(state) + "\n")
     bundles = check(state["bundles"])
     done = state["done"]
     while sum(done[kind] for kind in kinds) < told.kills:
@@ -128,7 +128,7 @@ def begin(*, again: bool) -> dict:
         shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True, exist_ok=True)
     none = {"done": dict.fromkeys(KINDS, 0), "half": dict.fromkeys(KINDS, 0)}
-    return {**none, "tries": 0, "whole_s": {}, "bundles": [], "checked": False, **kept}
+    return {**none, "tries": 0, "whole_s": {}, "bundles": [], **kept, "checked": False}
 
 
 def whole() -> dict[str, float]:
