@@ -36,7 +36,7 @@ QUERIES = {
                quantile_disc(duration_us, [0.5, 0.95, 0.99])
         from results group by all""",
     "flaky": f"""
-        select {T}, "case", case_hash, clause, level, count(*) as n,
+        select {T}, "case", case_hash, arg_max((clause, level), started), count(*) as n,
                count(*) filter ({GOOD}) as good, count(*) filter ({BAD}) as bad,
                sum(runs) as repeats, sum(runs - same) as unlike, max(started)
         from results where verdict in {TESTED} group by all

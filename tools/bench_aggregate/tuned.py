@@ -91,8 +91,9 @@ QUERIES = {
         order by protocol, vendor, version_key, case""",
     "flaky": f"""
         select * from (
-            select {T}, case, case_hash, clause, level, count(*) n, count_if({GOOD}) good,
-                   count_if({BAD}) bad, sum(runs) repeats, sum(runs - same) unlike, max(started)
+            select {T}, case, case_hash, max_by((clause, level), started), count(*) n,
+                   count_if({GOOD}) good, count_if({BAD}) bad, sum(runs) repeats,
+                   sum(runs - same) unlike, max(started)
             from results where verdict in {TESTED} group by all
             having (good > 0 and bad > 0) or n > good + bad or unlike > 0) {ORDER}
         order by abs(good / n - 0.5), protocol, vendor, version_key, case""",
@@ -150,13 +151,13 @@ QUERIES = {
             group by {T}, deviation, clause) {ORDER}
         order by protocol, vendor, version_key, clause""",
     "separating": f"""
-        select protocol, case, case_hash, clause, level, count(*), sum(n), sum(bad), avg(bad / n),
+        select protocol, case, case_hash, max(judged), count(*), sum(n), sum(bad), avg(bad / n),
                avg(if(bad = 0 or bad = n, 0D,
                    -(bad / n * log2(bad / n) + (1 - bad / n) * log2(1 - bad / n)))) within
-        from (select protocol, case, case_hash, clause, level, vendor, count(*) n,
-                     count_if(not {GOOD}) bad
+        from (select protocol, case, case_hash, vendor, count(*) n, count_if(not {GOOD}) bad,
+                     max((started, clause, level)) judged
               from results where verdict in {TESTED} group by all)
-        group by protocol, case, case_hash, clause, level order by within, case""",
+        group by protocol, case, case_hash order by within, case""",
 }
 
 

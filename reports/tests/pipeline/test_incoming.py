@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from history_fixture import bundle, with_lines
 
+from wireproof_reports.pipeline import rows
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
 from wireproof_reports.pipeline.worker import BUNDLE, FAULTY, glance, make_reader, make_unpacker
 from wireproof_spec.clauses.loading import load_catalogue
@@ -313,7 +314,8 @@ def test_findings_of_a_campaign_are_rows(tmp_path: Path) -> None:
         reconnecting_s=1.5,
         coverage={"PUB_EXT": {"header_length": {"one-more": {"fresh": 3, "subscribed": 4}}}},
     )
-    lines = [msgspec.json.encode(record) for record in (finding, campaign)]
+    first = msgspec.structs.replace(finding, seen=1)  # as it is written when it is found
+    lines = [msgspec.json.encode(record) for record in (first, finding, campaign)]
     path = with_lines(tmp_path / "c.jsonl", bundle(tmp_path / "b.jsonl"), *lines)
 
     tables = Read(path).tables
@@ -344,19 +346,28 @@ def campaign_of(seconds: float, sent: int) -> bytes:
     return msgspec.json.encode(record)
 
 
-def test_a_campaign_of_impossible_length_is_put_aside(tmp_path: Path) -> None:
-    path = with_lines(tmp_path / "c.jsonl", bundle(tmp_path / "b.jsonl"), campaign_of(1e306, 1))
+@pytest.mark.parametrize(
+    ("seconds", "sent", "name"), [(1e306, 1, "seconds"), (1.0, 2**48 + 1, "coverage")]
+)
+def test_a_campaign_of_impossible_length_is_put_aside(
+    tmp_path: Path, seconds: float, sent: int, name: str
+) -> None:
+    line = campaign_of(seconds, sent)
+    path = with_lines(tmp_path / "c.jsonl", bundle(tmp_path / "b.jsonl"), line)
 
     tables = Read(path).tables
 
     assert [str(row["reason"]).partition(",")[0] for row in tables["quarantine"]] == [
-        "seconds: expected a count below 2^63"
+        f"{name}: expected a count up to 2^48"
     ]
     assert tables["campaigns"] == []
     assert len(tables["results"]) == 3
 
 
-def test_a_bundle_whose_counts_no_column_holds_is_refused_alone(tmp_path: Path) -> None:
+def test_a_bundle_whose_counts_no_column_holds_is_refused_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "LONGEST_COUNT", 2**62)
     good, other = bundle(tmp_path / "a.jsonl"), bundle(tmp_path / "b.jsonl", seed=2)
     bad = with_lines(tmp_path / "c.jsonl", other, campaign_of(1.0, 2**62))
 

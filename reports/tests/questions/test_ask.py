@@ -64,6 +64,7 @@ RUNS = [
     head("nsq", "Other", "2.0", "fourth"),
 ]
 FIRST, SECOND, THIRD, FOURTH = RUNS
+CAMPAIGN = head("nsq", "Acme", "1.0", "a campaign, later than the second", date(2020, 11, 4))
 CASE: dict[str, object] = {
     "level": "must",
     "origin": "text",
@@ -79,18 +80,24 @@ CASE: dict[str, object] = {
 FAILED = {"case": "nsq/publish/name-form/empty", "clause": "ext.a", "verdict": "fail"}
 SLOW = {"case": "nsq/slow", "clause": "ext.b", "duration_us": 2_000_000, "verdict": "reading"}
 OLD = {"verdict": "known", "deviation": "old", "deviation_expires": "2001-01-01"}
+RENEWED = {"protocol": "iggy", "vendor": "Acme", "version": "1.0", "deviation": "renewed"}
+RENEWED |= {"deviation_expires": "9999-01-01"}
 NEW = {"reading": "order=deployed", "deviation": "new", "deviation_expires": "9999-01-01"}
 RESULTS: list[dict[str, object]] = [
     {**FIRST, **CASE, **FAILED},
     {**SECOND, **CASE, **FAILED},
     {**THIRD, **CASE, "case": "iggy/x", "clause": "iggy.x"},
     {**THIRD, **CASE, "case": "iggy/y", "clause": "iggy.y", **OLD},
+    {**THIRD, **CASE, "case": "iggy/z", "clause": "iggy.y"},
+    {**THIRD, **CASE, "case": "iggy/w", "clause": "iggy.w", **OLD, "deviation": "renewed"},
+    {**FOURTH, **CASE, "case": "iggy/w", "clause": "iggy.w", **RENEWED},
     {**FOURTH, **CASE, **SLOW, **NEW},
 ]
 FINDING = {"finding": "f00d", "words": "An answer was owed.", "runs": 5, "seen": 3}
 FINDINGS: list[dict[str, object]] = [
     {**FIRST, **FINDING, "shown": 5},
     {**FIRST, **FINDING, "finding": "0", "shown": 4},
+    {**SECOND, **FINDING, "finding": "0", "shown": 5},
 ]
 QUARANTINE = [
     head("", "", "", name, file=f"{name}.jsonl", line=0, reason=f"/a b/{name}.jsonl {why}")
@@ -100,15 +107,15 @@ QUARANTINE += [{**FIRST, "file": "e.jsonl", "line": 9, "reason": "a/b stands in 
 ANSWERS: list[list[list[object]]] = [
     [
         ["iggy", "Acme", "1.0", 1, "2020-11-03", "2020-11-03"],
-        ["nsq", "Acme", "1.0", 2, "2020-11-01", "2020-11-02"],
+        ["nsq", "Acme", "1.0", 3, "2020-11-01", "2020-11-04"],
         ["nsq", "Other", "2.0", 1, str(TODAY), str(TODAY)],
     ],
     [["nsq", "Acme", "1.0", "ext.a", "nsq/publish/name-form/empty", "ok,open"]],
-    [["ext.a", 1], ["iggy.y", 1]],
+    [["ext.a", 1], ["iggy.w", 1], ["iggy.y", 1]],
     [["text", "broker", 1, 1]],
     [["order=deployed", ["Other"], 1]],
     [["Acme", "1.0", "2020-11-01T09:00:00Z", 2]],
-    [["nsq/slow", "Other", 2.0]],
+    [["nsq/slow", "Other", 2.0], ["iggy/w", "Acme", 1.0]],
     [["Acme", "1.0", "old", "2001-01-01"]],
     [["f00d", "An answer was owed.", ["Acme"], 3]],
     [[" is cut off in line N", 2, "d 1.jsonl"], ["a/b stands in it twice", 1, "e.jsonl"]],
@@ -119,7 +126,7 @@ ANSWERS: list[list[list[object]]] = [
 def test_each_question_of_the_page_is_answered(spark: SparkSession, tmp_path: Path) -> None:
     tables: dict[str, list[dict[str, object]]] = {
         "results": RESULTS,
-        "runs": RUNS,
+        "runs": [*({**run, "cases": 1} for run in RUNS), {**CAMPAIGN, "cases": 0}],
         "findings": FINDINGS,
         "quarantine": QUARANTINE,
     }

@@ -32,7 +32,8 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("history") / "history"
     drawn = fleet([SHAPE])
     of = {name: [row for row in rows if row["started"]] for name, rows in vars(drawn).items()}
-    write_fleet(folder, Fleet(**of))
+    # By hand only results are asked: the few findings with deviations are left out.
+    write_fleet(folder, Fleet(**{**of, "findings": []}))
     return folder
 
 

@@ -113,6 +113,23 @@ def test_no_data_and_damaged_data_are_told(tmp_path: Path) -> None:
         write(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("index.json", '{"schema": 1}'),
+        ("index.json", '{"schema": 1, "questions": [{"question": "matrix"}]}'),
+        ("index.json", '{"schema": 1, "questions": []}'),
+        ("matrix.json", '{"schema": 1}'),
+    ],
+)
+def test_data_with_something_missing_is_told(tmp_path: Path, file: str, text: str) -> None:
+    write_data(tmp_path)
+    (tmp_path / "data" / file).write_text(text)
+
+    with pytest.raises(SiteFault, match=r"data is damaged .*; aggregate again"):
+        write(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["../x", "law", "Index", ""])
 def test_a_question_with_a_name_that_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
     write_data(tmp_path)

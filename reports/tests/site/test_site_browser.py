@@ -133,6 +133,9 @@ def test_what_is_missing_sorts_last_up(visit: Visit) -> None:
         ("versions>2", ["ext.publish.header-json", "ext.publish.accept"]),
         ("versions<3 value:http", ["ext.http.ext"]),
         ("clause=ext.publish", []),
+        ("cases=1234", ["ext.publish.header-json"]),
+        ("cases:1234", ["ext.publish.header-json"]),
+        ("1,234", ["ext.publish.header-json"]),
         ("no:column", []),
     ],
 )

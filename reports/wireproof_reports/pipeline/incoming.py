@@ -235,8 +235,9 @@ class _Reading:
         self._grammar = Grammar()
         self._inflated = 0
         self._seen: set[str] = set()
+        self._findings: dict[str, Row] = {}
         self._rows: dict[str, list[Row]] = {
-            table: [] for table in ("results", "findings", "campaigns", "quarantine")
+            table: [] for table in ("results", "campaigns", "quarantine")
         }
         self._take_in: dict[str, Callable[[bytes], None]] = {
             "": self._case,
@@ -305,7 +306,9 @@ class _Reading:
         self._grammar.add(record)
 
     def _add_finding(self, line: bytes) -> None:
-        self._rows["findings"].append(finding_row(_FINDING.decode(line)))
+        # One that was seen again stands in the bundle again, with the last counts.
+        row = finding_row(_FINDING.decode(line))
+        self._findings[str(row["finding"])] = row
 
     def _campaign(self, line: bytes) -> None:
         record = _CAMPAIGN.decode(line)
@@ -313,7 +316,8 @@ class _Reading:
         self._grammar.add_campaign(record)
 
     def _whole(self, footer: FooterRecord) -> IncomingBundle:
-        told, header = self._rows, self._header
+        told = {**self._rows, "findings": list(self._findings.values())}
+        header = self._header
         totals = Totals(len(told["results"]), len(told["findings"]), len(told["quarantine"]))
         file = self._name.rpartition("/")[2]
         subject = Subject(

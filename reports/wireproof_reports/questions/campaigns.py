@@ -26,7 +26,10 @@ def ask(tables: Tables) -> DataFrame:
     findings = tables.findings.groupBy(*TARGET).agg(
         F.size(F.collect_set("finding")).alias("findings")
     )
-    rate = F.when(F.col("duration_ms") > 0, F.col("executed") * 1000 / F.col("duration_ms"))
+    rate = F.when(
+        F.col("duration_ms") > 0,
+        F.col("executed").cast("double") * 1000 / F.col("duration_ms"),
+    )
     told = (
         campaigns.join(findings, list(TARGET), "left")
         .join(version_order(tables), "version")

@@ -15,13 +15,18 @@ from wireproof_reports.questions.question import (
 from wireproof_reports.questions.verdicts import TARGET, version_order
 
 SOON_DAYS = 90
+FUZZ = "fuzz"
+"""What an entry about findings of the fuzzer names in place of a clause."""
 KEYS = (*TARGET, "deviation", "clause")
 
 
 def ask(tables: Tables) -> DataFrame:
     """Return known deviations that have expired or soon expire; of each, its last run counts."""
+    columns = [*KEYS, "bundle", "started", "deviation_expires"]
+    findings = tables.findings.withColumn("clause", F.lit(FUZZ))
+    listed = tables.odd.select(*columns).unionByName(findings.select(*columns))
     by_run = (
-        tables.odd.where(F.col("deviation") != "")
+        listed.where(F.col("deviation") != "")
         .groupBy(*KEYS, "bundle", "started")
         .agg(F.max("deviation_expires").alias("expires"), F.count(F.lit(1)).alias("cases"))
     )
@@ -59,7 +64,7 @@ QUESTION = Question(
         CLAUSE,
         AnswerColumn("expires", "day", "its last day"),
         AnswerColumn("days_left", "integer", "days from today; below 0 it has expired"),
-        AnswerColumn("cases", "integer", "results it was about in the last run"),
+        AnswerColumn("cases", "integer", "results or findings it was about in the last run"),
         AnswerColumn("last", "time", "start of the last run that met it"),
         AnswerColumn("bundle", "text", "SHA-256 of that run's bundle"),
     ),

@@ -17,6 +17,7 @@ from wireproof_reports.questions.question import (
 )
 from wireproof_reports.questions.verdicts import (
     TARGET,
+    as_judged,
     cases,
     conforms,
     fails,
@@ -39,7 +40,7 @@ def bounds(hits: Column, trials: Column) -> tuple[Column, Column]:
     )
 
 
-KEYS = (*TARGET, "case", "case_hash", "clause", "level")
+KEYS = (*TARGET, "case", "case_hash")
 
 
 def ask(tables: Tables) -> DataFrame:
@@ -54,6 +55,7 @@ def ask(tables: Tables) -> DataFrame:
             F.sum("repeats").alias("repeats"),
             F.sum("unlike").alias("unlike"),
             F.max("last").alias("last"),
+            F.max(as_judged("clause", "level")).alias("judged"),
         )
     )
     unstable = F.col("runs") - F.col("conformed") - F.col("failed")
@@ -64,8 +66,8 @@ def ask(tables: Tables) -> DataFrame:
     told = odd.join(version_order(tables), "version").select(
         *TARGET,
         "case",
-        "clause",
-        "level",
+        "judged.clause",
+        "judged.level",
         "runs",
         "failed",
         unstable.alias("unstable"),

@@ -17,9 +17,9 @@ from wireproof_reports.questions.question import (
     AnswerColumn,
     Question,
 )
-from wireproof_reports.questions.verdicts import cases, conforms, is_tested
+from wireproof_reports.questions.verdicts import as_judged, cases, conforms, is_tested
 
-KEYS = ("protocol", "case", "case_hash", "clause", "level")
+KEYS = ("protocol", "case", "case_hash")
 
 
 def ask(tables: Tables) -> DataFrame:
@@ -27,7 +27,11 @@ def ask(tables: Tables) -> DataFrame:
     by_vendor = (
         tables.counts.where(is_tested())
         .groupBy(*KEYS, "vendor")
-        .agg(F.sum("cases").alias("tested"), cases(~conforms()).alias("failed"))
+        .agg(
+            F.sum("cases").alias("tested"),
+            cases(~conforms()).alias("failed"),
+            F.max(as_judged("clause", "level")).alias("judged"),
+        )
     )
     share = F.col("failed") / F.col("tested")
     by_case = by_vendor.groupBy(*KEYS).agg(
@@ -36,10 +40,15 @@ def ask(tables: Tables) -> DataFrame:
         F.sum("failed").alias("failed"),
         F.avg(share).alias("mean"),
         F.avg(_entropy(share)).alias("within"),
+        F.max("judged").alias("judged"),
     )
     separation = F.greatest(F.round(_entropy(F.col("mean")) - F.col("within"), 9), F.lit(0.0))
-    told = by_case.withColumn("separation", separation).withColumn(
-        "never_fails", F.col("failed") == 0
+    told = by_case.select(
+        "*",
+        "judged.clause",
+        "judged.level",
+        separation.alias("separation"),
+        (F.col("failed") == 0).alias("never_fails"),
     )
     return told.orderBy(
         F.desc("separation"), F.desc("failed"), "protocol", "case", "case_hash"

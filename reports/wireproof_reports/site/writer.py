@@ -149,6 +149,15 @@ def write(out: Path) -> Path:
         SiteFault: its data is missing, damaged, or written by a newer version.
         OSError: the pages cannot be written.
     """
+    try:
+        return _write(out)
+    except (KeyError, TypeError, ValueError, jinja2.UndefinedError) as error:
+        raise SiteFault(
+            f"{out / DATA} is damaged ({type(error).__name__}: {error}); aggregate again"
+        ) from error
+
+
+def _write(out: Path) -> Path:
     index = _read(out / DATA / "index.json")
     asked = [_read_entry(line) for line in cast(Sequence[Json], index["questions"])]
     answers = {item.question: _read(out / DATA / item.file) for item in asked}

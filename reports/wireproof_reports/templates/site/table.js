@@ -68,6 +68,12 @@ function compared(a, b, kind) {
   return Number(a) - Number(b);
 }
 
+/* What a filter looks for in a cell: as it is shown, and a number also without separators. */
+function sought(value, kind) {
+  const text = wireproof.shown(value, kind);
+  return NUMBERS.includes(kind) && text ? `${text} ${value}` : text;
+}
+
 /* Words that must all be met: word, column:word, column=word, column>number, column<number. */
 wireproof.filter = function filter(text, columns) {
   const tests = text.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
@@ -76,7 +82,8 @@ wireproof.filter = function filter(text, columns) {
     if (at < 0) return (row, texts) => texts.some((cell) => cell.includes(word));
     const [, , sign, wanted] = match;
     if (sign === ":") return (row, texts) => texts[at].includes(wanted);
-    if (sign === "=") return (row, texts) => texts[at] === wanted;
+    if (sign === "=" && NUMBERS.includes(columns[at].kind)) return (row) => row[at] !== null && Number(row[at]) === Number(wanted);
+    if (sign === "=") return (row, texts) => texts[at].trim() === wanted;
     if (sign === ">") return (row) => row[at] !== null && Number(row[at]) > Number(wanted);
     return (row) => row[at] !== null && Number(row[at]) < Number(wanted);
   });
@@ -89,7 +96,7 @@ wireproof.table = function table(place, name) {
   const columns = answer.columns;
   const kept = columns.map((column, at) => ({ ...column, at })).filter((column) => column.kind !== "counts");
   const rows = answer.rows.map((row) => ({
-    row, texts: columns.map((column, at) => (column.kind === "counts" ? "" : shown(row[at], column.kind)).toLowerCase()),
+    row, texts: columns.map((column, at) => (column.kind === "counts" ? "" : sought(row[at], column.kind)).toLowerCase()),
   }));
   const keys = { find: `${name}.find`, sort: `${name}.sort` };
   let limit = STEP;
