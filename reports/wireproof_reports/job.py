@@ -18,7 +18,7 @@ from wireproof_reports.pipeline.place import HistoryFault, check_writable
 from wireproof_reports.pipeline.session import SparkFault, Wanted, session
 from wireproof_reports.pipeline.shipping import VERSION
 from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
-from wireproof_reports.wording import escape_unprintable
+from wireproof_reports.wording import count_noun, escape_unprintable
 
 SUBMITTED = Wanted(master="")
 """Leaves the master to spark-submit."""
@@ -62,7 +62,7 @@ def _take(history: str, landing: str) -> int:
         told = escape_unprintable(f"{line.file}, line {line.line}: {line.reason}")
         print(f"quarantined  {told}")
     if rest := taken.lines - len(taken.quarantined):
-        print(f"quarantined  {rest} more lines; the table quarantine has them")
+        print(f"quarantined  {count_noun(rest, 'more line')} in the table quarantine")
     for refused in taken.refused:
         print(f"wireproof: refused: {escape_unprintable(refused.reason)}", file=sys.stderr)
     return 2 if taken.refused else 0

@@ -115,7 +115,7 @@ def test_an_old_history_with_something_missing_is_not_migrated(
     for part in manifest["parts"]:
         part["rows"] += 1
     (tmp_path / "old" / "history.json").write_bytes(msgspec.json.encode(manifest))
-    words = "names 4 rows of results, its files have 3; nothing was written"
+    words = "says that results has 4 rows, its files have 3; nothing was written"
     if is_missing:
         place = read_old(tmp_path / "old").parts[-1].place
         (tmp_path / "old" / place).unlink()

@@ -126,7 +126,7 @@ def test_data_with_something_missing_is_told(tmp_path: Path, file: str, text: st
     write_data(tmp_path)
     (tmp_path / "data" / file).write_text(text)
 
-    with pytest.raises(SiteFault, match=r"data is damaged .*; aggregate again"):
+    with pytest.raises(SiteFault, match=r"found damaged data .*; write them again with"):
         write(tmp_path)
 
 

@@ -213,7 +213,10 @@ def read_published_as_of(spark: SparkSession, history: str, wanted: str) -> Publ
         chosen = next((one for one in found if one.when is not None and one.when <= end), None)
     if chosen is None:
         if not found:
-            raise HistoryFault(f"--as-of {wanted}: {history} has no version yet")
+            raise HistoryFault(
+                f"--as-of {wanted}: {history} has no version yet; "
+                "add bundles with `wireproof ingest`"
+            )
         since = f", of {found[-1].when:%Y-%m-%dT%H:%M:%SZ}" if found[-1].when else ""
         raise HistoryFault(
             f"--as-of {wanted}: the first version of {history} is {found[-1].version}{since}; "
@@ -222,7 +225,7 @@ def read_published_as_of(spark: SparkSession, history: str, wanted: str) -> Publ
     if chosen.version < found[0].note.oldest:
         raise HistoryFault(
             f"--as-of {wanted}: vacuum removed files of version {chosen.version}; "
-            f"the oldest that can be opened is {found[0].note.oldest}"
+            f"the oldest that can be opened is {found[0].note.oldest}; name it or a later one"
         )
     return chosen
 

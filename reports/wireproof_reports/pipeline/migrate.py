@@ -105,8 +105,8 @@ def _write(attempt: Attempt, folder: Path, old: Old) -> dict[str, int]:
     for table, frame in frames.items():
         if (found := frame.count()) != counts[table]:
             raise HistoryFault(
-                f"{folder}: {OLD} names {counts[table]} rows of {table}, its files have {found}; "
-                "nothing was written; restore the old history from a copy"
+                f"{folder}: {OLD} says that {table} has {counts[table]} rows, its files have "
+                f"{found}; nothing was written; restore the old history from a copy"
             )
     for table, frame in frames.items():
         if table != LAST and (counts[table] or table == FIRST):

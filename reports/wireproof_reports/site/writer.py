@@ -153,7 +153,9 @@ def write(out: Path) -> Path:
         return _write(out)
     except (KeyError, TypeError, ValueError, jinja2.UndefinedError) as error:
         raise SiteFault(
-            f"{out / DATA} is damaged ({type(error).__name__}: {error}); aggregate again"
+            f"{out / DATA}: expected the files that `wireproof aggregate` writes, found damaged "
+            f"data ({type(error).__name__}: {error}); write them again with "
+            f"`wireproof aggregate HISTORY --out {out}`"
         ) from error
 
 

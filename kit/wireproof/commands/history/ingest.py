@@ -71,7 +71,7 @@ EXAMPLES = (
 @click.option(
     "--strict",
     is_flag=True,
-    help="Add no bundle if one is refused; with --watch, add none of that batch, and end.",
+    help="Add no bundle if one is refused; with --watch, add none of its batch, and end.",
 )
 @click.option(
     "--take-over",
@@ -178,7 +178,7 @@ def lines(taken: "IngestResult", history: str) -> Iterator[str]:
     rest = taken.lines - len(listed)
     if rest:
         # Not "-v lists them": the same command finds the bundle in the history now.
-        yield f"quarantined  {count_noun(rest, 'more line')}; the table quarantine has them"
+        yield f"quarantined  {count_noun(rest, 'more line')} in the table quarantine"
 
 
 def _tell(taken: "IngestResult", history: str) -> None:

@@ -33,7 +33,7 @@ EXAMPLES = (
     show_default=True,
     type=click.IntRange(0, MOST_KEEP_DAYS),
     metavar="DAYS",
-    help="Number of days; files that a state of these days needs are kept.",
+    help="Keep all files that are needed to open any state of the last DAYS days.",
 )
 @spark_options
 def vacuum(history: str, keep: int, master: str, conf: tuple[str, ...]) -> None:
