@@ -83,7 +83,7 @@ wireproof.filter = function filter(text, columns) {
     const [, , sign, wanted] = match;
     if (sign === ":") return (row, texts) => texts[at].includes(wanted);
     if (sign === "=" && NUMBERS.includes(columns[at].kind)) return (row) => row[at] !== null && Number(row[at]) === Number(wanted);
-    if (sign === "=") return (row, texts) => texts[at].trim() === wanted;
+    if (sign === "=") return (row, texts) => texts[at] === wanted;
     if (sign === ">") return (row) => row[at] !== null && Number(row[at]) > Number(wanted);
     return (row) => row[at] !== null && Number(row[at]) < Number(wanted);
   });
