@@ -146,14 +146,19 @@ def test_counts_that_a_connect_server_keeps_serve(
         assert kept_twice(history, tmp_path, "--remote", url) == local
 
 
+def landing_of(folder: Path, bundles: int) -> Path:
+    """Write bundles with different seeds into a new folder; return the folder."""
+    folder.mkdir()
+    for seed in range(bundles):
+        bundle(folder / f"{seed}.jsonl", seed=seed)
+    return folder
+
+
 def test_bundles_are_taken_by_workers_that_have_only_what_is_sent(
     master: str, tmp_path: Path
 ) -> None:
     """The workers' Python has pyarrow and numpy, as Spark needs them, and nothing else of ours."""
-    landing = tmp_path / "landing"
-    landing.mkdir()
-    for seed in range(6):
-        bundle(landing / f"{seed}.jsonl", seed=seed)
+    landing = landing_of(tmp_path / "landing", 6)
     settings = [*at(master), "--conf", f"spark.pyspark.python={bare_python(tmp_path)}"]
 
     words = [sys.executable, "-m", "wireproof", "ingest"]
@@ -175,10 +180,7 @@ def test_bundles_are_taken_and_questions_answered_by_one_command(
     master: str, tmp_path: Path
 ) -> None:
     """Both have a session of their own in the same Java, and send workers the same code."""
-    landing = tmp_path / "landing"
-    landing.mkdir()
-    for seed in range(3):
-        bundle(landing / f"{seed}.jsonl", seed=seed)
+    landing = landing_of(tmp_path / "landing", 3)
 
     on_cluster = aggregated(landing, tmp_path / "site", *at(master))
 
@@ -188,10 +190,7 @@ def test_bundles_are_taken_and_questions_answered_by_one_command(
 
 def test_the_lines_of_the_page_submit_both_halves(master: str, tmp_path: Path) -> None:
     """As they stand there, but for the names, and for memory: these workers have little."""
-    landing = tmp_path / "landing"
-    landing.mkdir()
-    for seed in range(6):
-        bundle(landing / f"{seed}.jsonl", seed=seed)
+    landing_of(tmp_path / "landing", 6)
     quick = " ".join(f"--conf '{name}={value}'" for name, value in QUICK.items())
     lines = of_page("spark-submit").replace("spark://host:7077", f"{master} {quick}")
     path = os.pathsep.join(

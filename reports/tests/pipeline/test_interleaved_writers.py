@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from history_fixture import bundle, rows
 from pyspark.sql import SparkSession
-from writers import seeds
+from writers import history_of, seeds
 
 from wireproof_reports.pipeline import attempt as a
 from wireproof_reports.pipeline.ingest import ingest
@@ -98,10 +98,8 @@ def test_a_bundle_is_there_once(
     goes_on: int,
     published: set[int],
 ) -> None:
-    history, path = (
-        begun_with(spark, published, tmp_path),
-        str(bundle(tmp_path / "1.jsonl", seed=1)),
-    )
+    history = history_of(spark, tmp_path / "h", *published)
+    path = str(bundle(tmp_path / "1.jsonl", seed=1))
     slow = Slow(spark, path, str(history), stops)
     begin, commits = a.begin, iter(range(goes_on, -1, -1))
 
@@ -144,14 +142,6 @@ def test_a_bundle_is_there_once(
     everything = {1, 2, *published}
     assert_once(history, everything, everything)
     assert len(rows(history, "runs")) == len(everything)
-
-
-def begun_with(spark: SparkSession, seeds: set[int], folder: Path) -> Path:
-    """Return the folder of a history that has these bundles."""
-    history = folder / "h"
-    for seed in seeds:
-        ingest(spark, [str(bundle(folder / f"{seed}.jsonl", seed=seed))], str(history))
-    return history
 
 
 def assert_once(history: Path, most: set[int], least: set[int]) -> None:

@@ -14,6 +14,7 @@ from writers import (
     as_another,
     commits,
     dead,
+    history_of,
     left_behind,
     seeds,
     unlocked,
@@ -53,9 +54,7 @@ def test_a_merge_that_is_killed_before_it_is_published_changes_nothing(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It lives on: its merge of ``runs`` stays, its publication is refused."""
-    history = tmp_path / "h"
-    for seed in (1, 2):
-        ingest(spark, [str(bundle(tmp_path / f"{seed}.jsonl", seed=seed))], str(history))
+    history = history_of(spark, tmp_path / "h", 1, 2)
     merging = kill_merge(spark, history, monkeypatch)
     assert [commits(history, table) for table in OF_EACH_BUNDLE] == [4, 3, 3]
     assert seeds(history) == [1, 2]
@@ -74,9 +73,7 @@ def test_a_killed_merge_that_is_undone_costs_no_state(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is killed before it merges ``runs``, whose merge is not undone."""
-    history = tmp_path / "h"
-    for seed in (1, 2):
-        ingest(spark, [str(bundle(tmp_path / f"{seed}.jsonl", seed=seed))], str(history))
+    history = history_of(spark, tmp_path / "h", 1, 2)
     optimize = a.Attempt._optimize  # pyright: ignore[reportPrivateUsage]
 
     def die_at_runs(merging: a.Attempt, table: str) -> str:
@@ -100,8 +97,7 @@ def test_a_vacuum_keeps_files_for_all_the_days_that_it_is_told(
 ) -> None:
     """Delta forgets what was removed before its own retention period, and deletes such files."""
     made, history = tmp_path / "made", tmp_path / "h"
-    for seed in (1, 2):
-        ingest(spark, [str(bundle(tmp_path / f"{seed}.jsonl", seed=seed))], str(made))
+    history_of(spark, made, 1, 2)
     a.merge_files(spark, str(made), "")
     copy_of_before(made, history)
 
@@ -167,8 +163,7 @@ def test_a_merge_that_is_given_up_leaves_nothing_that_others_wait_for(
 
     monkeypatch.setattr("wireproof_reports.pipeline.ingest.COMPACT_EVERY", 2)
     monkeypatch.setattr(a.Attempt, "publish", refuse_merges)
-    for seed in (1, 2):
-        ingest(spark, [str(bundle(tmp_path / f"{seed}.jsonl", seed=seed))], str(history))
+    history_of(spark, history, 1, 2)
 
     with as_another(monkeypatch), a.begin(spark, str(history), wait_s=0.0):
         pass
