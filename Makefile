@@ -13,7 +13,7 @@ CLIENTS ?= all
 PYTHON_CLIENTS := pynsq gnsq ansq iggy_py
 SPACE := $(subst ,, )
 
-.PHONY: run quick test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
+.PHONY: run quick affected test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -22,6 +22,10 @@ run:
 quick:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python tools/quick.py
+
+affected:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python tools/affected.py $(if $(BASE),--base $(BASE)) $(ARGS)
 
 test:
 	@$(PYTHON) tools/setup.py dev
@@ -61,7 +65,11 @@ kills:
 	@$(BIN)/python tools/s3.py
 	@$(BIN)/python tools/bench_pipeline/kills.py $(if $(KILLS),--kills $(KILLS)) $(ARGS)
 
-selftest:
+selfaffected:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python tools/affected.py $(if $(BASE),--base $(BASE)) $(ARGS)
+
+test:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --out out/selftest.md
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol iggy --out out/selftest-iggy.md
@@ -155,6 +163,7 @@ clean:
 help:
 	@echo "make run      judge the embedded reference, write out/report.html"
 	@echo "make quick    ruff, and the tests that need no process, browser or Spark"
+	@echo "make affected tests of what the uncommitted change touches, else of the last commit (BASE=REVISION: since then)"
 	@echo "make test     all tests (AFTER_QUICK=1: without those that make quick runs in the same way)"
 	@echo "make test-clients  real clients against the reference, and judged (CLIENTS=\"pynsq nsqjs\": these)"
 	@echo "make test-oms     the adapters in Java, and Apache RocketMQ judged through two of them"
