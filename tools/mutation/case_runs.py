@@ -10,10 +10,10 @@ from spread import PROTOCOL, Brokers
 from wireproof_kit.nsq import patience
 from wireproof_kit.runner.claims import Probed
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import Engine, RunOptions, judge_record
+from wireproof_kit.runner.engine import Engine, RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import REFERENCE, Run, RunPlan
-from wireproof_kit.verdicts.judge import JudgeContext, claim_state
+from wireproof_kit.verdicts.judge import JudgeContext, claim_state, judge_record
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord
 
@@ -74,9 +74,8 @@ def judged_under_own_readings(run: Run, item: Instance, record: CaseRecord) -> C
     A mutant may only have moved from one legal reading to another, and said so consistently.
     """
     catalogue = load_catalogue(PROTOCOL)
-    law = catalogue.law(record.clause, record.case)
     readings, claims = dict(run.bench.readings), dict(run.bench.claims)
-    for name in law.reading if law else ():
+    for name in item.law.reading:
         decision = catalogue.decision(name)
         if decision is not None:
             seen = run.session.probe_reading(decision.probe).observation.value

@@ -113,9 +113,8 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_case_is_found_by_id_signature_and_file(bundle: Path) -> None:
     failed = next(record for record in made.read(bundle).cases if record.verdict == "fail")
     assert failed.signature is not None
-    law = made.catalogue().law(failed.clause, failed.case)
-    assert law is not None
-    alone = made.write(bundle.with_name("one.jsonl"), [made.case(law, failed.clause, made.ODD)])
+    one = made.case(made.law(failed), failed.clause, made.ODD)
+    alone = made.write(bundle.with_name("one.jsonl"), [one])
 
     assert locate(failed.case, bundle)[1] == failed
     assert locate(failed.signature, bundle)[1] == failed
@@ -148,10 +147,9 @@ def test_without_a_bundle_there_is_nothing_to_replay(
 
 
 def test_a_case_that_sent_nothing_cannot_be_repeated(tmp_path: Path) -> None:
-    law = next(made.conforming())
-    found = made.catalogue().law(law.clause, law.case)
-    assert found is not None
-    empty = made.case(found, law.clause, made.ODD, transcript=TranscriptRecord())
+    record = next(made.conforming())
+    law = made.law(record)
+    empty = made.case(law, record.clause, made.ODD, transcript=TranscriptRecord())
     path = made.write(tmp_path / "e.jsonl", [empty])
 
     with pytest.raises(UsageFault, match="nothing was sent"):
@@ -162,10 +160,9 @@ def test_a_hazard_is_sent_off_loopback_only_when_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    law = next(made.conforming())
-    found = made.catalogue().law(law.clause, law.case)
-    assert found is not None
-    made.write(tmp_path / "h.jsonl", [made.case(found, law.clause, made.ODD, hazard=True)])
+    record = next(made.conforming())
+    hazard = made.case(made.law(record), record.clause, made.ODD, hazard=True)
+    made.write(tmp_path / "h.jsonl", [hazard])
 
     assert main(["replay", "h.jsonl", "--to", "nsq://192.0.2.1:4150"]) == 2
     assert "may kill nsq://192.0.2.1:4150; give --hazardous" in capsys.readouterr().err

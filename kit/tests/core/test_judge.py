@@ -3,7 +3,7 @@
 import pytest
 from small_law import CAPABILITY, CATALOGUE, bench, record
 
-from wireproof_kit.verdicts.judge import JudgeContext, claim_state, judge, signature
+from wireproof_kit.verdicts.judge import JudgeContext, claim_state, judge_record, signature
 from wireproof_spec.record import ClaimRecord, DifferenceRecord, RepeatsRecord, SeenRecord
 
 
@@ -27,27 +27,27 @@ from wireproof_spec.record import ClaimRecord, DifferenceRecord, RepeatsRecord, 
 def test_an_observation_is_judged_under_the_bound_reading(
     value: str, bound: str, verdict: str
 ) -> None:
-    assert judge(record(value), bench(bound)).verdict == verdict
+    assert judge_record(record(value), bench(bound)).verdict == verdict
 
 
 def test_a_probe_that_could_not_run_leaves_every_registered_reading_open() -> None:
     open_bench = bench(None, seen="unavailable")
-    assert judge(record("error:P,open"), open_bench).verdict == "pass"
-    assert judge(record("error:D,open"), open_bench).verdict == "reading"
-    assert judge(record("error:X,open"), open_bench).verdict == "fail"
+    assert judge_record(record("error:P,open"), open_bench).verdict == "pass"
+    assert judge_record(record("error:D,open"), open_bench).verdict == "reading"
+    assert judge_record(record("error:X,open"), open_bench).verdict == "fail"
 
 
 def test_a_probe_that_showed_no_registered_reading_holds_to_the_published_one() -> None:
     strange = bench(None, seen="something else")
-    assert judge(record("error:P,open"), strange).verdict == "pass"
-    assert judge(record("error:D,open"), strange).verdict == "fail"
+    assert judge_record(record("error:P,open"), strange).verdict == "pass"
+    assert judge_record(record("error:D,open"), strange).verdict == "fail"
 
 
 def test_only_the_chosen_readings_count() -> None:
     deployed = record("error:D,open")
-    assert judge(deployed, bench("deployed", reading="published")).verdict == "fail"
-    assert judge(deployed, bench("deployed", reading="deployed")).verdict == "reading"
-    assert judge(deployed, bench("deployed")).reading == "spelling=deployed"
+    assert judge_record(deployed, bench("deployed", reading="published")).verdict == "fail"
+    assert judge_record(deployed, bench("deployed", reading="deployed")).verdict == "reading"
+    assert judge_record(deployed, bench("deployed")).reading == "spelling=deployed"
 
 
 @pytest.mark.parametrize(
@@ -56,25 +56,27 @@ def test_only_the_chosen_readings_count() -> None:
 def test_an_overdue_answer_fails_only_if_the_control_was_prompt(
     control: str | None, verdict: str
 ) -> None:
-    assert judge(record("silence", overdue=True, control=control), bench()).verdict == verdict
+    assert (
+        judge_record(record("silence", overdue=True, control=control), bench()).verdict == verdict
+    )
 
 
 def test_repeats_that_differ_in_verdict_are_unstable() -> None:
     repeats = RepeatsRecord(runs=3, same=2, others=(SeenRecord(value="ok,open"),))
-    judgement = judge(record("error:X,open", repeats=repeats), bench())
+    judgement = judge_record(record("error:X,open", repeats=repeats), bench())
     assert judgement.verdict == "unstable"
     assert "2 of 3" in judgement.reason
 
 
 def test_one_death_among_repeats_is_a_failure_not_a_flicker() -> None:
     repeats = RepeatsRecord(runs=3, same=2, others=(SeenRecord(value="ok,open"),))
-    judgement = judge(record("died", repeats=repeats), bench())
+    judgement = judge_record(record("died", repeats=repeats), bench())
     assert (judgement.verdict, judgement.reason) == ("fail", "the target died in 2 of 3 repeats")
 
 
 def test_repeats_that_fail_in_different_ways_still_fail() -> None:
     repeats = RepeatsRecord(runs=2, same=1, others=(SeenRecord(value="error:Y,open"),))
-    assert judge(record("error:X,open", repeats=repeats), bench()).verdict == "fail"
+    assert judge_record(record("error:X,open", repeats=repeats), bench()).verdict == "fail"
 
 
 def test_a_signature_follows_field_and_value_and_nothing_else() -> None:
@@ -103,13 +105,13 @@ def test_what_the_target_neither_claims_nor_shows_is_unsupported() -> None:
     absent = JudgeContext(
         CATALOGUE, {"ext": ClaimRecord(state="absent", observation="error:E")}, {}
     )
-    judgement = judge(record("unavailable"), absent)
+    judgement = judge_record(record("unavailable"), absent)
     assert judgement.verdict == "unsupported"
     assert "error:E" in judgement.reason
 
 
 def test_a_case_without_law_is_our_own_error() -> None:
-    assert judge(record("ok,open", case="p/i/other"), bench()).verdict == "error"
+    assert judge_record(record("ok,open", case="p/i/other"), bench()).verdict == "error"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.fuzz.campaign.records import cases_of
 from wireproof_kit.fuzz.oracle.rules import MEANINGS
 from wireproof_kit.nsq.clients.fuzz.states import STATES as CLIENT_STATES
-from wireproof_kit.verdicts.judge import JudgeContext, judge
+from wireproof_kit.verdicts.judge import JudgeContext, judge_record
 from wireproof_spec.clauses.loading import load_catalogue
 
 STATES = {protocol: grammar.entry for protocol, grammar in GRAMMARS.items()}
@@ -41,7 +41,7 @@ def test_every_recorded_verdict_is_given_again(bundle: Bundle) -> None:
     changed = [
         f"{record.case}: {record.observation} was {record.verdict}, is {again.verdict}"
         for record in bundle.cases
-        if (again := judge(record, bench)).verdict != record.verdict
+        if (again := judge_record(record, bench)).verdict != record.verdict
     ]
     assert changed == []
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import click
 import pytest
+from fake_session import instance
 from registration import Registration
 from small_law import CLAUSE
 
 from wireproof.commands.protocol_decode import Decoder, decoded_protocols, decoder_of
 from wireproof.replaying.protocol_replay import Replayer, replayer_of
-from wireproof_kit.case import CaseMark
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.observation import observed
 from wireproof_kit.protocols import (
@@ -31,7 +31,6 @@ from wireproof_kit.protocols import (
     target_keys,
     url_of,
 )
-from wireproof_kit.runner.instance import Instance, make_instance
 from wireproof_kit.runner.run import RunPlan, reference_of
 from wireproof_reports.exchange.protocol import ReportPart, report_part
 from wireproof_spec.clauses.loading import load_catalogue
@@ -158,17 +157,13 @@ def test_a_further_protocol_only_registers_its_parts(monkeypatch: pytest.MonkeyP
 def test_the_reference_is_that_of_the_cases_asked_for() -> None:
     assert reference_of(RunPlan("reference"), []) == list_with_reference()[0]
     assert reference_of(RunPlan("reference", protocol="iggy"), []) == "iggy"
-    cases = [instance("iggy/states/text"), instance("nsq/publish/trace")]
+    cases = [
+        instance(lambda: observed("ok"), CLAUSE, case_id=case_id)
+        for case_id in ("iggy/states/text", "nsq/publish/trace")
+    ]
     assert reference_of(RunPlan("reference", selection=("iggy",)), cases) == "iggy"
     assert reference_of(RunPlan("reference", exclude=("nsq/publish",)), cases) == "iggy"
     assert reference_of(RunPlan("reference"), cases) == "nsq"
-
-
-def instance(case_id: str) -> Instance:
-    mark = CaseMark(case_id, CLAUSE.id)
-    return make_instance(
-        lambda: observed("ok"), mark, parameter_id="", parameters={}, clause=CLAUSE
-    )
 
 
 @pytest.mark.process

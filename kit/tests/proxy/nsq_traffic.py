@@ -180,5 +180,5 @@ def role_of(clause_id: str) -> str:
 def opening_clauses() -> set[str]:
     """Return the clauses that the beginning of each connection shows."""
     cases = (*OPENING, *OPENING_NAMED, *OPENING_PARTITION, *OPENING_ORDERED, *OPENING_LOOKUP)
-    clauses = [load_catalogue("nsq").clause_of(case) for case in cases]
-    return {clause.id for clause in clauses if clause is not None}
+    laws = [load_catalogue("nsq").find_law(case) for case in cases]
+    return {found[0].id for found in laws if found is not None}

@@ -273,7 +273,7 @@ def test_the_clauses_exist_and_each_is_of_one_side() -> None:
     catalogue = load_catalogue("iggy")
 
     for each in CLAUSES:
-        assert catalogue.clause_of(f"iggy/passing/{each}") is not None
+        assert catalogue.find_law(f"iggy/passing/{each}") is not None
 
 
 def work(proxy: Proxied, http: str, options: Sequence[str] = ()) -> None:

@@ -92,7 +92,7 @@ def case(law: Law, clause_id: str, observation: str, **changes: object) -> CaseR
         "title": law.sends,
         "observation": observation,
         "verdict": "error",
-        "reason": "not judged yet",
+        "reason": "",
         "repeats": RepeatsRecord(5, 5),
         "transcript": transcript(),
         **changes,
@@ -135,9 +135,9 @@ def seal(path: Path, head: HeaderRecord, records: Sequence[CaseRecord]) -> None:
 
 def law(record: CaseRecord) -> Law:
     """Return the law of a case."""
-    found = catalogue().law(record.clause, record.case)
+    found = catalogue().find_law(record.case)
     assert found is not None
-    return found
+    return found[1]
 
 
 def failing(count: int = 1, level: str = "must") -> list[CaseRecord]:

@@ -29,8 +29,8 @@ def read_rows() -> Iterator[Row]:
 
 def find_level(case: str) -> str:
     """Return the level of a case's clause in the catalogue; a recording may have an older one."""
-    clause = load_catalogue("nsq").clause_of(case)
-    return clause.level if clause else ""
+    found = load_catalogue("nsq").find_law(case)
+    return found[0].level if found else ""
 
 
 def list_to_explain(cases: Iterable[CaseRecord]) -> set[str]:

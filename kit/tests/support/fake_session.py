@@ -69,4 +69,4 @@ def instance(
 ) -> Instance:
     """Make an instance without pytest."""
     mark = CaseMark("p/i/case", clause.id, hazard=hazard, waiting=waiting)
-    return Instance(case_id, "title", mark, clause, function, {}, arguments)
+    return Instance(case_id, "title", mark, clause, clause.case[0], function, {}, arguments)

@@ -5,18 +5,16 @@ A clause deviates as soon as it was seen to deviate once; the evidence is then o
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-
-import msgspec
+from dataclasses import dataclass, field, replace
 
 from wireproof_kit.clients.again import observe_recorded
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.proxy.checks import Shown
-from wireproof_kit.runner.engine import difference_record, judge_record, steps_record
+from wireproof_kit.runner.engine import seen_record, steps_record
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext
+from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext, JudgedRuns, judge, judge_run
 from wireproof_kit.wire.transcript import Step
-from wireproof_spec.clauses.catalogue import CLIENT, PASSING, Catalogue, Clause
+from wireproof_spec.clauses.catalogue import CLIENT, PASSING, Catalogue, Clause, Law
 from wireproof_spec.clauses.observations import load_observations
 from wireproof_spec.record import CaseRecord, ClaimRecord
 
@@ -32,6 +30,7 @@ class Entry:
 
     case: str
     clause: Clause
+    law: Law
     title: str
     conforms: int = 0
     deviates: int = 0
@@ -85,7 +84,8 @@ class Tally:
             seen = observe_recorded(instance, record)
             if instance is None or seen is None:
                 continue
-            verdict = self._judge(_record(case, instance.title, seen)).verdict
+            run = judge_run(seen_record(seen), instance.law, self._bench)
+            verdict = run.judgement.verdict
             if verdict == "fail" or verdict in CONFORMING:
                 holds = verdict != "fail"
                 first = self._count(case, seen, conn, steps, holds=holds)
@@ -107,22 +107,8 @@ class Tally:
         return [clause for clause in clauses if clause not in seen]
 
     def records(self) -> Iterator[CaseRecord]:
-        """Yield the judged record of each entry."""
-        for entry in self.entries():
-            record = _record(entry.case, entry.title, entry.observation)
-            count = f"seen to conform {entry.conforms} times, to deviate {entry.deviates} times"
-            told = entry.observation.note
-            note = f"{told}; {count}" if told else count
-            instance = self._opening.get(entry.case)
-            yield self._judge(
-                msgspec.structs.replace(
-                    record,
-                    note=note,
-                    case_hash=instance.hash if instance else record.case_hash,
-                    needs=instance.needs if instance else entry.clause.needs,
-                    transcript=steps_record(entry.steps),
-                )
-            )
+        """Return the judged record of each entry."""
+        return map(self._record, self.entries())
 
     def claims(self) -> Mapping[str, ClaimRecord]:
         """Return all capabilities as claimed: clauses seen in traffic need no probes."""
@@ -134,11 +120,11 @@ class Tally:
         entry = self._entries.get(case)
         is_new = entry is None
         if entry is None:
-            clause = self._catalogue.clause_of(case)
-            if clause is None:
+            found = self._catalogue.find_law(case)
+            if found is None:
                 raise LookupError(f"the catalogue has no clause for {case}")
             instance = self._opening.get(case)
-            entry = Entry(case, clause, instance.title if instance else clause.law)
+            entry = Entry(case, *found, instance.title if instance else found[0].law)
             self._entries[case] = entry
         is_first = not holds and not entry.deviates
         if is_new or is_first:
@@ -147,24 +133,37 @@ class Tally:
         entry.deviates += not holds
         return entry if is_first else None
 
-    def _judge(self, record: CaseRecord) -> CaseRecord:
-        return judge_record(record, self._bench)
+    def _record(self, entry: Entry) -> CaseRecord:
+        count = f"seen to conform {entry.conforms} times, to deviate {entry.deviates} times"
+        told = entry.observation.note
+        noted = replace(entry.observation, note=f"{told}; {count}" if told else count)
+        run = judge_run(seen_record(noted), entry.law, self._bench)
+        instance = self._opening.get(entry.case)
+        needs = instance.needs if instance else entry.clause.needs
+        judgement = judge(JudgedRuns(run), entry.clause, needs, self._bench)
+        return CaseRecord(
+            case=entry.case,
+            case_hash=instance.hash if instance else _hash(entry.case),
+            clause=entry.clause.id,
+            level=entry.clause.level,
+            title=entry.title,
+            observation=run.seen.value,
+            verdict=judgement.verdict,
+            reason=judgement.reason,
+            origin=entry.clause.origin,
+            overdue=run.seen.overdue,
+            difference=run.seen.difference,
+            note=run.seen.note,
+            reading=judgement.reading,
+            signature=judgement.signature,
+            accepted=judgement.accepted,
+            needs=needs,
+            transcript=steps_record(entry.steps),
+        )
 
 
-def _record(case: str, title: str, seen: Observation) -> CaseRecord:
-    return CaseRecord(
-        case=case,
-        case_hash=hashlib.sha256(case.encode()).hexdigest()[:12],
-        clause="",
-        level="must",
-        title=title,
-        observation=seen.value,
-        verdict="inconclusive",
-        reason="",
-        overdue=seen.overdue,
-        difference=difference_record(seen.difference),
-        note=seen.note,
-    )
+def _hash(case: str) -> str:
+    return hashlib.sha256(case.encode()).hexdigest()[:12]
 
 
 def _claim_all(catalogue: Catalogue) -> Mapping[str, ClaimRecord]:

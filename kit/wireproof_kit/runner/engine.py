@@ -31,13 +31,16 @@ from wireproof_kit.verdicts.judge import (
     UNDECIDED,
     WITHHELD,
     JudgeContext,
+    JudgedRun,
+    JudgedRuns,
+    Judgement,
     judge,
+    judge_run,
 )
 from wireproof_kit.wire.transcript import Step, Transcript
 from wireproof_spec.record import (
     CaseRecord,
     DifferenceRecord,
-    RepeatsRecord,
     SeenRecord,
     StepRecord,
     TranscriptRecord,
@@ -81,8 +84,8 @@ class RunOptions:
 @dataclass(slots=True)
 class _Outcome:
     observation: Observation
-    transcript: Transcript
-    seconds: float
+    transcript: Transcript = field(default_factory=Transcript)
+    seconds: float = 0.0
     is_hurried: bool = False
 
 
@@ -153,27 +156,23 @@ class Engine:
     def _run(self, instance: Instance) -> CaseRecord:
         since = self._deaths.begin()
         if since is None:
-            empty = _Outcome(observed(UNDECIDED), Transcript(), 0.0)
-            return self._record_undecided(instance, empty)
+            empty = _Outcome(observed(UNDECIDED))
+            return self._record(instance, self._undecided(instance), empty)
         outcome = self._perform(instance)
-        first = self._record_seen(instance, outcome, since)
-        record = self._record(instance, first, outcome)
-        if judge(record, self.bench).verdict == "fail" and not self._deaths.is_final:
-            record = self._repeat(instance, record, outcome.seconds)
-        record = judge_record(record, self.bench)
+        runs = JudgedRuns(self._judge_run(instance, outcome, since))
+        if runs.first.judgement.verdict == "fail" and not self._deaths.is_final:
+            runs = self._repeat(instance, runs.first, outcome.seconds)
         is_other_death = self._deaths.number != since and not self._deaths.has_killed(instance.id)
-        if is_other_death and record.verdict not in CONFORMING:
-            return self._record_undecided(instance, outcome, first.value)
+        if is_other_death and _judge(instance, runs, self.bench).verdict not in CONFORMING:
+            runs = self._undecided(instance, runs.first.seen.value)
+        record = self._record(instance, runs, outcome)
         self._hurry.learn(instance, record)
         return record
 
-    def _record_undecided(
-        self, instance: Instance, outcome: _Outcome, seen: str = ""
-    ) -> CaseRecord:
-        """Return the record of a case that another case's death of the target concerned."""
-        return judge_record(
-            self._record(instance, self._deaths.make_undecided(seen), outcome), self.bench
-        )
+    def _undecided(self, instance: Instance, seen: str = "") -> JudgedRuns:
+        """Return the run of a case that another case's death of the target concerned."""
+        undecided = self._deaths.make_undecided(seen)
+        return JudgedRuns(judge_run(undecided, instance.law, self.bench))
 
     def _perform(self, instance: Instance) -> _Outcome:
         transcript = Transcript()
@@ -221,15 +220,20 @@ class Engine:
             finally:
                 self.session.release(arguments)
 
-    def _record_seen(self, instance: Instance, outcome: _Outcome, since: int) -> SeenRecord:
+    def _judge_run(self, instance: Instance, outcome: _Outcome, since: int) -> JudgedRun:
+        """Judge a run of a case; again if the target's state changes what was seen."""
         observation = outcome.observation
-        seen = SeenRecord(
-            value=observation.value,
-            overdue=observation.overdue,
-            difference=difference_record(observation.difference),
-            note=observation.note,
-        )
-        conforms = self._conforms(instance, seen)
+        seen = msgspec.structs.replace(seen_record(observation), overdue=False)
+        judged = judge_run(seen, instance.law, self.bench)
+        conforms = judged.judgement.verdict in CONFORMING
+        settled = self._settle(instance, outcome, since, conforms=conforms)
+        return judged if settled is None else judge_run(settled, instance.law, self.bench)
+
+    def _settle(
+        self, instance: Instance, outcome: _Outcome, since: int, *, conforms: bool
+    ) -> SeenRecord | None:
+        """Return what was seen, given the target's state; None if the state changes nothing."""
+        observation = outcome.observation
         if instance.mark.hazard or not conforms:
             found = self._deaths.notice(instance.id, observation, since=since)
             if found is not None:
@@ -238,7 +242,7 @@ class Engine:
                 return _record_cut_off(observation)
             self._hurry.spend(instance, outcome.transcript.vain_s)
         if not observation.overdue:
-            return seen
+            return None
         is_slow = observation.starved and not conforms
         control = "slow" if is_slow else self.session.control().state
         if control == "prompt" and outcome.is_hurried:
@@ -247,20 +251,14 @@ class Engine:
         found = None
         if control == "dead" and not conforms:
             found = self._deaths.notice(instance.id, observation, since=since)
-        return found or msgspec.structs.replace(seen, control=control)
+        return found or msgspec.structs.replace(seen_record(observation), control=control)
 
-    def _conforms(self, instance: Instance, seen: SeenRecord) -> bool:
-        nothing = _Outcome(observed(seen.value), Transcript(), 0.0)
-        record = self._record(instance, seen, nothing)
-        return judge(record, self.bench).verdict in CONFORMING
-
-    def _repeat(self, instance: Instance, record: CaseRecord, seconds: float) -> CaseRecord:
+    def _repeat(self, instance: Instance, first: JudgedRun, seconds: float) -> JudgedRuns:
         """Run a failing case again with fresh names; no repeat ever turns a failure green."""
-        first, *_ = record.list_seen()
-        same, others = 1, list[SeenRecord]()
+        alike, others = 1, list[JudgedRun]()
         left = min(self.options.repeat_budget_s, self.options.all_repeats_s - self._repeating_s)
         while (
-            same + len(others) < self.options.repeats
+            alike + len(others) < self.options.repeats
             and seconds < left
             and self._hurry.repeats(instance)
         ):
@@ -268,73 +266,61 @@ class Engine:
             if since is None:
                 break
             outcome = self._perform(instance)
-            seen = self._record_seen(instance, outcome, since)
+            run = self._judge_run(instance, outcome, since)
             left -= outcome.seconds
             self._repeating_s += outcome.seconds
-            if seen.value == first.value:
-                same += 1
+            if run.seen.value == first.seen.value:
+                alike += 1
             else:
-                others.append(seen)
-        repeats = RepeatsRecord(runs=same + len(others), same=same, others=tuple(others))
-        return _with(record, repeats=repeats)
+                others.append(run)
+        return JudgedRuns(first, tuple(others), alike)
 
-    def _record(self, instance: Instance, seen: SeenRecord, outcome: _Outcome) -> CaseRecord:
-        return CaseRecord(
-            case=instance.id,
-            case_hash=instance.hash,
-            clause=instance.clause.id,
-            level=instance.clause.level,
-            title=instance.title,
-            observation=seen.value,
-            verdict="error",
-            reason="not judged yet",
-            overdue=seen.overdue,
-            control=seen.control,
-            difference=seen.difference,
-            note=seen.note,
-            needs=instance.needs,
-            hazard=instance.mark.hazard,
-            duration_us=int(outcome.seconds * 1_000_000),
-            transcript=transcript_record(
-                outcome.transcript if self.options.transcripts else Transcript()
-            ),
-        )
-
-
-def judge_record(record: CaseRecord, bench: JudgeContext) -> CaseRecord:
-    """Return the record with the judge's verdict, and the clause's present level and origin."""
-    judgement = judge(record, bench)
-    clause = bench.catalogue.clause_of(record.case)
-    return _with(
-        record,
-        clause=clause.id if clause else record.clause,
-        level=clause.level if clause else record.level,
-        origin=clause.origin if clause else record.origin,
-        verdict=judgement.verdict,
-        reason=judgement.reason,
-        reading=judgement.reading,
-        accepted=judgement.accepted,
-        signature=judgement.signature,
-        deviation=None,
-    )
+    def _record(self, instance: Instance, runs: JudgedRuns, outcome: _Outcome) -> CaseRecord:
+        if not self.options.transcripts:
+            outcome.transcript = Transcript()
+        return _make_record(instance, runs, outcome, self.bench)
 
 
 def record_unsupported(instance: Instance, bench: JudgeContext) -> CaseRecord:
     """Return the record of a case that is not run because the target lacks a capability."""
-    empty = _Outcome(observed(UNAVAILABLE), Transcript(), 0.0)
-    record = CaseRecord(
+    runs = JudgedRuns(judge_run(SeenRecord(UNAVAILABLE), instance.law, bench))
+    return _make_record(instance, runs, _Outcome(observed(UNAVAILABLE)), bench)
+
+
+def _judge(instance: Instance, runs: JudgedRuns, bench: JudgeContext) -> Judgement:
+    return judge(runs, instance.clause, instance.needs, bench)
+
+
+def _make_record(
+    instance: Instance,
+    runs: JudgedRuns,
+    outcome: _Outcome,
+    bench: JudgeContext,
+) -> CaseRecord:
+    seen, judgement = runs.first.seen, _judge(instance, runs, bench)
+    return CaseRecord(
         case=instance.id,
         case_hash=instance.hash,
         clause=instance.clause.id,
         level=instance.clause.level,
         title=instance.title,
-        observation=empty.observation.value,
-        verdict="unsupported",
-        reason="",
+        observation=seen.value,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        origin=instance.clause.origin,
+        overdue=seen.overdue,
+        control=seen.control,
+        difference=seen.difference,
+        note=seen.note,
+        reading=judgement.reading,
+        signature=judgement.signature,
+        accepted=judgement.accepted,
         needs=instance.needs,
+        repeats=runs.record(),
         hazard=instance.mark.hazard,
+        duration_us=int(outcome.seconds * 1_000_000),
+        transcript=transcript_record(outcome.transcript),
     )
-    return judge_record(record, bench)
 
 
 def transcript_record(transcript: Transcript) -> TranscriptRecord:
@@ -377,6 +363,16 @@ def _observe_unarranged(error: KitError, transcript: Transcript) -> Observation:
     return observed(f"{UNDECIDED}:arrangement", note=str(error))
 
 
+def seen_record(observation: Observation) -> SeenRecord:
+    """Return an observation in the form that a bundle stores."""
+    return SeenRecord(
+        value=observation.value,
+        overdue=observation.overdue,
+        difference=difference_record(observation.difference),
+        note=observation.note,
+    )
+
+
 def difference_record(difference: Difference | None) -> DifferenceRecord | None:
     """Return a difference in the form that a bundle stores."""
     if difference is None:
@@ -384,7 +380,3 @@ def difference_record(difference: Difference | None) -> DifferenceRecord | None:
     return DifferenceRecord(
         difference.field, difference.offset, difference.expected, difference.found
     )
-
-
-def _with(record: CaseRecord, **changes: object) -> CaseRecord:
-    return msgspec.structs.replace(record, **changes)

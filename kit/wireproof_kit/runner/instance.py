@@ -1,4 +1,4 @@
-"""A case with its parameters bound: one experiment, ready to be run any number of times."""
+"""A case with its parameters and its law bound, ready to be run any number of times."""
 
 import functools
 import hashlib
@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from wireproof_kit.case import CaseMark
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import kit_part, protocol_of
-from wireproof_spec.clauses.catalogue import CLIENT, Catalogue, Clause, is_below
+from wireproof_spec.clauses.catalogue import CLIENT, Catalogue, Clause, Law, is_below
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One case with one set of parameters, ready to be run.
+    """One case with one set of parameters and its accept sets, ready to be run.
 
     ``arguments`` are the names of the kit objects it takes; ``argument_needs`` are the
     capabilities that these objects require of the target.
@@ -24,6 +25,7 @@ class Instance:
     title: str
     mark: CaseMark
     clause: Clause
+    law: Law
     function: Callable[..., Observation]
     parameters: Mapping[str, object]
     arguments: tuple[str, ...]
@@ -62,11 +64,16 @@ def make_instance(
     *,
     parameter_id: str,
     parameters: Mapping[str, object],
-    clause: Clause,
+    catalogue: Catalogue,
 ) -> Instance:
-    """Bind a marked function to one set of parameters."""
+    """Bind a marked function to one set of parameters, and to its law in the catalogue.
+
+    Raises:
+        UsageFault: the case names an unknown clause, or one without an accept set for the case.
+    """
     names = tuple(inspect.signature(function).parameters)
     case_id = "/".join(part for part in (mark.id, parameter_id, mark.place) if part)
+    clause, law = _bind_law(case_id, mark, catalogue)
     arguments = tuple(name for name in names if name not in parameters)
     known = kit_part(protocol_of(case_id)).needs
     return Instance(
@@ -74,6 +81,7 @@ def make_instance(
         title=(inspect.getdoc(function) or "").partition("\n")[0],
         mark=mark,
         clause=clause,
+        law=law,
         function=function,
         parameters=parameters,
         arguments=arguments,
@@ -81,9 +89,13 @@ def make_instance(
     )
 
 
-def lawless(instances: Iterable[Instance], catalogue: Catalogue) -> list[str]:
-    """Return the ids of cases for which the catalogue has no accept set under their clause."""
-    return [item.id for item in instances if catalogue.clause_of(item.id) != item.clause]
+def _bind_law(case_id: str, mark: CaseMark, catalogue: Catalogue) -> tuple[Clause, Law]:
+    if catalogue.clause(mark.clause) is None:
+        raise UsageFault(f"case {mark.id} names clause {mark.clause}, which no catalogue has")
+    found = catalogue.find_law(case_id)
+    if found is None or found[0].id != mark.clause:
+        raise UsageFault(f"case {case_id} has no accept set in the catalogue")
+    return found
 
 
 def known_ids(instances: Iterable[Instance]) -> list[str]:

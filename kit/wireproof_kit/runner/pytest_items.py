@@ -10,7 +10,7 @@ from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_kit.runner.exclusions import read_exclusions
-from wireproof_kit.runner.instance import Instance, lawless, make_instance
+from wireproof_kit.runner.instance import Instance, make_instance
 from wireproof_kit.runner.several import Several
 from wireproof_spec.clauses.loading import load_catalogue
 
@@ -65,41 +65,29 @@ def bind_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
     Raises:
         KitError: a case names an unknown clause, or has no accept set in the catalogue.
     """
-    _refuse_lawless([found for item in items if (found := _bind(item)) is not None])
+    for item in items:
+        _bind(item)
     _drop_excluded(config, items)
 
 
-def _bind(item: pytest.Item) -> Instance | None:
+def _bind(item: pytest.Item) -> None:
     if not isinstance(item, pytest.Function):
-        return None
+        return
     function = cast(Callable[..., Observation], item.obj)
     mark = case_mark(function)
     if mark is None:
-        return None
+        return
     protocol = protocol_of(mark.id)
     if protocol not in known_protocols():
         raise UsageFault(f"case {mark.id}: the id begins with no known protocol")
-    clause = load_catalogue(protocol).clause(mark.clause)
-    if clause is None:
-        raise UsageFault(f"case {mark.id} names clause {mark.clause}, which no catalogue has")
     spec = getattr(item, "callspec", None)
-    instance = make_instance(
+    item.stash[INSTANCE] = make_instance(
         function,
         mark,
         parameter_id=cast(str, spec.id) if spec else "",
         parameters=cast(dict[str, object], spec.params) if spec else {},
-        clause=clause,
+        catalogue=load_catalogue(protocol),
     )
-    item.stash[INSTANCE] = instance
-    return instance
-
-
-def _refuse_lawless(instances: list[Instance]) -> None:
-    for protocol in {protocol_of(instance.id) for instance in instances}:
-        own = [item for item in instances if item.id.startswith(f"{protocol}/")]
-        missing = lawless(own, load_catalogue(protocol))
-        if missing:
-            raise UsageFault(f"case {missing[0]} has no accept set in the catalogue")
 
 
 def _drop_excluded(config: pytest.Config, items: list[pytest.Item]) -> None:

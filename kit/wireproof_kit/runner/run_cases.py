@@ -102,7 +102,7 @@ class OpenRun:
             record = record_unsupported(instance, self.run.bench)
         else:
             record = self._engine.run(instance)
-        version = self.run.session.fingerprint().get("version", "")
+        version = self.header.target.fingerprint.get("version", "")
         return apply((record,), self.deviations, version=version, today=date.today()).records[0]
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ from wireproof_kit.selftest.plan import (
 )
 from wireproof_kit.selftest.shown import accepted_patterns, pattern_shown, reading_shown
 from wireproof_kit.verdicts.judge import missing_capability
-from wireproof_spec.clauses.catalogue import Catalogue, matches
+from wireproof_spec.clauses.catalogue import Law, matches
 from wireproof_spec.record import CaseRecord
 
 # Late twins of faults act after 3 s; a case must still be waiting then.
@@ -186,12 +186,12 @@ class _TrialRun:
             if clause in self._red and clause in self._allowed:
                 self._spared += 1
                 return
-        self._keep(self._opened.run_case(instance))
+        self._keep(self._opened.run_case(instance), instance.law)
 
-    def _keep(self, record: CaseRecord) -> None:
+    def _keep(self, record: CaseRecord, law: Law) -> None:
         with self._lock:
             self._records.append(record)
-            self._shown.update(patterns_shown(record, self._opened.run.catalogue))
+            self._shown.update(patterns_shown(record, law))
             if record.verdict == "fail":
                 self._red.setdefault(record.clause, record.case)
 
@@ -204,10 +204,9 @@ class _TrialRun:
                 self._run(chosen[record.case])
 
 
-def patterns_shown(record: CaseRecord, catalogue: Catalogue) -> Iterator[str]:
+def patterns_shown(record: CaseRecord, law: Law) -> Iterator[str]:
     """Yield each accepted pattern of a must case that its observation matches."""
-    law = catalogue.law(record.clause, record.case)
-    if law is None or record.level != "must":
+    if record.level != "must":
         return
     for pattern in accepted_patterns(law):
         if matches(record.observation, (pattern,)):

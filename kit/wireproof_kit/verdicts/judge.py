@@ -5,8 +5,10 @@ deviations file or newer catalogue.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from wireproof_spec.clauses.catalogue import Capability, Catalogue, Clause, Decision, Law, matches
 from wireproof_spec.record import (
@@ -16,6 +18,7 @@ from wireproof_spec.record import (
     ClaimState,
     ControlState,
     ReadingChoice,
+    RepeatsRecord,
     SeenRecord,
     Verdict,
 )
@@ -60,17 +63,78 @@ class JudgeContext:
     reading: ReadingChoice = "any"
 
 
-def judge(record: CaseRecord, bench: JudgeContext) -> Judgement:
-    """Return the verdict of a case and its repetitions, before known deviations are applied."""
-    clause = bench.catalogue.clause_of(record.case)
-    law = bench.catalogue.law(clause.id, record.case) if clause else None
-    if clause is None or law is None:
-        return Judgement("error", f"the catalogue has no law for {record.case}")
-    missing = missing_capability(record.needs or clause.needs, bench)
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """What one run of a case showed, with the verdict on that run alone."""
+
+    seen: SeenRecord
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRuns:
+    """The judged runs of one case.
+
+    ``alike`` is the number of runs that showed the same as the first one, which is counted;
+    ``others`` are the runs that showed something else.
+    """
+
+    first: JudgedRun
+    others: tuple[JudgedRun, ...] = ()
+    alike: int = 1
+
+    def record(self) -> RepeatsRecord:
+        """Return how often the case was run, in the form that a bundle stores."""
+        others = tuple(run.seen for run in self.others)
+        return RepeatsRecord(runs=self.alike + len(others), same=self.alike, others=others)
+
+    def count(self, holds: Callable[[JudgedRun], bool]) -> int:
+        """Return of how many runs something holds."""
+        return self.alike * holds(self.first) + sum(map(holds, self.others))
+
+
+def judge_run(seen: SeenRecord, law: Law, context: JudgeContext) -> JudgedRun:
+    """Judge one run of a case by the accept sets of the case."""
+    return JudgedRun(seen, _own_fault(seen) or _by_law(seen.value, law, context))
+
+
+def judge(
+    runs: JudgedRuns, clause: Clause, needs: Sequence[str], context: JudgeContext
+) -> Judgement:
+    """Return the verdict of a case from its judged runs, before known deviations are applied.
+
+    ``needs`` are the capabilities that the case requires.
+    """
+    missing = missing_capability(needs, context)
     if missing is not None:
-        return Judgement("unsupported", _unsupported_reason(missing, bench))
-    verdicts = [_judge_once(seen, law, bench) for seen in record.list_seen()]
-    return _agree(verdicts, record, clause, bench.catalogue)
+        return Judgement("unsupported", _unsupported_reason(missing, context))
+    return _agree(runs, clause, context.catalogue)
+
+
+def judge_record(record: CaseRecord, context: JudgeContext) -> CaseRecord:
+    """Return a recorded case with its verdict by the context's law, and that law's clause."""
+    found = context.catalogue.find_law(record.case)
+    if found is None:
+        reason = f"the catalogue has no law for {record.case}"
+        return _with(record, Judgement("error", reason))
+    clause, law = found
+    first, *others = (judge_run(seen, law, context) for seen in record.list_seen())
+    runs = JudgedRuns(first, tuple(others), max(record.repeats.same, 1))
+    judgement = judge(runs, clause, record.needs or clause.needs, context)
+    return _with(record, judgement, clause=clause.id, level=clause.level, origin=clause.origin)
+
+
+def _with(record: CaseRecord, judgement: Judgement, **changes: object) -> CaseRecord:
+    return msgspec.structs.replace(
+        record,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        reading=judgement.reading,
+        accepted=judgement.accepted,
+        signature=judgement.signature,
+        deviation=None,
+        **changes,
+    )
 
 
 def signature(clause: str, seen: SeenRecord, catalogue: Catalogue) -> str:
@@ -99,19 +163,19 @@ def claim_state(capability: Capability, observation: str, *, claimed: bool) -> C
     return "absent" if matches(observation, capability.absent_by) else "unknown"
 
 
-def missing_capability(needs: Sequence[str], bench: JudgeContext) -> str | None:
+def missing_capability(needs: Sequence[str], context: JudgeContext) -> str | None:
     """Return the first needed capability that the target neither shows nor claims, or None."""
     for need in needs:
-        claim = bench.claims.get(need)
+        claim = context.claims.get(need)
         if claim is None or claim.state in ("absent", "unknown"):
             return need
     return None
 
 
-def _unsupported_reason(need: str, bench: JudgeContext) -> str:
-    capability = bench.catalogue.capability(need)
+def _unsupported_reason(need: str, context: JudgeContext) -> str:
+    capability = context.catalogue.capability(need)
     title = capability.title if capability else need
-    claim = bench.claims.get(need)
+    claim = context.claims.get(need)
     seen = claim.observation if claim else "no probe was run"
     if capability and matches(seen, capability.small_by):
         return f"needs {title}; the deployment is too small for it (probe: {seen})"
@@ -120,20 +184,15 @@ def _unsupported_reason(need: str, bench: JudgeContext) -> str:
     return f"needs {title}, which the target neither claims nor shows (probe: {seen})"
 
 
-def _judge_once(seen: SeenRecord, law: Law, bench: JudgeContext) -> Judgement:
-    own = _own_fault(seen)
-    if own is not None:
-        return own
-    if matches(seen.value, law.accept):
+def _by_law(value: str, law: Law, context: JudgeContext) -> Judgement:
+    if matches(value, law.accept):
         return Judgement("pass", "as the text says", accepted=law.accept)
-    followed, accepted = _under_readings(seen.value, law, bench)
+    followed, accepted = _under_readings(value, law, context)
     if followed is not None:
-        return _by_reading(followed, accepted, bench)
-    if matches(seen.value, law.undecided):
-        return Judgement("inconclusive", f"{seen.value} decides nothing", accepted=accepted)
-    return Judgement(
-        "fail", f"expected {_format_list(accepted)}; saw {seen.value}", accepted=accepted
-    )
+        return _by_reading(followed, accepted, context)
+    if matches(value, law.undecided):
+        return Judgement("inconclusive", f"{value} decides nothing", accepted=accepted)
+    return Judgement("fail", f"expected {_format_list(accepted)}; saw {value}", accepted=accepted)
 
 
 def _own_fault(seen: SeenRecord) -> Judgement | None:
@@ -157,12 +216,12 @@ _LATE: Mapping[ControlState, str] = {
 
 
 def _under_readings(
-    value: str, law: Law, bench: JudgeContext
+    value: str, law: Law, context: JudgeContext
 ) -> tuple[str | None, tuple[str, ...]]:
     accepted = list(law.accept)
     followed: str | None = None
     for decision_id, readings in law.reading.items():
-        for name in _open_readings(decision_id, tuple(readings), bench):
+        for name in _open_readings(decision_id, tuple(readings), context):
             patterns = readings.get(name, ())
             accepted.extend(patterns)
             if followed is None and matches(value, patterns):
@@ -171,29 +230,29 @@ def _under_readings(
 
 
 def _open_readings(
-    decision_id: str, names: tuple[str, ...], bench: JudgeContext
+    decision_id: str, names: tuple[str, ...], context: JudgeContext
 ) -> tuple[str, ...]:
     """Return the readings that count: the bound one, or all when no probe could run.
 
     A target whose probe showed no registered reading is held to the published one.
     """
-    binding = bench.readings.get(decision_id)
+    binding = context.readings.get(decision_id)
     if binding is None or (binding.reading is None and binding.observation == UNAVAILABLE):
         return names
-    decision = bench.catalogue.decision(decision_id)
+    decision = context.catalogue.decision(decision_id)
     published = decision.published if decision else "published"
     return (binding.reading or published,)
 
 
-def _by_reading(followed: str, accepted: tuple[str, ...], bench: JudgeContext) -> Judgement:
+def _by_reading(followed: str, accepted: tuple[str, ...], context: JudgeContext) -> Judgement:
     decision_id, _, name = followed.partition("=")
-    decision = bench.catalogue.decision(decision_id)
+    decision = context.catalogue.decision(decision_id)
     if decision is None or name == decision.published:
         return Judgement("pass", f"as the text says ({followed})", accepted=accepted)
-    if _counts(decision, name, bench.reading):
+    if _counts(decision, name, context.reading):
         return Judgement("reading", f"follows reading {followed}", followed, accepted)
     return Judgement(
-        "fail", f"follows reading {followed}; only {bench.reading} counts", followed, accepted
+        "fail", f"follows reading {followed}; only {context.reading} counts", followed, accepted
     )
 
 
@@ -204,31 +263,20 @@ def _counts(decision: Decision, name: str, choice: ReadingChoice) -> bool:
     return choice == "any"
 
 
-def _agree(
-    verdicts: Sequence[Judgement], record: CaseRecord, clause: Clause, catalogue: Catalogue
-) -> Judgement:
-    first = verdicts[0]
-    kinds = {judgement.verdict for judgement in verdicts}
-    alike = max(record.repeats.same, 1)
-    runs = alike + len(record.repeats.others)
-    deaths = _count_runs([seen.value == DIED for seen in record.list_seen()], alike)
-    if 0 < deaths < runs:
+def _agree(runs: JudgedRuns, clause: Clause, catalogue: Catalogue) -> Judgement:
+    first, total = runs.first.judgement, runs.alike + len(runs.others)
+    deaths = runs.count(lambda run: run.seen.value == DIED)
+    if 0 < deaths < total:
         name = signature(clause.id, SeenRecord(value=DIED), catalogue)
-        reason = f"the target died in {deaths} of {runs} repeats"
+        reason = f"the target died in {deaths} of {total} repeats"
         return Judgement("fail", reason, None, first.accepted, name)
-    if len(kinds) > 1:
-        same = _count_runs([each.verdict == first.verdict for each in verdicts], alike)
-        reason = f"{first.verdict} in {same} of {runs} repeats: {first.reason}"
+    same = runs.count(lambda run: run.judgement.verdict == first.verdict)
+    if same < total:
+        reason = f"{first.verdict} in {same} of {total} repeats: {first.reason}"
         return Judgement("unstable", reason, first.reading, first.accepted)
     if first.verdict != "fail":
         return first
-    name = signature(clause.id, record.list_seen()[0], catalogue)
-    return Judgement("fail", first.reason, first.reading, first.accepted, name)
-
-
-def _count_runs(held: Sequence[bool], alike: int) -> int:
-    """Return in how many runs it held; the first stands for that many alike."""
-    return alike * held[0] + sum(held[1:])
+    return replace(first, signature=signature(clause.id, runs.first.seen, catalogue))
 
 
 def _format_list(patterns: Sequence[str]) -> str:

@@ -158,8 +158,8 @@ def test_the_longest_id_gives_the_law() -> None:
     )
     catalogue = msgspec.structs.replace(NSQ, groups=(group,))
     assert [
-        law.id if law else None
-        for law in (catalogue.law(clause.id, name) for name in ("nsq/a/b/c", "nsq/a/x", "nsq/b"))
+        found[1].id if found else None
+        for found in map(catalogue.find_law, ("nsq/a/b/c", "nsq/a/x", "nsq/b"))
     ] == ["nsq/a/b", "nsq/a", None]
 
 
@@ -197,7 +197,7 @@ def test_a_case_belongs_to_the_clause_with_the_longest_law() -> None:
     group = msgspec.structs.replace(NSQ.groups[0], clause=clauses)
     catalogue = msgspec.structs.replace(NSQ, groups=(group,))
     names = ("nsq/a", "nsq/a/x", "nsq/a/b", "nsq/a/b.c/d", "nsq/a/b.cd", "nsq", "nsq/ab", "")
-    found = [catalogue.clause_of(name) for name in names]
-    assert [clause and clause.id for clause in found] == [
+    found = [catalogue.find_law(name) for name in names]
+    assert [each and each[0].id for each in found] == [
         *[first.id] * 3, second.id, first.id, None, None, None
     ]  # fmt: skip

@@ -47,7 +47,7 @@ class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reading: dict[str, dict[str, tuple[str, ...]]] = {}
 
 
-class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """One sentence of law with its level, its origin, and the accept sets of its cases.
 
     ``words`` are literal quotations from a section of a document, which is that of the group
@@ -73,7 +73,7 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     document: str = ""
     case: tuple[Law, ...] = ()
 
-    @property
+    @functools.cached_property
     def group(self) -> str:
         """The first two words of the clause id: document and subject, such as ``ext.publish``."""
         return ".".join(self.id.split(".")[:2])
@@ -174,14 +174,16 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         """Return the clause with this id, or None."""
         return self._by_id.get(clause_id)
 
-    def clause_of(self, case_id: str) -> Clause | None:
-        """Return the clause of a case by the case id alone, even if the case had another one once.
+    def find_law(self, case_id: str) -> tuple[Clause, Law] | None:
+        """Return the clause of a case with the accept sets of the case, by the case id alone.
 
-        This is the clause with the longest law id that begins the case id.
+        This is the law with the longest id that begins the case id, even if the case had another
+        clause once.
         """
         _, is_passing, clause_id = case_id.partition(PASSING)
         if is_passing:
-            return self.clause(clause_id)
+            clause = self.clause(clause_id)
+            return None if clause is None else (clause, Law(case_id, accept=("conforms",)))
         while case_id and case_id not in self._by_law:
             case_id = case_id[: max(case_id.rfind("/"), case_id.rfind("."), 0)]
         return self._by_law.get(case_id)
@@ -191,8 +193,8 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return {clause.id: clause for clause in self.clauses()}
 
     @functools.cached_property
-    def _by_law(self) -> dict[str, Clause]:
-        return {law.id: clause for clause in self.clauses() for law in clause.case}
+    def _by_law(self) -> dict[str, tuple[Clause, Law]]:
+        return {law.id: (clause, law) for clause in self.clauses() for law in clause.case}
 
     def for_target(self, *, is_client: bool) -> "Catalogue":
         """Return the catalogue with only the clauses for clients, or only all other clauses."""
@@ -226,16 +228,6 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
     def capability(self, capability_id: str) -> Capability | None:
         """Return the capability with this id, or None."""
         return _with_id(self.capabilities, capability_id)
-
-    def law(self, clause_id: str, case_id: str) -> Law | None:
-        """Return the accept sets of a case: the law of the clause with the longest matching id."""
-        clause = self.clause(clause_id)
-        if clause is None:
-            return None
-        if PASSING in case_id:
-            return Law(case_id, accept=("conforms",))
-        fitting = [law for law in clause.case if is_below(case_id, law.id)]
-        return max(fitting, key=lambda law: len(law.id), default=None)
 
     def flaw(self, observation: str) -> str:
         """Return the part of an observation that names a fault and conforms in no case; else "".

@@ -11,8 +11,7 @@ from cli_process import wireproof
 from wireproof.commands.bundles.judge import Terms, changes, judge_again
 from wireproof.main import main
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.clauses.catalogue import Law
-from wireproof_spec.record import BindingRecord, CampaignRecord, CaseRecord, ClaimRecord
+from wireproof_spec.record import BindingRecord, CampaignRecord, ClaimRecord
 
 
 @pytest.fixture(autouse=True)
@@ -102,19 +101,13 @@ def other_reading() -> tuple[Path, str]:
                     records = [
                         record
                         for record in made.conforming()
-                        if decision_id not in (_law(record).reading)
+                        if decision_id not in made.law(record).reading
                     ]
                     value = made.fitting(readings["deployed"])
                     records.append(made.case(law, clause.id, value))
                     first = made.header(readings=bound)
                     return made.write(Path("b.jsonl"), records, first), law.id
     raise AssertionError("no law has a deployed reading")
-
-
-def _law(record: CaseRecord) -> Law:
-    found = made.catalogue().law(record.clause, record.case)
-    assert found is not None
-    return found
 
 
 def test_the_reading_decides_what_counts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,11 +22,10 @@ from wireproof_kit.clients.again import observe_again
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import known_protocols
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import judge_record
 from wireproof_kit.runner.instance import known_ids
 from wireproof_kit.runner.request import read_origins
 from wireproof_kit.verdicts.deviations import AppliedDeviations, apply, read_deviations
-from wireproof_kit.verdicts.judge import JudgeContext, claim_state
+from wireproof_kit.verdicts.judge import JudgeContext, claim_state, judge_record
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_kit.verdicts.revision import check_revision
 from wireproof_spec.clauses.catalogue import LEVELS, Catalogue, Level
@@ -218,10 +217,10 @@ def _bind_again(name: str, bound: BindingRecord, catalogue: Catalogue) -> Bindin
 
 def _is_known(record: CaseRecord, catalogue: Catalogue, terms: Terms) -> bool:
     """Return True if the catalogue has the case at the requested revision."""
-    clause = catalogue.clause_of(record.case)
-    if clause is None:
+    found = catalogue.find_law(record.case)
+    if found is None:
         return False
-    return terms.spec_revision is None or clause.since <= terms.spec_revision
+    return terms.spec_revision is None or found[0].since <= terms.spec_revision
 
 
 def _apply_deviations(
