@@ -68,13 +68,8 @@ class Patience:
 
     def seconds(self, wait: Wait) -> float:
         """Return the time limit of a kind of wait in seconds."""
-        budgets = {
-            Wait.ANSWER: self.answer,
-            Wait.PUSH: self.push,
-            Wait.REDELIVERY: self.redelivery,
-            Wait.SETTLING: self.redelivery if self.settling is None else self.settling,
-        }
-        return in_hurry(budgets[wait])
+        limit: float | None = getattr(self, wait.value)
+        return in_hurry(self.redelivery if limit is None else limit)
 
     def settling_seconds(self) -> float:
         """Return the seconds that several nodes may take to agree, longer on a busy machine."""

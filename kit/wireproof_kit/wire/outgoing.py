@@ -1,5 +1,6 @@
 """Bytes to send, with a label for each range."""
 
+import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,8 @@ T = TypeVar("T")
 ByteOrder: TypeAlias = Literal["big", "little"]
 
 LABEL_LIMIT = 60
+LENGTH_KEPT = 256
+"""Bytes of a frame up to which its parts are kept: two in three such frames are sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +117,20 @@ def from_grammar(
     """
     data = encode(schema, value)
 
-    def parts() -> Iterator[Part]:
-        for span in spans(schema, data):
-            yield Part(span.offset, span.length, label(span.field, span.value))
-
-    built = Outgoing(data, LateParts(parts), what)
+    find = _find_parts if len(data) <= LENGTH_KEPT else _find_parts.__wrapped__
+    built = Outgoing(data, LateParts(lambda: find(schema, data)), what)
     for field, number in overrides.items():
         if number is not None:
             built = overwritten(built, field, number, byte_order)
     return built
+
+
+@functools.lru_cache(512)
+def _find_parts(schema: Schema[T], data: bytes) -> tuple[Part, ...]:
+    return tuple(
+        Part(span.offset, span.length, label(span.field, span.value))
+        for span in spans(schema, data)
+    )
 
 
 def join_pieces(pieces: Sequence[Outgoing], what: str) -> Outgoing:
