@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import io
 import os
 from collections.abc import Generator
@@ -60,6 +61,7 @@ def _collect(
     if collector.fault:
         raise KitError(collector.fault)
     _refuse(int(code), said.getvalue())
+    gc.freeze()  # the cases live as long as the process; Hypothesis collects in each new thread
     # By interface, whatever files its cases lie in: the order decides which cases meet a target
     # that withholds answers while patience lasts, and must not change when a file is moved.
     return tuple(sorted(collector.instances, key=_protocol_and_interface))
