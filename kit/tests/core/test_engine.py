@@ -14,9 +14,10 @@ from wireproof_kit.runner.engine import Engine, RunOptions, record_unsupported
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import PUSH, SHORTEST_S, Patience
 from wireproof_kit.targets.session import Control
-from wireproof_kit.verdicts.judge import JudgeContext
+from wireproof_kit.verdicts.judge import JudgeContext, JudgedRun, judge_run
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.record import ClaimRecord
+from wireproof_spec.clauses.catalogue import Law
+from wireproof_spec.record import ClaimRecord, SeenRecord
 
 
 def scripted(*values: str, overdue: bool = False) -> Callable[[], Observation]:
@@ -35,6 +36,21 @@ def case(function: Callable[..., Observation], **changes: object) -> Instance:
 def test_a_conforming_case_runs_once() -> None:
     record = engine().run(case(scripted("ok,open")))
     assert (record.verdict, record.repeats.runs) == ("pass", 1)
+
+
+@pytest.mark.parametrize(("values", "runs"), [(["ok,open"], 1), (["bad", "bad", "ok,open"], 3)])
+def test_each_run_of_a_case_is_judged_once(
+    values: list[str], runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[str] = []
+
+    def judge_and_count(seen: SeenRecord, law: Law, context: JudgeContext) -> JudgedRun:
+        judged.append(seen.value)
+        return judge_run(seen, law, context)
+
+    monkeypatch.setattr("wireproof_kit.runner.engine.judge_run", judge_and_count)
+    record = engine(repeats=3).run(case(scripted(*values)))
+    assert (record.repeats.runs, judged) == (runs, values)
 
 
 def test_a_failing_case_is_run_again_and_stays_failed() -> None:

@@ -140,10 +140,11 @@ class Tally:
         run = judge_run(seen_record(noted), entry.law, self._bench)
         instance = self._opening.get(entry.case)
         needs = instance.needs if instance else entry.clause.needs
+        own_hash = hashlib.sha256(entry.case.encode()).hexdigest()[:12]
         judgement = judge(JudgedRuns(run), entry.clause, needs, self._bench)
         return CaseRecord(
             case=entry.case,
-            case_hash=instance.hash if instance else _hash(entry.case),
+            case_hash=instance.hash if instance else own_hash,
             clause=entry.clause.id,
             level=entry.clause.level,
             title=entry.title,
@@ -160,10 +161,6 @@ class Tally:
             needs=needs,
             transcript=steps_record(entry.steps),
         )
-
-
-def _hash(case: str) -> str:
-    return hashlib.sha256(case.encode()).hexdigest()[:12]
 
 
 def _claim_all(catalogue: Catalogue) -> Mapping[str, ClaimRecord]:

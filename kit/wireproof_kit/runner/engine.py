@@ -222,8 +222,7 @@ class Engine:
 
     def _judge_run(self, instance: Instance, outcome: _Outcome, since: int) -> JudgedRun:
         """Judge a run of a case; again if the target's state changes what was seen."""
-        observation = outcome.observation
-        seen = msgspec.structs.replace(seen_record(observation), overdue=False)
+        seen = msgspec.structs.replace(seen_record(outcome.observation), overdue=False)
         judged = judge_run(seen, instance.law, self.bench)
         conforms = judged.judgement.verdict in CONFORMING
         settled = self._settle(instance, outcome, since, conforms=conforms)
@@ -292,10 +291,7 @@ def _judge(instance: Instance, runs: JudgedRuns, bench: JudgeContext) -> Judgeme
 
 
 def _make_record(
-    instance: Instance,
-    runs: JudgedRuns,
-    outcome: _Outcome,
-    bench: JudgeContext,
+    instance: Instance, runs: JudgedRuns, outcome: _Outcome, bench: JudgeContext
 ) -> CaseRecord:
     seen, judgement = runs.first.seen, _judge(instance, runs, bench)
     return CaseRecord(
