@@ -36,7 +36,8 @@ class Outgoing:
 
         def parts() -> Iterator[Part]:
             yield from self.parts
-            yield from (replace(part, offset=part.offset + shift) for part in other.parts)
+            for part in other.parts:
+                yield Part(part.offset + shift, part.length, part.label, part.wrong)
 
         what = (
             f"{self.what}, {other.what}" if self.what and other.what else self.what or other.what

@@ -5,7 +5,7 @@ import itertools
 import string
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -42,6 +42,9 @@ class LateParts(Sequence[Part]):
 
     def __getitem__(self, index: int | slice) -> Part | Sequence[Part]:
         return self._parts[index]
+
+    def __iter__(self) -> Iterator[Part]:
+        return iter(self._parts)
 
     def __len__(self) -> int:
         return len(self._parts)
