@@ -72,14 +72,14 @@ def test_a_starved_process_takes_hardly_longer_than_with_a_processor_of_its_own(
 @pytest.mark.slow
 def test_a_sleep_counts_in_full() -> None:
     watch = Stopwatch()
-    time.sleep(1)
-    assert watch.seconds() > 0.5
+    time.sleep(2)
+    assert watch.seconds() > 1
 
 
 def test_what_does_not_come_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waits, "TICK_S", 0.01)
+    monkeypatch.setattr(waits, "LIMIT_S", 0.1)
     with pytest.raises(AssertionError, match=r"no answer within 0\.1 s of the test's own time"):
-        until(lambda: False, "answer", 0.1)
+        until(lambda: False, "answer")
     assert until(lambda: "it", "answer") == "it"
 
 

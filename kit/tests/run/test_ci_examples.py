@@ -26,7 +26,6 @@ ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "ci"
 SOURCES = ("spec", "kit", "reference_impl", "suites", "reports")
 SELECTION = "nsq/publish/header-json"
-STEP_S = 240
 ACTION = re.compile(r"[\w.-]+/[\w./-]+@v\d+")
 WRITTEN = {
     "run.jsonl",
@@ -41,7 +40,7 @@ WRITTEN = {
 
 Json = dict[str, object]
 
-pytestmark = [pytest.mark.process, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def make(place: Path) -> None:
     for name in SOURCES:
         ignored = shutil.ignore_patterns("tests", "__pycache__")
         shutil.copytree(ROOT / name, source / name, ignore=ignored)
-    subprocess.run([sys.executable, "-m", "venv", str(place / "env")], check=True, timeout=200)
+    subprocess.run([sys.executable, "-m", "venv", str(place / "env")], check=True)
     places = {"/src": source, "/wheels": place / "wheels", "/out": place / "out"}
     for instruction in container():
         if instruction.word == "RUN":
@@ -126,7 +125,6 @@ def shell(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=STEP_S,
         check=False,
     )
 

@@ -57,7 +57,6 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=110,
         check=False,
     )
 
@@ -173,7 +172,6 @@ def test_without_alluredir_nothing_of_allure_is_loaded(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
     assert done.returncode == 0, done.stdout
@@ -196,7 +194,6 @@ def test_without_the_kits_plug_in_nothing_is_joined(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
 
