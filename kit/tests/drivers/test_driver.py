@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from waits import until
+from waits import LONG_S, until
 
 from wireproof_kit.drivers.child import end_all, start
 from wireproof_kit.drivers.driver import Driver
@@ -181,7 +181,7 @@ def test_what_a_program_started_ends_with_it_though_the_program_has_ended(tmp_pa
     running = threading.Event()
     child = start(write(tmp_path, text), sink=lambda _, data: running.set() if data else None)
     running.wait()
-    child.wait()
+    child.wait(LONG_S)
     assert child.exit_code() == 0
 
     child.end()

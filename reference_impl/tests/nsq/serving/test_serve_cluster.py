@@ -109,13 +109,16 @@ def test_nothing_acknowledged_is_lost_while_the_leader_moves() -> None:
                     said = answer(sock, pub("t", body))
                     (acknowledged if said == b"OK" else refused).append(body)
 
+        def wait_for(count: int) -> None:
+            until(lambda: len(acknowledged) >= count, f"{count} acknowledged messages")
+
         publisher = threading.Thread(target=publish)
         publisher.start()
         try:
             for _ in range(10):
-                due = len(acknowledged) + 20
+                before = len(acknowledged)
                 found.order("/control/leader?topic=t")
-                until(lambda due=due: len(acknowledged) >= due, "acknowledged messages")
+                wait_for(before + 20)
         finally:
             over.set()
             publisher.join()
