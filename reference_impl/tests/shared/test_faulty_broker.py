@@ -64,6 +64,7 @@ def test_bytes_that_are_not_taken_are_not_taken_for_read() -> None:
         _at_rest() as shell,
     ):
         shell.shell.stop()
+        peer.sock.setblocking(False)  # nobody will take the rest
         peer.send(bytes(32_000_000))
         with pytest.raises(AssertionError, match=r"no bytes taken .* within 0\.1 s"):
             peer.settle(shell)
