@@ -48,7 +48,7 @@ Json = dict[str, object]
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_own.py").write_text(OWN)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "WIREP"))}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:timeout"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["--pyargs", "wireproof_suites.nsq", "test_own.py", "--broker-url", "reference"]
     command += ["--wireproof-select", SELECTED, "--alluredir", "results", *options]
     return subprocess.run(
