@@ -70,11 +70,7 @@ kills:
 	@$(BIN)/python tools/s3.py
 	@$(BIN)/python tools/bench_pipeline/kills.py $(if $(KILLS),--kills $(KILLS)) $(ARGS)
 
-selfaffected:
-	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/python tools/affected.py $(if $(BASE),--base $(BASE)) $(ARGS)
-
-test:
+selftest:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --out out/selftest.md
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol iggy --out out/selftest-iggy.md
