@@ -76,12 +76,7 @@ selftest:
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol iggy --out out/selftest-iggy.md
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol oms --out out/selftest-oms.md
 
-selftest-busy:
-	@$(PYTHON) tools/setup.py dev
-	@$(PYTHON) tools/browser.py
-	@$(BIN)/python tools/busy.py $(if $(BUSY),--busy $(BUSY)) $(if $(TENTH),--tenth) $(if $(SEED),--seed $(SEED)) $(ARGS)
-
-test-clients:
+selftest-clients:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --clients -n 4 --out out/selftest-clients.md
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --clients --protocol iggy -n 4 --out out/selftest-clients-iggy.md
