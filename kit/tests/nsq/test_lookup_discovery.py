@@ -2,6 +2,7 @@
 
 import pytest
 from lookup_answers import by_path, http, node, v1, wrapped
+from ports import NOBODY
 from scripted_peer import Peer, Script, ScriptedPeer, saying
 from waits import Stopwatch
 
@@ -11,11 +12,6 @@ from wireproof_kit.nsq.lookup.discovery import check_servers, discover
 
 NODES = by_path(nodes=v1({"producers": [node(4150), node(4160)]}))
 PORTS = [4150, 4160]
-
-
-def gone() -> tuple[str, int]:
-    with ScriptedPeer(saying()) as peer:
-        return peer.address
 
 
 def ports(*servers: tuple[str, int], seconds: float = 10.0) -> list[int]:
@@ -37,7 +33,7 @@ def test_nodes_of_several_servers_are_merged() -> None:
 
 def test_a_server_that_is_of_no_use_is_passed_over() -> None:
     with ScriptedPeer(by_path(nodes=http(b"no"))) as bad, ScriptedPeer(NODES) as good:
-        assert ports(gone(), bad.address, good.address) == PORTS
+        assert ports(NOBODY, bad.address, good.address) == PORTS
 
 
 def test_without_nodes_the_producers_of_topics_are_taken() -> None:
@@ -51,7 +47,7 @@ def test_without_nodes_the_producers_of_topics_are_taken() -> None:
 
 def test_servers_that_are_not_there() -> None:
     with pytest.raises(TargetUnreachable, match="cannot reach any lookup server at 127"):
-        discover([gone(), gone()])
+        discover([NOBODY, NOBODY])
 
 
 def test_servers_that_know_nobody() -> None:
@@ -76,7 +72,7 @@ def test_the_first_fault_is_the_sentence(answer: bytes, words: str) -> None:
     with ScriptedPeer(by_path(nodes=answer)) as peer:
         port = peer.address[1]
         with pytest.raises(ArrangementFailed) as caught:
-            discover([gone(), peer.address])
+            discover([NOBODY, peer.address])
 
     assert words in str(caught.value)
     assert str(caught.value).startswith(f"lookup server 127.0.0.1:{port}: GET /nodes")
@@ -104,14 +100,14 @@ SPEAKING = {
 @pytest.mark.parametrize("script", SPEAKING.values(), ids=SPEAKING)
 def test_whatever_answers_in_json_passes_for_a_lookup_server(script: Script) -> None:
     with ScriptedPeer(by_path(nodes=http(b"no"))) as bad, ScriptedPeer(script) as good:
-        check_servers([gone(), bad.address, good.address])
+        check_servers([NOBODY, bad.address, good.address])
 
 
 def test_a_page_for_every_question_is_no_lookup_server() -> None:
     page = http(b"404 page not found", status=404)
     script = by_path(nodes=page, listlookup=page, lookup=page)
     with ScriptedPeer(script) as peer, pytest.raises(ArrangementFailed) as caught:
-        check_servers([gone(), peer.address])
+        check_servers([NOBODY, peer.address])
 
     assert "GET /nodes was answered 404, 404 page not found (which is no JSON)" in str(
         caught.value

@@ -9,7 +9,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ from xml.etree import ElementTree as etree
 import pytest
 import yaml
 from cli_process import clean_environment
+from ports import find_free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "ci"
@@ -129,19 +129,11 @@ def shell(
     )
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [cast(int, each.getsockname()[1]) for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The examples' variables, with ports that are free and a part of the cases."""
     shutil.copyfile(EXAMPLES / "deviations.toml", tmp_path / "deviations.toml")
-    tcp, http = free_ports(2)
+    tcp, http = find_free_port(), find_free_port()
     yield {
         "BROKER": f"127.0.0.1:{tcp}",
         "BROKER_HTTP": f"127.0.0.1:{http}",

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import sys
 from pathlib import Path
 
@@ -32,11 +31,6 @@ def java(folder: Path, says: str) -> Path:
     program.write_text(f"#!{sys.executable}\nimport sys\nsys.stderr.write({says!r})\n")
     program.chmod(0o755)
     return folder
-
-
-def closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -88,7 +82,7 @@ def test_a_folder_with_other_data_gets_no_site(capsys: pytest.CaptureFixture[str
 
 
 def test_an_unreachable_master_is_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    url = f"spark://127.0.0.1:{closed_port()}"
+    url = "spark://127.0.0.1:1"
 
     line = refused(capsys, "h", "--out", "s", "--master", url)
 
@@ -145,7 +139,7 @@ def test_an_old_history_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_unreachable_server_is_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    url = f"sc://127.0.0.1:{closed_port()}"
+    url = "sc://127.0.0.1:1"
 
     line = refused(capsys, "h", "--out", "s", "--remote", url)
 

@@ -113,11 +113,9 @@ def test_a_target_that_does_not_speak_is_given_up_soon(
     assert "\n" not in str(error.value)
 
 
-def test_nobody_there_is_one_sentence() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = listener.getsockname()
+def test_nobody_there_is_one_sentence(dead_port: int) -> None:
     with pytest.raises(TargetUnreachable, match="connection refused"):
-        open_session(target(address), OPTIONS)
+        open_session(target(("127.0.0.1", dead_port)), OPTIONS)
 
 
 def yes_sayer(peer: Peer) -> None:
