@@ -13,7 +13,7 @@ CLIENTS ?= all
 PYTHON_CLIENTS := pynsq gnsq ansq iggy_py
 SPACE := $(subst ,, )
 
-.PHONY: run quick affected test test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
+.PHONY: run quick affected test test-busy test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -31,6 +31,11 @@ test:
 	@$(PYTHON) tools/setup.py dev
 	@$(PYTHON) tools/browser.py
 	@$(BIN)/python -m pytest -q -rs -n 4 --dist loadfile --no-loadscope-reorder $(if $(AFTER_QUICK),-m "(process or slow or hypothesis) and not spark")
+
+test-busy:
+	@$(PYTHON) tools/setup.py dev
+	@$(PYTHON) tools/browser.py
+	@$(BIN)/python tools/busy.py $(if $(BUSY),--busy $(BUSY)) $(if $(TENTH),--tenth) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 test-clients:
 	@$(PYTHON) tools/setup.py $(if $(filter-out $(PYTHON_CLIENTS),$(CLIENTS)),clients,pynsq)
@@ -65,11 +70,7 @@ kills:
 	@$(BIN)/python tools/s3.py
 	@$(BIN)/python tools/bench_pipeline/kills.py $(if $(KILLS),--kills $(KILLS)) $(ARGS)
 
-selfaffected:
-	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/python tools/affected.py $(if $(BASE),--base $(BASE)) $(ARGS)
-
-test:
+selftest:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --out out/selftest.md
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol iggy --out out/selftest-iggy.md
@@ -95,17 +96,17 @@ flips:
 
 crash:
 	@$(PYTHON) tools/setup.py dev
-	@WIREPROOF_KILLS=200 $(BIN)/python -m pytest -q -s -o timeout=1800 reference_impl/tests/nsq/storage/test_crash.py
+	@WIREPROOF_KILLS=200 $(BIN)/python -m pytest -q -s reference_impl/tests/nsq/storage/test_crash.py
 
 connections:
 	@$(PYTHON) tools/setup.py dev
-	@WIREPROOF_CONNECTIONS=5000 $(BIN)/python -m pytest -q -s -o timeout=600 reference_impl/tests/nsq/serving/test_many_connections.py
+	@WIREPROOF_CONNECTIONS=5000 $(BIN)/python -m pytest -q -s reference_impl/tests/nsq/serving/test_many_connections.py
 
 edges:
 	@$(PYTHON) tools/setup.py dev
-	@WIREPROOF_BAD_LINE=ext $(BIN)/python -m pytest -q -s -o timeout=1200 kit/tests/run/test_never_green.py -k "lies or bad_line"
-	@WIREPROOF_HOSTILE=whole $(BIN)/python -m pytest -q -o timeout=1200 kit/tests/commands/bundles/test_hostile_bundles.py
-	@WIREPROOF_INTERRUPTS=20 WIREPROOF_DEATHS=10 WIREPROOF_SELECTIONS=10 $(BIN)/python -m pytest -q -o timeout=600 kit/tests/edges
+	@WIREPROOF_BAD_LINE=ext $(BIN)/python -m pytest -q -s kit/tests/run/test_never_green.py -k "lies or bad_line"
+	@WIREPROOF_HOSTILE=whole $(BIN)/python -m pytest -q kit/tests/commands/bundles/test_hostile_bundles.py
+	@WIREPROOF_INTERRUPTS=20 WIREPROOF_DEATHS=10 WIREPROOF_SELECTIONS=10 $(BIN)/python -m pytest -q kit/tests/edges
 
 hostile:
 	@$(PYTHON) tools/setup.py dev
@@ -146,6 +147,7 @@ lint:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python tools/time_limits.py
 
 types: mypy pyright
 
@@ -162,9 +164,10 @@ clean:
 
 help:
 	@echo "make run      judge the embedded reference, write out/report.html"
-	@echo "make quick    ruff, and the tests that need no process, browser or Spark"
+	@echo "make quick    lints, and the tests that need no process, browser or Spark"
 	@echo "make affected tests of what the uncommitted change touches, else of the last commit (BASE=REVISION: since then)"
 	@echo "make test     all tests (AFTER_QUICK=1: without those that make quick runs in the same way)"
+	@echo "make test-busy   all tests beside 8 busy processes (BUSY=40 TENTH=1: a drawn tenth of the files beside 40)"
 	@echo "make test-clients  real clients against the reference, and judged (CLIENTS=\"pynsq nsqjs\": these)"
 	@echo "make test-oms     the adapters in Java, and Apache RocketMQ judged through two of them"
 	@echo "make test-allure   real sites by Allure 3 and 2 from npm, and plain pytest with allure-pytest"

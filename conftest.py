@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["watchdog", "failures_at_once"]
+
 settings.register_profile(
     "ci",
     derandomize=True,

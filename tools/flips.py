@@ -12,15 +12,15 @@ What a run leaves undecided, since the machine was too busy, is counted beside t
 """
 
 import argparse
-import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from busy import busy_processors
 
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.processes.client_forks import ClientForkServer
@@ -31,7 +31,6 @@ RUNS = 20
 SAMPLE_RUNS = 3
 SAMPLE = ("nsq/client-publish", "nsq/client-lookup/dead", "nsq/client-connection/heartbeat")
 TITLE = "Judge the example client again and again on a busy machine."
-BUSY = "while True: pass"
 
 
 def main() -> int:
@@ -119,19 +118,6 @@ def describe(case: CaseRecord) -> str | None:
 
 def is_inconclusive(seen: SeenRecord) -> bool:
     return seen.value.partition(":")[0] == UNDECIDED
-
-
-@contextmanager
-def busy_processors() -> Generator[None]:
-    """Keep every processor busy for the time of the context."""
-    command = [sys.executable, "-c", BUSY]
-    busy = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
 
 
 if __name__ == "__main__":

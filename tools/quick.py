@@ -1,4 +1,4 @@
-"""Run ruff and the tests that start no process; print the seconds it took.
+"""Run the lints and the tests that start no process; print the seconds it took.
 
 python tools/quick.py [PYTEST ARGUMENTS]
 """
@@ -20,6 +20,7 @@ def main() -> int:
     steps = (
         (str(BIN / "ruff"), "check", "."),
         (str(BIN / "ruff"), "format", "--check", "."),
+        (sys.executable, "tools/time_limits.py"),
         (sys.executable, "-m", "pytest", "-q", "--dist", "worksteal", *tests),
     )
     started = time.monotonic()

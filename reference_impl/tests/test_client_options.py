@@ -14,7 +14,6 @@ def test_an_option_is_refused_in_one_sentence(protocol: str) -> None:
         [sys.executable, "-m", f"wireproof_reference_impl.{protocol}.client", "--fault", "x"],
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
         stdin=subprocess.DEVNULL,
     )

@@ -25,11 +25,11 @@ def test_values_are_shown_short(value: object, text: str) -> None:
 
 
 def test_long_bytes_are_shown_at_once() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(100):
         show_value(bytes(10_000_000))
 
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_bytes_are_counted_in_words() -> None:

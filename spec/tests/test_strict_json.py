@@ -153,11 +153,11 @@ HOSTILE = [
 
 @pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_texts_return_soon(data: bytes) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with suppress(WireError):  # accepted or refused: only the time matters here
         read(data)
 
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 SAME: list[tuple[JsonValue, JsonValue, bool]] = [

@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waits import until
 
 from wireproof_kit.clients.events import Answered, BadLine, Ended, Expired, Flooded, Wrote
 from wireproof_kit.nsq.clients.client import start_client
@@ -42,13 +42,6 @@ def _running(mark: str) -> Iterator[int]:
             yield int(process.name)
 
 
-def wait_for(question: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not question():
-        assert time.monotonic() < deadline, "it did not come about in time"
-        time.sleep(0.02)
-
-
 def test_ctrl_c_ends_every_client_with_its_group(tmp_path: Path) -> None:
     wrapper = tmp_path / "stubborn.py"
     wrapper.write_text(STUBBORN)
@@ -61,10 +54,10 @@ def test_ctrl_c_ends_every_client_with_its_group(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    wait_for(lambda: len(running(mark)) > 2)
+    until(lambda: len(running(mark)) > 2, "running client")
     run.send_signal(signal.SIGINT)
-    assert run.wait(60) == 130
-    wait_for(lambda: not running(mark), 10)
+    assert run.wait() == 130
+    until(lambda: not running(mark), "end of all clients")
 
 
 def play(command: str, until: str = "") -> list[object]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from cli_process import clean_environment, wireproof, wireproof_within
+from cli_process import clean_environment, wireproof
 
 from wireproof.main import main
 from wireproof_kit.bundle.file import read_bundle
@@ -16,7 +16,6 @@ from wireproof_kit.nsq.clients.fuzz.part import make_part
 from wireproof_kit.protocols import read_target
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
-DEADLINE_S = 240
 TOY = Path(__file__).parents[1] / "support" / "toy_nsq_client.py"
 
 
@@ -25,7 +24,6 @@ def script(path: Path, command: str) -> int:
         [sys.executable, "-I", str(path), command],
         env=clean_environment(),
         capture_output=True,
-        timeout=DEADLINE_S,
         check=False,
         cwd=path.parent,
     ).returncode
@@ -71,7 +69,6 @@ def test_a_consumer_with_one_connection_is_told_what_it_lacks(tmp_path: Path) ->
     )
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("protocol", "fault", "violated", "chosen"),
     [
@@ -95,8 +92,7 @@ def test_a_finding_is_small_named_and_shown_by_its_script_and_by_replay(
     right = f"{sys.executable} -m wireproof_reference_impl.{protocol}.drive"
     faulty = f"{right} --fault parser-client-{fault}"
     role, state, frame = chosen
-    done = wireproof_within(
-        DEADLINE_S,
+    done = wireproof(
         *("fuzz", "--protocol", protocol, "--exec", faulty, "--role", role, "--states", state),
         *("--frames", frame, "--seed", "1", "--time", "120", "-x", "--no-shrink"),
         *("--bundle", "b.jsonl"),
@@ -117,12 +113,11 @@ def test_a_finding_is_small_named_and_shown_by_its_script_and_by_replay(
     assert "are not run unasked: give --to" in wireproof(*there, cwd=tmp_path).refused()
 
 
-@pytest.mark.timeout(600)
 def test_states_that_a_client_does_not_show_are_told_and_cannot_be_chosen(tmp_path: Path) -> None:
     words = ("fuzz", "--exec", f"{sys.executable} {TOY}", "--role", "consumer", "--cases", "1")
-    done = wireproof_within(DEADLINE_S, *words, "--bundle", "b.jsonl", cwd=tmp_path)
+    done = wireproof(*words, "--bundle", "b.jsonl", cwd=tmp_path)
     told = " ".join(done.out.split())
-    refused = wireproof_within(DEADLINE_S, *words, "--states", "consuming-ordered", cwd=tmp_path)
+    refused = wireproof(*words, "--states", "consuming-ordered", cwd=tmp_path)
 
     assert done.code == 0, done.out + done.err
     assert "left out consuming-ordered, " in told
@@ -137,13 +132,11 @@ def test_states_that_a_client_does_not_show_are_told_and_cannot_be_chosen(tmp_pa
     )
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("wrong", "violated"), [("exits", []), ("dies", ["ended"])])
 def test_a_client_may_end_when_it_is_refused_but_not_crash(
     wrong: str, violated: list[str], tmp_path: Path
 ) -> None:
-    done = wireproof_within(
-        DEADLINE_S,
+    done = wireproof(
         *("fuzz", "--exec", f"{sys.executable} {TOY} {wrong}", "--role", "consumer"),
         *("--states", "subscribing", "--frames", "error", "--seed", "1", "--cases", "24"),
         *("--time", "90", "-x", "--no-shrink", "--bundle", "b.jsonl"),
@@ -155,11 +148,10 @@ def test_a_client_may_end_when_it_is_refused_but_not_crash(
     assert [finding.violated for finding in findings] == violated
 
 
-@pytest.mark.timeout(600)
 def test_states_to_which_a_client_comes_too_rarely_are_left_out(tmp_path: Path) -> None:
     command = f"{sys.executable} {TOY} own-interval"
     words = ("fuzz", "--exec", command, "--role", "consumer", "--cases", "1")
-    refused = wireproof_within(DEADLINE_S, *words, "--states", "looking-up", cwd=tmp_path)
+    refused = wireproof(*words, "--states", "looking-up", cwd=tmp_path)
 
     assert refused.code == 2, refused.out + refused.err
     assert "within 15 s the client did not ask again" in refused.err

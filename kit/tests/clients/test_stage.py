@@ -55,7 +55,7 @@ def test_the_port_of_a_server_that_is_down_is_kept() -> None:
     stage, port = play(Listen("node", up=False))
     try:
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((LOOPBACK, port), 5)
+            socket.create_connection((LOOPBACK, port))
         with socket.socket() as other, pytest.raises(OSError, match="in use"):
             other.bind((LOOPBACK, port))
     finally:
@@ -90,7 +90,7 @@ def test_a_server_is_down_though_a_starting_program_has_its_sockets(
     try:
         assert copied
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((LOOPBACK, port), 5)
+            socket.create_connection((LOOPBACK, port))
     finally:
         stage.close()
         for copy in copied:
@@ -100,8 +100,8 @@ def test_a_server_is_down_though_a_starting_program_has_its_sockets(
 def test_a_server_comes_up_again_at_its_port() -> None:
     stage, port = play(Listen("node", up=False), Listen("node", up=True))
     try:
-        socket.create_connection((LOOPBACK, port), 5).close()
+        socket.create_connection((LOOPBACK, port)).close()
     finally:
         stage.close()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((LOOPBACK, port), 5)
+        socket.create_connection((LOOPBACK, port))

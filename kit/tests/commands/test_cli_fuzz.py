@@ -218,7 +218,6 @@ def test_a_campaign_leaves_only_its_bundle_in_the_folder(tmp_path: Path) -> None
         cwd=work,
         env={**clean_environment(), "XDG_CACHE_HOME": str(cache)},
         capture_output=True,
-        timeout=60,
         check=True,
     )
 
@@ -251,7 +250,7 @@ def test_an_interrupted_campaign_goes_on_where_it_stopped(tmp_path: Path) -> Non
         if json.loads(line)["event"] == "progress":
             process.send_signal(signal.SIGINT)
             break
-    *_, last = process.communicate(timeout=60)[0].splitlines()
+    *_, last = process.communicate()[0].splitlines()
     assert process.returncode == 130
     stopped = json.loads(last)
     assert stopped["executed"] >= 256

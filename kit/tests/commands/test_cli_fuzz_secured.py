@@ -83,7 +83,6 @@ def run_script(path: Path, *arguments: str, **more: str) -> subprocess.Completed
         [sys.executable, "-I", str(path), *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
         env={**os.environ, **more},
     )

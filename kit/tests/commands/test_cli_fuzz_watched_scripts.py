@@ -14,7 +14,7 @@ from wireproof_kit.fuzz.case import HALF_CLOSE, Case, Step
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.frame import request
 
-pytestmark = [pytest.mark.process, pytest.mark.long, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.process, pytest.mark.long]
 
 
 def unknown_command(names: Mapping[str, str]) -> Case:

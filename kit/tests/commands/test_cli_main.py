@@ -146,7 +146,6 @@ def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         env={**clean_environment(), "PATH": f"{tmp_path}:{os.environ['PATH']}"},
-        timeout=60,
         check=False,
     )
     assert done.stdout.split() == ["explain", "--profile", "--json", "fish"], done.stderr
@@ -292,7 +291,6 @@ def test_a_closed_pipe_is_no_error() -> None:
         stdout=writer,
         stderr=subprocess.PIPE,
         env=clean_environment(),
-        timeout=60,
         check=False,
     )
 

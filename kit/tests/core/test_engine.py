@@ -121,7 +121,7 @@ def test_a_case_that_does_not_end_is_given_up() -> None:
     gate = threading.Event()
 
     def stuck() -> Observation:
-        gate.wait(30)
+        gate.wait()
         return observed("ok,open")
 
     record = engine(case_timeout_s=0.05).run(case(stuck))
@@ -135,7 +135,7 @@ def test_a_target_that_withholds_is_no_error_of_ours() -> None:
 
     def kept_waiting(broker: Transcript) -> Observation:
         broker.add_wait(30)
-        gate.wait(30)
+        gate.wait()
         return observed("ok,open")
 
     kit = engine(case_timeout_s=0.05, repeats=1)
@@ -150,7 +150,7 @@ def test_a_slow_target_that_withholds_is_undecided() -> None:
 
     def kept_waiting(broker: Transcript) -> Observation:
         broker.add_wait(30)
-        gate.wait(30)
+        gate.wait()
         return observed("ok,open")
 
     kit = engine(FakeSession(control="slow"), case_timeout_s=0.05)
@@ -169,7 +169,7 @@ def test_waiting_cases_are_started_early_and_collected_in_turn() -> None:
     item = case(waits, waiting=True)
     kit = engine()
     kit.start([item])
-    assert started.wait(10)
+    started.wait()
     assert kit.run(item).verdict == "pass"
     kit.close()
 
@@ -180,13 +180,13 @@ def test_what_still_waits_is_given_up_with_the_run() -> None:
 
     def waits() -> Observation:
         started.set()
-        gate.wait(30)
+        gate.wait()
         return observed("ok,open")
 
     item = case(waits, waiting=True)
     kit = engine()
     kit.start([item])
-    assert started.wait(10)
+    started.wait()
     kit.close()
     record = kit.run(item)
     gate.set()
@@ -298,7 +298,7 @@ def test_the_rest_of_a_hurried_run_waits_side_by_side() -> None:
     together = threading.Barrier(3)
 
     def waits() -> Observation:
-        together.wait(10)
+        together.wait()
         return observed("ok,open")
 
     vain = case(scripted("missing", overdue=True), case_id="p/i/case/vain")
@@ -317,7 +317,7 @@ def test_cases_for_a_target_far_away_run_side_by_side() -> None:
     together = threading.Barrier(3)
 
     def waits() -> Observation:
-        together.wait(10)
+        together.wait()
         return observed("ok,open")
 
     items = [case(waits, case_id=f"p/i/case/{number}") for number in range(3)]

@@ -50,11 +50,11 @@ def test_all_cases_that_run_while_the_target_dies_make_one_death() -> None:
 
     def meets_its_end(value: str) -> Callable[[], Observation]:
         def see() -> Observation:
-            running.wait(10)
+            running.wait()
             if session.alive:
                 session.alive = False
                 dead.set()
-            dead.wait(10)
+            dead.wait()
             return observed(value, overdue=value == "missing")
 
         return see

@@ -3,11 +3,11 @@
 import sys
 import textwrap
 import threading
-import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from waits import LONG_S, until
 
 from wireproof_kit.drivers.child import end_all, start
 from wireproof_kit.drivers.driver import Driver
@@ -137,10 +137,8 @@ def test_an_answer_behind_a_broken_line_does_not_count(tmp_path: Path) -> None:
     """
     with closing(Driver.start(write(tmp_path, text), within=20)) as driver:
         number = driver.send("add")
-        deadline = time.monotonic() + 20
-        while b"written" not in driver.child.kept["stderr"].data():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        stderr = driver.child.kept["stderr"]
+        until(lambda: b"written" in stderr.data(), "last word of the program")
         with pytest.raises(TargetUnreachable, match="no JSON"):
             driver.answer(number, "add")
 
@@ -170,7 +168,7 @@ def test_what_the_driver_started_ends_with_it(tmp_path: Path) -> None:
         closing(Driver.start(write(tmp_path, text), within=20)) as driver,
     ):
         driver.next_event(within=20)
-    assert not _group_members(tmp_path)
+    until(lambda: not _group_members(tmp_path), "end of what was started")
 
 
 def test_what_a_program_started_ends_with_it_though_the_program_has_ended(tmp_path: Path) -> None:
@@ -182,13 +180,13 @@ def test_what_a_program_started_ends_with_it_though_the_program_has_ended(tmp_pa
     """
     running = threading.Event()
     child = start(write(tmp_path, text), sink=lambda _, data: running.set() if data else None)
-    assert running.wait(20)
-    child.wait(20)
+    running.wait()
+    child.wait(LONG_S)
     assert child.exit_code() == 0
 
     child.end()
 
-    assert not _group_members(tmp_path)
+    until(lambda: not _group_members(tmp_path), "end of what was started")
 
 
 def test_all_programs_can_be_ended_while_another_one_starts(
@@ -209,21 +207,16 @@ def test_all_programs_can_be_ended_while_another_one_starts(
     end_all()
 
     assert child.exit_code() is not None
-    assert not _group_members(tmp_path)
+    until(lambda: not _group_members(tmp_path), "end of what was started")
 
 
 def _group_members(folder: Path) -> list[str]:
     """Return the command lines of running processes that name the folder."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        found = [
-            line
-            for process in Path("/proc").glob("[0-9]*")
-            if str(folder) in (line := _command_line(process))
-        ]
-        if not found:
-            return []
-    return found
+    return [
+        line
+        for process in Path("/proc").glob("[0-9]*")
+        if str(folder) in (line := _command_line(process))
+    ]
 
 
 def _command_line(process: Path) -> str:

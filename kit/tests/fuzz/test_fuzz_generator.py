@@ -130,7 +130,6 @@ def test_another_process_makes_the_same_cases() -> None:
             env={"PYTHONHASHSEED": hashing},
             capture_output=True,
             check=True,
-            timeout=60,
         ).stdout
         for hashing in ("1", "2")
     }

@@ -85,7 +85,6 @@ def test_another_process_draws_the_same_whatever_it_has_loaded() -> None:
             env={"PYTHONPATH": path},
             capture_output=True,
             check=True,
-            timeout=60,
         ).stdout
         for loaded in ("json", "wireproof_kit.nsq.cluster, wireproof_kit.oms.strategies")
     }
@@ -220,7 +219,6 @@ def test_a_plain_user_of_pytest_has_both_profiles(
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": path},
             capture_output=True,
-            timeout=100,
             check=False,
         )
         assert done.returncode == 0, done.stdout.decode()

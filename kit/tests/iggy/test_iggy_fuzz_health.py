@@ -51,7 +51,7 @@ def publish(health: Bystanders, *messages: tuple[int, bytes]) -> list[bytes]:
     topic = health.places.watched
     sent = tuple(SentMessage(number, (), payload) for number, payload in messages)
     request = SendMessages(topic.stream.id, topic.id, partition_id(FIRST_PARTITION), sent)
-    with socket.create_connection(health.places.address, 5) as sock:
+    with socket.create_connection(health.places.address) as sock:
         sock.sendall(requests.request(commands.SEND_MESSAGES, request).data)
         assert sock.recv(8) == bytes(8)
     return [fingerprint_stored(number, (), payload) for number, payload in messages]

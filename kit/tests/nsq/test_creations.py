@@ -4,6 +4,7 @@ from collections.abc import Mapping
 import pytest
 from scripted_peer import ScriptedPeer
 from test_nsq_lookup import client, serving
+from waits import stays
 
 from wireproof_kit.nsq.lookup import creations as creations_module
 from wireproof_kit.nsq.lookup.creations import Creations
@@ -37,22 +38,22 @@ def test_of_many_who_wait_one_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(query: Query) -> None:
         asked.append(query)
         begun.set()
-        end.wait(5)
+        end.wait()
 
     asked: list[Query] = []
     creations = Creations(ask)
     creations.add("t", {"topic": "t"})
     first = threading.Thread(target=creations.remind, args=("t",))
     first.start()
-    assert begun.wait(5)
+    begun.wait()
     creations.remind("t")
     forgetting = threading.Thread(target=creations.forget, args=("t",))
     forgetting.start()
-    forgetting.join(0.2)
-    assert forgetting.is_alive()  # lest the topic is made again behind its deletion
+    # Otherwise the topic would be made again after its deletion.
+    stays(forgetting.is_alive, "thread that waits to forget")
     end.set()
     for thread in (first, forgetting):
-        thread.join(5)
+        thread.join()
     creations.remind("t")
 
     assert asked == [{"topic": "t"}]

@@ -259,7 +259,6 @@ def test_standard_input_is_read_to_its_end() -> None:
         [sys.executable, "-m", "wireproof", "decode", "--json", "-"],
         input=bytes.fromhex(OK_FRAME) * 3 + b"\0\0",
         capture_output=True,
-        timeout=60,
         check=False,
     )
 
@@ -281,7 +280,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
         first = process.stdout.readline()
         process.stdout.close()
         said = process.stderr.read()
-        process.wait(timeout=60)
+        process.wait()
 
     assert first.startswith(b"orders/orders-0.diskqueue.000000.dat")
     assert said == b""
@@ -293,7 +292,6 @@ def test_a_terminal_that_knows_only_ascii_gets_escapes(data_directory: Path) -> 
         [sys.executable, "-m", "wireproof", "decode", str(data_directory / "gdd_ext")],
         env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(sys.path)},
         capture_output=True,
-        timeout=60,
         check=False,
     )
 
@@ -326,7 +324,6 @@ def test_a_queue_of_any_size_takes_little_memory(
         [sys.executable, "-c", LIMITED, "decode", *how, source],
         input=pieces,
         capture_output=True,
-        timeout=100,
         check=False,
     )
 
@@ -342,7 +339,6 @@ def test_a_lying_length_takes_no_memory(tmp_path: Path) -> None:
         [sys.executable, "-c", LIMITED, "decode", "--side", "disk", "-"],
         input=lying,
         capture_output=True,
-        timeout=60,
         check=False,
     )
 

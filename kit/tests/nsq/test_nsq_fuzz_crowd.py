@@ -44,7 +44,7 @@ def told_by(reply: Callable[[int, bytes], bytes]) -> Trouble | None:
             for client in clients:
                 client.close()
             for each in threads:
-                each.join(10)
+                each.join()
 
 
 def test_own_answers_are_right() -> None:

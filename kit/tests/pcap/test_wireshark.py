@@ -164,7 +164,6 @@ def shown(
         [TSHARK, *asked, *form, *wanted],
         capture_output=True,
         text=True,
-        timeout=100,
         check=True,
     )
     found: defaultdict[int, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))

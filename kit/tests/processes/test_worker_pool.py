@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 import pytest
+from waits import until
 
 from wireproof_kit.processes.worker_pool import JobLost, WorkerPool
 
@@ -20,7 +21,7 @@ from wireproof_kit.processes.worker_pool import WorkerPool
 
 def work(job, send):
     send(os.getpid())
-    time.sleep(60)  # never reached to its end: only a signal ends this job in time
+    time.sleep(10_000)  # only a signal ends this job
 
 for _, pid in WorkerPool(work, 1).run(["sleep"]):
     print(pid, flush=True)
@@ -85,7 +86,7 @@ def test_a_job_may_have_several_results() -> None:
 def test_leaving_early_ends_the_workers() -> None:
     def sleep(job: str, send: Callable[[int], None]) -> None:
         send(os.getpid())
-        time.sleep(60)  # only a signal ends this job before the deadline of the test
+        time.sleep(10_000)  # only a signal ends this job before the watchdog ends the test
 
     with closing(WorkerPool(sleep, 1).run(["first"])) as found:
         _, pid = next(found)
@@ -99,10 +100,7 @@ def test_workers_end_with_the_process_that_started_them() -> None:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         parent.kill()
-    deadline = time.monotonic() + 10
-    while is_running(pid):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: not is_running(pid), "end of the worker")
 
 
 def is_running(pid: int) -> bool:

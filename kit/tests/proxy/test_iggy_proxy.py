@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Sequence
 
 import pytest
-from proxied import DEADLINE, Proxied, proxied
+from proxied import PATIENCE_S, Proxied, proxied
 
 from wireproof_kit.clients.events import Malformed
 from wireproof_kit.drivers.driver import Driver
@@ -291,10 +291,10 @@ def work(proxy: Proxied, http: str, options: Sequence[str] = ()) -> None:
     try:
         payloads = [base64.b64encode(b"%d" % each).decode() for each in range(3)]
         messages = [{"payload": each, "id": str(9 + at)} for at, each in enumerate(payloads)]
-        driver.request("send", {"messages": [dict(each) for each in messages]}, within=DEADLINE)
+        driver.request("send", {"messages": [dict(each) for each in messages]}, within=PATIENCE_S)
         for count in (2, 10):
             asked: Fields = {"strategy": "offset", "value": "0", "count": count}
-            driver.request("poll", asked, within=DEADLINE)
+            driver.request("poll", asked, within=PATIENCE_S)
     finally:
         driver.close()
 
@@ -304,8 +304,7 @@ def create_topic(address: tuple[str, int]) -> None:
         (commands.CREATE_STREAM, CreateStream(1, "s")),
         (commands.CREATE_TOPIC, CreateTopic(ONE, 1, 1, None, None, None, None, "t")),
     )
-    with socket.create_connection(address, DEADLINE) as sock:
-        sock.settimeout(DEADLINE)
+    with socket.create_connection(address) as sock:
         for code, payload in created:
             sock.sendall(request(code, encode(payload_schema(code), payload)))
             assert sock.recv(8, socket.MSG_WAITALL) == bytes(8)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from proxied import DEADLINE, Proxied, proxied
+from proxied import PATIENCE_S, Proxied, proxied
 
 from wireproof_kit.drivers.driver import Driver
 from wireproof_kit.nsq.proxy.part import list_services, make_part
@@ -29,7 +29,7 @@ BEATS = 4
 
 def create_topics(lookupd: str) -> None:
     for topic, more in TOPICS.items():
-        connection = http.client.HTTPConnection(lookupd, timeout=DEADLINE)
+        connection = http.client.HTTPConnection(lookupd)
         connection.request(
             "POST", f"/topic/create?topic={topic}&partition_num=1&replicator=1{more}"
         )
@@ -71,11 +71,11 @@ def work(proxy: Proxied, options: Sequence[str] = (), *, beats: int = 0) -> None
         consume(driver, "ordered", ordered=True)
         publish(driver)
         for _ in range(3 * COUNT):
-            if driver.next_event(within=DEADLINE if not options else 5.0) is None:
+            if driver.next_event(within=PATIENCE_S if not options else 5.0) is None:
                 break
         seen = 0
         while seen < beats:
-            event = proxy.seen.events.get(timeout=DEADLINE)
+            event = proxy.seen.events.get()
             seen += getattr(event, "data", b"") == names.HEARTBEAT
     finally:
         driver.close()
@@ -85,7 +85,7 @@ def consume(driver: Driver, topic: str, **more: str | bool) -> None:
     # Held for a moment: a node that does not keep to RDY then has time to show it.
     held: Fields = {"handler": "hold", "hold_ms": 100}
     fields: Fields = {"topic": topic, "channel": "c", **held, **more}
-    assert isinstance(driver.request("consume", fields, within=DEADLINE), Result)
+    assert isinstance(driver.request("consume", fields, within=PATIENCE_S), Result)
 
 
 def publish(driver: Driver) -> None:
@@ -97,7 +97,7 @@ def publish(driver: Driver) -> None:
             fields: Fields = {"topic": topic, "body": BODY, **more, **traced}
             numbers.append((driver.send("produce", fields), topic))
     for number, topic in numbers:
-        answer = driver.answer(number, f"produce to {topic}", within=DEADLINE)
+        answer = driver.answer(number, f"produce to {topic}", within=PATIENCE_S)
         assert isinstance(answer, Result | Failure)
 
 

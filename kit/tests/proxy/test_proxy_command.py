@@ -19,7 +19,6 @@ from wireproof_spec.nsq.frame import response_frame
 
 pytestmark = pytest.mark.process
 
-DEADLINE = 60.0
 PUB = b"PUB t 0\n\0\0\0\4body"
 
 
@@ -64,8 +63,7 @@ def running(*arguments: str) -> Generator[subprocess.Popen[str]]:
 
 def publish(address: str) -> None:
     host, _, port = address.rpartition(":")
-    with socket.create_connection((host, int(port)), DEADLINE) as sock:
-        sock.settimeout(DEADLINE)
+    with socket.create_connection((host, int(port))) as sock:
         sock.sendall(b"  V2IDENTIFY\n\0\0\0\2{}")
         assert sock.recv(len(OK), socket.MSG_WAITALL) == OK
         sock.sendall(PUB)
@@ -81,7 +79,7 @@ def url_of(broker: ScriptedPeer) -> str:
 
 def end(process: subprocess.Popen[str], number: Signals = SIGINT) -> str:
     process.send_signal(number)
-    out, _ = process.communicate(timeout=DEADLINE)
+    out, _ = process.communicate()
     assert "Traceback" not in out
     return out
 

@@ -3,7 +3,7 @@
 Each is given beside a broker that is there, and alone, to name the broker itself.
 """
 
-import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,12 +35,11 @@ def silent(peer: Peer) -> None:
 
 def slow(peer: Peer) -> None:
     """Give a body byte by byte, for longer than anybody waits."""
-    pause = threading.Event()
     peer.until(b"\r\n\r\n")
     peer.say(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
     for _ in range(1000):
         peer.say(b" ")
-        pause.wait(0.05)
+        time.sleep(0.05)
 
 
 # What a server does to every request, and a part of the sentence.

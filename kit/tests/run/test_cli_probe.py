@@ -1,7 +1,6 @@
 """Probing: claims and readings with evidence, no case run."""
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
@@ -30,15 +29,12 @@ def test_the_reference_is_probed(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_dead_port_gets_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-
-    assert main(["probe", f"nsq://127.0.0.1:{port}"]) == 2
+def test_a_dead_port_gets_one_sentence(dead_port: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["probe", f"nsq://127.0.0.1:{dead_port}"]) == 2
 
     told = capsys.readouterr()
     assert told.out == ""
-    url = f"nsq://127.0.0.1:{port}"
+    url = f"nsq://127.0.0.1:{dead_port}"
     assert f"cannot reach {url} (connection refused). Is the broker running? " in told.err
     assert told.err.rstrip().endswith(f"Try: wireproof doctor {url}")
     assert len(told.err.splitlines()) == 1

@@ -1,17 +1,16 @@
 """Running: the embedded reference judged through the command line, and every wrong call."""
 
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from cli_process import Done, clean_environment, wireproof
+from waits import until
 
 from wireproof.commands import run as run_module
 from wireproof.main import main
@@ -127,7 +126,7 @@ class served:
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait()
         if self._process.stdout:
             self._process.stdout.close()
 
@@ -154,7 +153,6 @@ def test_a_reader_who_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
             stderr=subprocess.PIPE,
             cwd=tmp_path,
             env=clean_environment(),
-            timeout=60,
             check=False,
         )
     finally:
@@ -178,16 +176,15 @@ def test_an_end_from_outside_closes_the_bundle(number: int, tmp_path: Path) -> N
             cwd=tmp_path,
             env=clean_environment(),
         )
-        deadline = time.monotonic() + 60
         bundle = tmp_path / "b.jsonl"
-        while time.monotonic() < deadline and (
-            not bundle.exists() or bundle.read_bytes().count(b"\n") < 5
-        ):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=0.05)
+
+        def has_begun() -> bool:
             assert process.poll() is None, out.read_text()
+            return bundle.exists() and bundle.read_bytes().count(b"\n") >= 5
+
+        until(has_begun, "first cases in the bundle")
         process.send_signal(number)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate()
 
     assert process.returncode == 130
     assert "finishing the case in progress" in err
@@ -323,7 +320,6 @@ def test_a_full_disk_ends_the_run_with_one_sentence_and_a_readable_bundle(tmp_pa
         text=True,
         cwd=tmp_path,
         env=clean_environment(),
-        timeout=60,
         check=False,
     )
 

@@ -87,7 +87,6 @@ PART = {
 TAKES_ALL_AND_KEEPS_NOTHING = "empty-polls"
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_target_is_never_green(kind: str, tmp_path: Path) -> None:
     part = [PART[kind]] if kind in PART else []

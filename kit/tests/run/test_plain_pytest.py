@@ -44,7 +44,6 @@ def pytest_in(
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
 
@@ -104,7 +103,6 @@ def test_tests_of_ones_own_may_use_the_fixtures_without_any_case(
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
 

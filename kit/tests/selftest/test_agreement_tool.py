@@ -117,7 +117,6 @@ def test_a_closed_pipe_is_no_error(arguments: list[str], tmp_path: Path) -> None
         stdout=writer,
         stderr=subprocess.PIPE,
         cwd=tmp_path,
-        timeout=60,
         check=False,
     )
 

@@ -45,7 +45,6 @@ def test_every_clause_for_clients_has_two_faults(protocol: str) -> None:
     assert {clause for clause in tested if found[clause] < LEAST} == set()
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("protocol", FEW)
 def test_a_few_faults_die(protocol: str) -> None:
     few = FEW[protocol]

@@ -23,11 +23,11 @@ class BadLine:
         self._writers: list[asyncio.StreamWriter] = []
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        assert self._listening.wait(10)
+        self._listening.wait()
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join()
         assert not self._thread.is_alive()
 
     def _run(self) -> None:

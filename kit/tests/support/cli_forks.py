@@ -29,15 +29,11 @@ def run_forked(
     arguments: tuple[str, ...],
     folder: Path | None,
     environment: Mapping[str, str],
-    deadline_s: float,
     memory_bytes: int = 0,
 ) -> tuple[int, str, str]:
     """Run a command in a fork; return its exit code and what it wrote to stdout and stderr.
 
     ``memory_bytes`` limits the address space of the command, unless it is 0.
-
-    Raises:
-        TimeoutError: the command still ran at the deadline; it has been killed.
     """
     request = {
         "folder": str(folder or Path.cwd()),
@@ -51,7 +47,6 @@ def run_forked(
         tempfile.TemporaryFile("w+b") as err,
         socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server,
     ):
-        server.settimeout(deadline_s)
         server.connect(_server_path())
         files = array("i", [each.fileno() for each in (nothing, out, err)])
         server.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])

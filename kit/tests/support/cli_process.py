@@ -8,8 +8,6 @@ from pathlib import Path
 
 from cli_forks import run_forked
 
-DEADLINE_S = 110
-
 
 @dataclass(frozen=True)
 class Done:
@@ -29,14 +27,8 @@ class Done:
 
 
 def wireproof(*arguments: str, cwd: Path | None = None, **variables: str) -> Done:
-    return wireproof_within(DEADLINE_S, *arguments, cwd=cwd, **variables)
-
-
-def wireproof_within(
-    deadline_s: float, *arguments: str, cwd: Path | None = None, **variables: str
-) -> Done:
     environment = {**clean_environment(), **variables}
-    return Done(*run_forked(arguments, cwd, environment, deadline_s))
+    return Done(*run_forked(arguments, cwd, environment))
 
 
 def clean_environment() -> dict[str, str]:
@@ -52,6 +44,5 @@ def python(
         capture_output=True,
         text=True,
         env=clean_environment(),
-        timeout=DEADLINE_S,
         check=False,
     )

@@ -41,9 +41,7 @@ def run_script(path: Path, *arguments: str, **more: str) -> subprocess.Completed
     """Run a reproducer as who has only the file does."""
     command = [sys.executable, "-I", str(path), *arguments]
     environment = {**os.environ, **more}
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=100, check=False, env=environment
-    )
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
 def address(url: str) -> str:

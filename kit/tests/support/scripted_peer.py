@@ -9,7 +9,6 @@ from typing import Self
 
 from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame
 
-DEADLINE = 10.0
 OK = response_frame(b"OK")
 HEARTBEAT = response_frame(b"_heartbeat_")
 
@@ -20,7 +19,6 @@ class Peer:
     """The server's side of one connection."""
 
     def __init__(self, sock: socket.socket) -> None:
-        sock.settimeout(DEADLINE)
         self.sock = sock
         self.received = bytearray()
 

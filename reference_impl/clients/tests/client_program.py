@@ -2,16 +2,13 @@
 
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import msgspec
-
-DEADLINE_S = 60.0
-END_WITHIN_S = 30.0
+from waits import LIMIT_S, POLL_S, Stopwatch
 
 
 class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -64,8 +61,8 @@ class ClientProgram:
     ) -> None:
         if self._process.poll() is None:
             self._process.kill()
-        self._process.wait(END_WITHIN_S)
-        self._reading.join(END_WITHIN_S)
+        self._process.wait()
+        self._reading.join()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
@@ -85,20 +82,19 @@ class ClientProgram:
 
         `what` is asked for its text only when the wait was in vain.
         """
-        deadline = time.monotonic() + DEADLINE_S
+        watch = Stopwatch()
         with self._changed:
             while not enough():
-                left = deadline - time.monotonic()
-                assert left > 0, f"no {what} within {DEADLINE_S:g} s\n{self._story()}"
+                assert watch.seconds() < LIMIT_S, f"no {what} in time\n{self._story()}"
                 assert not self._ended, f"ended before {what}\n{self._story()}"
-                self._changed.wait(left)
+                self._changed.wait(POLL_S)
 
     def finish(self) -> None:
         """Let the client end in its own way, and take nothing but success."""
         if self._process.stdin is not None:
             self._process.stdin.close()
-        code = self._process.wait(END_WITHIN_S)
-        self._reading.join(END_WITHIN_S)
+        code = self._process.wait()
+        self._reading.join()
         assert code == 0, f"exit code {code}\n{self._story()}"
 
     def _read(self) -> None:

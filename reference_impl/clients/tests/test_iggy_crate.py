@@ -15,7 +15,7 @@ from served_iggy import (
     values_of,
 )
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(1800)]  # the crate is built first
+pytestmark = [pytest.mark.process]  # the crate is built first
 
 STATES = ("available", "unavailable", "poisoned", "marked_for_deletion")
 HEADERS = {

@@ -9,11 +9,9 @@ import pytest
 
 from wireproof_kit.bundle.file import read_bundle
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.process]
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "clients"
-BUILD_WITHIN_S = 600
-JUDGED_WITHIN_S = 600
 PANICS = {
     f"iggy/client-hostile/body/{name}"
     for name in ("first-cut", "headers-length-beyond", "headers-length-largest", "header-cut")
@@ -31,7 +29,6 @@ def crate_driver(iggy_crate_program: Path) -> Path:
         env={**os.environ, "CARGO_TARGET_DIR": str(folder)},
         capture_output=True,
         text=True,
-        timeout=BUILD_WITHIN_S,
         check=False,
     )
     assert built.returncode == 0, built.stderr
@@ -45,7 +42,6 @@ def failures(command: str, bundle: Path) -> set[str]:
         [*words, "--profile", "may", "-n", "2", "--bundle", str(bundle)],
         capture_output=True,
         text=True,
-        timeout=JUDGED_WITHIN_S,
         check=False,
     )
     assert bundle.exists(), done.stderr

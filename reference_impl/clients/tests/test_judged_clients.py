@@ -10,10 +10,7 @@ from ready_drivers import DRIVERS
 
 from wireproof_kit.bundle.file import read_bundle
 
-WITHIN_S = 900
 
-
-@pytest.mark.timeout(WITHIN_S + 60)
 @pytest.mark.parametrize("driver", DRIVERS, indirect=True)
 def test_judged(driver: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     client = request.node.callspec.params["driver"]
@@ -23,7 +20,6 @@ def test_judged(driver: str, tmp_path: Path, request: pytest.FixtureRequest) -> 
         [sys.executable, "-m", "wireproof", *words],
         capture_output=True,
         text=True,
-        timeout=WITHIN_S,
         check=False,
     )
     assert done.returncode in (0, 1, 3), done.stderr

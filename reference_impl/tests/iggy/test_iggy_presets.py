@@ -101,7 +101,6 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @check_each(
     [preset for preset in FAULTS.values() if preset.kind == CLAUSE], lambda preset: preset.name
 )

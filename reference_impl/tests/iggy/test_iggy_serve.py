@@ -1,7 +1,6 @@
 """The Iggy server as a process: what it says, how it ends, sockets, options."""
 
 import json
-import select
 import signal
 import socket
 import subprocess
@@ -20,7 +19,6 @@ from wireproof_spec.iggy.frame import Response, ResponseReader
 
 pytestmark = pytest.mark.process
 
-DEADLINE = 20.0
 SERVE = "wireproof_reference_impl.iggy.serve"
 COMMAND = f"import sys; from {SERVE} import main; sys.exit(main(sys.argv[1:]))"
 ANYWHERE = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--json")
@@ -36,13 +34,13 @@ class Served:
 
     def connect(self) -> socket.socket:
         host, _, port = str(self.said["tcp"]).rpartition(":")
-        sock = socket.create_connection((host, int(port)), timeout=DEADLINE)
+        sock = socket.create_connection((host, int(port)))
         self.sockets.append(sock)
         return sock
 
     def end(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
-        return self.process.wait(DEADLINE)
+        return self.process.wait()
 
 
 @contextmanager
@@ -50,7 +48,6 @@ def served(*options: str) -> Iterator[Served]:
     command = [sys.executable, "-c", COMMAND, *ANYWHERE, *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
-        assert select.select([process.stdout], [], [], DEADLINE)[0], "no ready line"
         server = Served(process, json.loads(process.stdout.readline()))
         try:
             yield server
@@ -78,7 +75,7 @@ def with_topic(sock: socket.socket) -> None:
 
 
 def http(server: Served, path: str) -> bytes:
-    with urllib.request.urlopen(f"http://{server.said['http']}{path}", timeout=DEADLINE) as answer:
+    with urllib.request.urlopen(f"http://{server.said['http']}{path}") as answer:
         found: bytes = answer.read()
     return found
 
@@ -119,7 +116,7 @@ def test_states_are_set_by_the_control() -> None:
         token, _, address = str(server.said["control"]).rpartition("@")
         shown = {"Authorization": f"Bearer {token}"}
         request = urllib.request.Request(f"http://{address}{where}", headers=shown, method="POST")
-        with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
+        with urllib.request.urlopen(request) as answer:
             assert json.load(answer)["state"] == "poisoned"
         assert ask(sock, commands.POLL_MESSAGES, polling()).body[12] == 20
         assert json.loads(http(server, "/streams/1/topics/1/messages"))[0]["state"] == "poisoned"

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from fleet import Shape, fleet, write_fleet
 from history_fixture import bundle, published, rows, tree
-from spark_cluster import HOME, QUICK, SUBMIT_S, cluster, environment
+from spark_cluster import HOME, QUICK, cluster, environment
 from spark_servers import connect_server
 
 from wireproof_kit.version import KIT_VERSION
@@ -33,7 +33,7 @@ SHAPE = Shape(
     spread_s=400_000,
 )
 
-pytestmark = [pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(2000)]
+pytestmark = [pytest.mark.process, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,6 @@ def aggregated(history: Path, site: Path, *where: str, code: str = "") -> dict[s
         [sys.executable, *wireproof, "aggregate", str(history), *options],
         capture_output=True,
         text=True,
-        timeout=SUBMIT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -111,7 +110,6 @@ def test_a_connect_server_answers_a_query(history: Path, tmp_path: Path) -> None
             [sys.executable, "-m", "wireproof", "ask", str(history), *words, "--remote", url],
             capture_output=True,
             text=True,
-            timeout=SUBMIT_S,
             check=False,
         )
 
@@ -166,7 +164,6 @@ def test_bundles_are_taken_by_workers_that_have_only_what_is_sent(
         [*words, str(landing), "--history", str(tmp_path / "h"), *settings],
         capture_output=True,
         text=True,
-        timeout=SUBMIT_S,
         env={name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"},
         check=False,
     )
@@ -202,7 +199,6 @@ def test_the_lines_of_the_page_submit_both_halves(master: str, tmp_path: Path) -
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=2 * SUBMIT_S,
         env={**environment(), "PATH": path, "PYSPARK_PYTHON": str(bare_python(tmp_path))},
         check=False,
     )

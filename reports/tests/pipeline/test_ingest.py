@@ -22,7 +22,6 @@ from wireproof_spec.history import FORMAT
 pytestmark = [
     pytest.mark.process,
     pytest.mark.long,
-    pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 

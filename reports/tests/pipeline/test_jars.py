@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from history_fixture import bundle, rows
-from spark_cluster import QUICK, SUBMIT_S
+from spark_cluster import QUICK
 
 from wireproof_reports.pipeline import jars, shipping
 
@@ -175,7 +175,6 @@ with session(Wanted("local[1]", settings=json.loads(sys.argv[1])), Path(sys.argv
 
 @pytest.mark.process
 @pytest.mark.spark
-@pytest.mark.timeout(3 * SUBMIT_S)
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no /proc: files mapped unknown")
 def test_spark_uses_the_archive_of_classes_unless_it_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -206,7 +205,6 @@ def mapped(folder: Path, archive: Path) -> str:
         [sys.executable, "-c", MAPPED, *words],
         capture_output=True,
         text=True,
-        timeout=SUBMIT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -215,7 +213,6 @@ def mapped(folder: Path, archive: Path) -> str:
 
 @pytest.mark.process
 @pytest.mark.spark
-@pytest.mark.timeout(3 * SUBMIT_S)
 @pytest.mark.parametrize("by", ["variable", "setting"])
 def test_without_network_jars_of_a_folder_serve(tmp_path: Path, by: str) -> None:
     """The caches are empty, too: a jar that was fetched would be seen there."""
@@ -242,7 +239,6 @@ def test_without_network_jars_of_a_folder_serve(tmp_path: Path, by: str) -> None
             [*NO_NETWORK, *command] if is_cut_off else command,
             capture_output=True,
             text=True,
-            timeout=SUBMIT_S,
             env=environment,
             check=False,
         )

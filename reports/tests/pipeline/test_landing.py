@@ -101,7 +101,6 @@ def test_tasks_are_neighbours_of_about_the_same_size(sizes: list[int], cores: in
 
 @pytest.mark.process
 @pytest.mark.spark
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("cores", [2, 9])
 def test_bundles_are_spread_over_the_cores_of_the_master(tmp_path: Path, cores: int) -> None:
     """Without any setting of the user's own."""

@@ -35,7 +35,6 @@ DAY_S = 86_400
 pytestmark = [
     pytest.mark.process,
     pytest.mark.spark,
-    pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 

@@ -24,7 +24,6 @@ before Delta's tables (90d435e) took them in."""
 pytestmark = [
     pytest.mark.process,
     pytest.mark.spark,
-    pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 

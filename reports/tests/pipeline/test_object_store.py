@@ -15,13 +15,13 @@ from bundle_fixture import passes
 from deltalake import DeltaTable
 from history_fixture import bundle, count_by_bundle, rows, tree, versions
 from late_writer import late_writer
-from spark_cluster import QUICK, SUBMIT_S
+from spark_cluster import QUICK
 from spark_servers import KEYS, Store, has_s3, object_store
+from waits import LONG_S, until
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.spark,
-    pytest.mark.timeout(3000),
     pytest.mark.skipif(not has_s3(), reason="no S3 server: `python tools/s3.py` says why"),
 ]
 
@@ -68,7 +68,7 @@ def started(store: Store, *arguments: str, code: str = "") -> "subprocess.Popen[
 
 def ended(store: Store, *arguments: str, code: str = "") -> tuple[int, str, str]:
     process = started(store, *arguments, code=code)
-    out, err = process.communicate(timeout=SUBMIT_S)
+    out, err = process.communicate()
     return process.returncode, out, err
 
 
@@ -78,13 +78,14 @@ def kill_while_writing(
     """Kill a command and its Java at a random moment after a table has got a new commit."""
     before = len(list(log.glob("*.json")))
     process = started(store, *arguments, code=code)
-    deadline = time.monotonic() + SUBMIT_S
-    while len(list(log.glob("*.json"))) == before:
+
+    def has_written() -> bool:
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline, f"nothing was written within {SUBMIT_S} s"
-        time.sleep(0.1)
-    until = time.monotonic() + chance.uniform(0, MOST_WRITING_S)
-    while time.monotonic() < until and process.poll() is None:
+        return len(list(log.glob("*.json"))) > before
+
+    until(has_written, "commit", LONG_S)
+    kill_at = time.monotonic() + chance.uniform(0, MOST_WRITING_S)
+    while time.monotonic() < kill_at and process.poll() is None:
         time.sleep(0.1)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
@@ -216,7 +217,6 @@ def test_java_that_outlives_a_killed_ingest_is_waited_for(store: Store, tmp_path
             env={**os.environ, **KEYS},
             capture_output=True,
             text=True,
-            timeout=SUBMIT_S,
             check=True,
         )
         go_on()

@@ -19,7 +19,6 @@ from wireproof_reports.pipeline.watch import watch
 pytestmark = [
     pytest.mark.process,
     pytest.mark.long,
-    pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 

@@ -16,6 +16,7 @@ from history_fixture import bundle, versions
 from late_writer import late_writer
 from pyspark.sql import SparkSession
 from spark_cluster import QUICK
+from waits import LONG_S, Stopwatch, until
 from writers import ELSEWHERE, as_another, commits, dead, left_behind, seeds
 
 from wireproof_reports.pipeline import attempt as a
@@ -29,13 +30,11 @@ from wireproof_reports.pipeline.worker import Batches, Work
 from wireproof_spec.history import TABLES
 
 KILLS = int(os.environ.get("WIREPROOF_INGEST_KILLS", "2"))
-KILL_S = 900
 MOST_ARRIVING = 30
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.spark,
-    pytest.mark.timeout(KILL_S + 200 * KILLS),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
@@ -130,10 +129,7 @@ def meet(meeting: Path, number: int) -> Work:
 
     def wait(_batches: Batches) -> Batches:
         (meeting / str(number)).touch()
-        deadline = time.monotonic() + KILL_S
-        while len(list(meeting.iterdir())) < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        until(lambda: len(list(meeting.iterdir())) == 2, "other worker", LONG_S)
         yield from ()
 
     return wait
@@ -271,7 +267,7 @@ def test_two_ingests_at_once_are_one_after_the_other(history: Path, tmp_path: Pa
         words = command(str(folder), "--history", str(history))
         processes.append(subprocess.Popen(words, stderr=subprocess.PIPE, text=True))
 
-    ended = [process.communicate(timeout=KILL_S)[1] for process in processes]
+    ended = [process.communicate()[1] for process in processes]
 
     assert [process.returncode for process in processes] == [0, 0], ended
     assert seeds(history) == [1, 12, 13, 14, 22, 23, 24]
@@ -302,15 +298,15 @@ def test_killed_at_random_while_bundles_arrive(tmp_path: Path) -> None:
     watching = [*command(str(landing), "--history", str(history)), "--watch"]
     for number in range(KILLS):
         process = subprocess.Popen(watching, start_new_session=True, stderr=subprocess.DEVNULL)
-        began, before = time.monotonic(), commits(history)
-        until = began + chance.uniform(6, 30)
-        while process.poll() is None and time.monotonic() < until:
+        before, watch = commits(history), Stopwatch()
+        kill_at = time.monotonic() + chance.uniform(6, 30)
+        while process.poll() is None and time.monotonic() < kill_at:
             if arrived < MOST_ARRIVING * (number + 1):
                 arrive()
             time.sleep(1)
             if number % 2 == 0 and commits(history) == before:
-                assert time.monotonic() < began + KILL_S
-                until = time.monotonic() + chance.uniform(0, 6)
+                assert watch.seconds() < LONG_S
+                kill_at = time.monotonic() + chance.uniform(0, 6)
         assert process.poll() is None
         if number % 2:
             os.killpg(process.pid, signal.SIGKILL)
@@ -318,9 +314,7 @@ def test_killed_at_random_while_bundles_arrive(tmp_path: Path) -> None:
             process.kill()
         process.wait()
     # No plain ingest: it would add a bundle that the checkpoint has seen, and no batch published.
-    done = subprocess.run(
-        [*watching, "--once"], timeout=KILL_S, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*watching, "--once"], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
     assert seeds(history) == list(range(1, arrived + 1))
@@ -339,12 +333,9 @@ def test_watching_ends_after_the_batch_when_interrupted(tmp_path: Path) -> None:
         first = process.stdout.readline()
         before = commits(history)
         bundle(tmp_path / "2", seed=2).rename(landing / "2.jsonl")
-        deadline = time.monotonic() + KILL_S
-        while commits(history) == before:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        until(lambda: commits(history) != before, "commit", LONG_S)
         os.killpg(process.pid, signal.SIGINT)
-        rest, _ = process.communicate(timeout=KILL_S)
+        rest, _ = process.communicate()
 
     assert first == rest == f"history  {history}   1 bundle added; 3 results\n"
     assert process.returncode == 0

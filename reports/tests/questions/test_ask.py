@@ -18,7 +18,7 @@ SHAPE = Shape(
     seed=12, vendors=3, versions=3, cases=12, bundles=30, weights=(5, 5, 9, 5, 1, 1, 1, 1),
     spread_s=4_000_000,
 )  # fmt: skip
-pytestmark = [pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(2000)]
+pytestmark = [pytest.mark.process, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ duck = load_tool("tools/bench_aggregate/duck.py")
 ASKED = [name for name in tuned.QUERIES if name != "coverage_clauses"]
 """By hand there are no clauses that nobody ever met."""
 
-pytestmark = [pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.process, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import json
 import threading
-import time
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from fleet import Fleet, Shape, fleet, write_fleet
 from history_fixture import tree
 from pyspark.sql import DataFrame, SparkSession
+from waits import LONG_S, until
 
 from wireproof_reports.pipeline import partials, tables
 from wireproof_reports.pipeline.columns import spark_schema
@@ -34,7 +34,6 @@ from wireproof_spec.history import TABLES
 QUIET = pytest.mark.filterwarnings("ignore::ResourceWarning")
 OF_EACH = ("matrix", "levels", "durations", "evidence", "flips")
 """A question to each thing that is kept."""
-MEETING_S = 300.0
 TODAY = date(2026, 7, 1)
 SHAPE = Shape(
     seed=5,
@@ -143,7 +142,7 @@ def spans(spark: SparkSession, history: Path, partial: Partial) -> list[tuple[in
 
 def on_spark(test: Callable[..., None]) -> Callable[..., None]:
     """Mark a test that asks Spark many questions."""
-    marks = (pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(1200), QUIET)
+    marks = (pytest.mark.process, pytest.mark.spark, QUIET)
     for mark in marks:
         mark(test)
     return test
@@ -260,10 +259,7 @@ def test_two_first_aggregates_at_once_share_what_one_has_counted(
     def keep(number: int) -> None:
         def meet(batches: Batches) -> Batches:
             (meeting / str(number)).touch()
-            deadline = time.monotonic() + MEETING_S
-            while len(list(meeting.iterdir())) < 2:
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
+            until(lambda: len(list(meeting.iterdir())) == 2, "other aggregate", LONG_S)
             yield from batches
 
         def count(rows: DataFrame) -> DataFrame:

@@ -42,7 +42,6 @@ SMALL = dataclasses.replace(LARGE, cases=10, bundles=10)
 
 pytestmark = [
     pytest.mark.process,
-    pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 

@@ -17,8 +17,8 @@ from large_fleet import (
     law_of,
     write_site,
 )
-from playwright.sync_api import Page, sync_playwright
-from site_visit import SIZE, Visit, table
+from playwright.sync_api import Page
+from site_visit import Visit, open_browser, table
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 WIDTHS = (390, 1280, 1920)
@@ -34,17 +34,14 @@ GROUP = "ext.publish"
 pytestmark = [
     pytest.mark.process,
     pytest.mark.long,
-    pytest.mark.timeout(600),
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
 ]
 
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened.new_page(viewport=SIZE)
-        opened.close()
+    with open_browser(CHROMIUM) as page:
+        yield page
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +54,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def visit(page: Page, site: Path) -> Iterator[Visit]:
     visit = Visit(page, site)
-    visit.page.set_default_timeout(120_000)
     yield visit
     visit.close()
     assert visit.wrong == []

@@ -6,9 +6,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Page, Route, sync_playwright
+from playwright.sync_api import Page, Route
 from site_fixture import ANSWERS, CLAUSES, HOSTILE, LARGE, VENDORS, Rows, write_data
-from site_visit import SIZE, Visit, contrast, table
+from site_visit import Visit, contrast, open_browser, table
 
 from wireproof_reports.site import write
 from wireproof_spec.clauses.loading import load_catalogue
@@ -46,10 +46,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Rows
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened.new_page(viewport=SIZE)
-        opened.close()
+    with open_browser(CHROMIUM) as page:
+        yield page
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from cli_process import wireproof
 from fleet import Fleet
 from large_fleet import TODAY, write_site
 from oracle import evidence
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 from site_fixture import HOSTILE, write_data
+from site_visit import open_browser
 
 from wireproof_reports.pipeline.columns import BATCH
 from wireproof_reports.pipeline.incoming import read_in
@@ -38,7 +39,6 @@ CASE = f"'nsq/publish/{HOSTILE}'"
 pytestmark = [
     pytest.mark.process,
     pytest.mark.long,
-    pytest.mark.timeout(300),
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
 ]
 
@@ -57,10 +57,8 @@ def fleet_of(paths: list[Path]) -> Fleet:
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser.new_page()
-        browser.close()
+    with open_browser(CHROMIUM) as page:
+        yield page
 
 
 @pytest.fixture(scope="module")

@@ -198,12 +198,12 @@ HOSTILE = [2**31 - 1, 2**31, 2**32 - 1, 2**30, 2**24]
 def test_hostile_numbers_return_at_once(row: tuple[Schema[Any], int]) -> None:
     schema, number = row
     word = number.to_bytes(4, "big")
-    started = time.perf_counter()
+    started = time.process_time()
     for data in (word, word * 2, word * 3, word * 10, word + bytes(60), word * 2 + bytes(4000)):
         with pytest.raises(WireError):
             decode(schema, data)
 
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @FEW

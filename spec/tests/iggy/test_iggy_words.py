@@ -158,9 +158,9 @@ HOSTILE = (2**32 - 1).to_bytes(4, "little")
 def test_a_lying_number_is_refused_before_it_is_followed(
     schema: Schema[Any], data: bytes, field: str
 ) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(WireError) as caught:
         decode(schema, data)
 
     assert caught.value.field == field
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

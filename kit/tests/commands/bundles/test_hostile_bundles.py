@@ -99,7 +99,6 @@ MEETINGS = {name: _commands(name, at) for at, name in enumerate(hostile.corpus()
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", MEETINGS)
 def test_commands_on_a_hostile_bundle(name: str, runner: subprocess.Popen[str]) -> None:
     assert runner.stdin is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 import cli_bundle as made
 import pyarrow as pa
 import pytest
-from cli_process import Done, wireproof_within
+from cli_process import Done, wireproof
 from deltalake import DeltaTable
 from pyarrow import parquet
 
@@ -20,9 +20,6 @@ from wireproof_spec.history import TABLES
 
 pytestmark = pytest.mark.process
 
-SPARK_S = 800
-"""Against 15 s on two cores of its own; this waits for whatever else a machine does."""
-
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +29,6 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.process
 @pytest.mark.spark
-@pytest.mark.timeout(3 * SPARK_S)
 def test_bundles_are_taken_once_and_what_is_refused_is_said(tmp_path: Path) -> None:
     Path("runs/deep").mkdir(parents=True)
     records = made.failing()[:1]
@@ -40,10 +36,8 @@ def test_bundles_are_taken_once_and_what_is_refused_is_said(tmp_path: Path) -> N
     Path("runs/cut.jsonl").write_bytes(Path("b.jsonl").read_bytes()[:-100])
     Path("runs/notes.txt").write_text("mine")
 
-    first = wireproof_within(SPARK_S, "ingest", "runs", "b.jsonl", "--history", "h", cwd=tmp_path)
-    again = wireproof_within(
-        SPARK_S, "ingest", "b.jsonl", "--history", "h", "--json", cwd=tmp_path
-    )
+    first = wireproof("ingest", "runs", "b.jsonl", "--history", "h", cwd=tmp_path)
+    again = wireproof("ingest", "b.jsonl", "--history", "h", "--json", cwd=tmp_path)
 
     assert first.code == 2, first.err
     assert first.out.splitlines() == [
@@ -129,17 +123,16 @@ def test_settings_that_only_speak_of_keys_are_taken() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(4 * SPARK_S)
 def test_watching_once_takes_what_has_arrived_and_ends(tmp_path: Path) -> None:
     """As cron calls it: the landing folder may be empty at first."""
     landing = tmp_path / "landing"
     landing.mkdir()
     words = ("ingest", "landing", "--history", "h", "--watch", "--once")
 
-    empty = wireproof_within(SPARK_S, *words, cwd=tmp_path)
+    empty = wireproof(*words, cwd=tmp_path)
     Path("b.jsonl").rename(landing / "b.jsonl")
-    first = wireproof_within(SPARK_S, *words, cwd=tmp_path)
-    again = wireproof_within(SPARK_S, *words, cwd=tmp_path)
+    first = wireproof(*words, cwd=tmp_path)
+    again = wireproof(*words, cwd=tmp_path)
 
     assert (empty.code, empty.out) == (0, ""), empty.err
     assert (first.code, first.out) == (0, "history  h   1 bundle added; 1 result\n"), first.err
@@ -203,13 +196,12 @@ def test_mistakes_of_the_other_commands_get_one_sentence(
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(7 * SPARK_S)
 def test_vacuum_says_which_states_cannot_be_asked_any_more(tmp_path: Path) -> None:
     made.write(Path("c.jsonl"), made.failing(2)[:2])
     count = ("ask", "h", "--sql", "select count(*) as runs from runs")
 
     def told(*arguments: str) -> Done:
-        return wireproof_within(SPARK_S, *arguments, cwd=tmp_path)
+        return wireproof(*arguments, cwd=tmp_path)
 
     taken = [told("ingest", name, "--history", "h").code for name in ("b.jsonl", "c.jsonl")]
     older, newest = told(*count, "--as-of", "0"), told(*count)
@@ -227,12 +219,11 @@ def test_vacuum_says_which_states_cannot_be_asked_any_more(tmp_path: Path) -> No
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(3 * SPARK_S)
 def test_one_command_makes_a_history_of_an_old_one(tmp_path: Path) -> None:
-    taken = wireproof_within(SPARK_S, "ingest", "b.jsonl", "--history", "h", cwd=tmp_path)
+    taken = wireproof("ingest", "b.jsonl", "--history", "h", cwd=tmp_path)
     rows = write_old(Path("h"), Path("old"))
 
-    done = wireproof_within(SPARK_S, "migrate", "old", "--history", "new", cwd=tmp_path)
+    done = wireproof("migrate", "old", "--history", "new", cwd=tmp_path)
 
     assert (taken.code, done.code) == (0, 0), done.err
     assert done.out.startswith("history  new   1 bundle; rows: results 1, ")

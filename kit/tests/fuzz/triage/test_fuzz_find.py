@@ -81,6 +81,6 @@ def test_boofuzz_is_given_every_frame_of_the_way_in_and_a_publish_that_is_answer
 
 
 def _answer(address: tuple[str, int], publish: bytes, begins: bytes) -> bytes:
-    with socket.create_connection(address, 5) as sock, sock.makefile("rb") as answers:
+    with socket.create_connection(address) as sock, sock.makefile("rb") as answers:
         sock.sendall(publish)
         return answers.read(len(begins))

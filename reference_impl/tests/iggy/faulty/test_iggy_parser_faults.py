@@ -16,7 +16,6 @@ from parser_triggers import (
     HANGS,
     HOARDS,
     LEAKS,
-    LOOK_S,
     NEIGHBOUR,
     OUT_OF_STEP,
     SIGNS,
@@ -26,8 +25,8 @@ from parser_triggers import (
     Trigger,
     parser_faults,
     sent,
-    until,
 )
+from waits import until
 
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.server import Server, ServerEnvironment
@@ -119,7 +118,7 @@ class _Served(Serving):
         self.maker.came = b""
         self.maker.send(frame(commands.POLL_MESSAGES, polling()))
         assert self.maker.reads(WHOLE[:-1])
-        return not self.comes(lambda: self.maker.reads(WHOLE, LOOK_S))
+        return not self.comes(lambda: self.maker.has(WHOLE))
 
     @property
     def kept(self) -> int:
@@ -182,4 +181,4 @@ def test_ordinary_traffic_does_not_show_it(name: str) -> None:
         assert serving.kept == 2
         assert serving.is_served(serving.maker)
         assert not harm.hoard
-        assert until(lambda: serving.shell.connections == 1)
+        until(lambda: serving.shell.connections == 1, "end of the other connections")

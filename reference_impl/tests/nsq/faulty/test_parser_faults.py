@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from check_each import check_each
-from faulty_broker import POLL_S, Peer, Running, running
+from faulty_broker import Peer, Running, running
 from nsq_bench import identified, pub, pub_ext, sized
 from parser_triggers import (
     CHANGED,
@@ -21,7 +21,6 @@ from parser_triggers import (
     HANGS,
     HOARDS,
     LEAKS,
-    LOOK_S,
     NEIGHBOUR,
     OUT_OF_STEP,
     SIGNS,
@@ -32,8 +31,8 @@ from parser_triggers import (
     Trigger,
     parser_faults,
     sent,
-    until,
 )
+from waits import until
 
 from wireproof_reference_impl.nsq import presets
 from wireproof_reference_impl.nsq.core import broker
@@ -238,7 +237,7 @@ def _node(faults: Sequence[str]) -> Node:
 
 def _messages(reader: Peer) -> list[bytes]:
     """Return what stands behind the heads of the messages that have come."""
-    reader.reads(b"\0 never sent \0", LOOK_S)
+    reader.has_ended()
     frames = FrameReader(limit=1 << 20)
     frames.feed(reader.came)
     found: list[bytes] = []
@@ -310,6 +309,6 @@ def _ordinary(serving: Broker) -> Sequence[str]:
 def test_ordinary_traffic_does_not_show_it(name: str) -> None:
     with _broker(name) as serving:
         assert not _ordinary(serving)
-        assert not any(each.ends(POLL_S) for each in serving.beside)
+        assert not any(each.has_ended() for each in serving.beside)
         assert not harm.hoard
-        assert until(lambda: serving.shell.connections <= 3)
+        until(lambda: serving.shell.connections <= 3, "end of the other connections")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from nsq_bench import identified, pub, sized
+from waits import POLL_S, Stopwatch
 
 from wireproof_reference_impl.nsq import serve
 from wireproof_spec.nsq import golden
@@ -21,7 +22,6 @@ from wireproof_spec.nsq.names import MAGIC
 
 pytestmark = pytest.mark.process
 
-DEADLINE = 20.0
 COMMAND = (
     "import sys; from wireproof_reference_impl.nsq.serve import main; sys.exit(main(sys.argv[1:]))"
 )
@@ -49,7 +49,7 @@ class Broker:
         self.sockets: list[socket.socket] = []
 
     def connect(self, *, magic: bool = True) -> socket.socket:
-        sock = socket.create_connection(self.address, timeout=DEADLINE)
+        sock = socket.create_connection(self.address)
         self.sockets.append(sock)
         if magic:
             sock.sendall(MAGIC)
@@ -71,7 +71,6 @@ def running(*options: str) -> Iterator[Broker]:
 
 def first_line(process: subprocess.Popen[bytes]) -> bytes:
     assert process.stdout is not None
-    assert select.select([process.stdout], [], [], DEADLINE)[0], "no ready line"
     return process.stdout.readline()
 
 
@@ -96,15 +95,18 @@ def answer(sock: socket.socket, data: bytes) -> bytes:
 
 
 def send_until_stuck(sock: socket.socket, data: bytes) -> bool:
-    """Send until the peer takes no more; False when it still does at the deadline."""
-    until = time.monotonic() + DEADLINE
-    rest = data
-    while time.monotonic() < until:
+    """Send until the peer takes nothing for a second; False if it takes a gigabyte."""
+    rest, sent, blocked = data, 0, None
+    while sent < 1 << 30:
         try:
-            rest = rest[sock.send(rest) :] or data
+            count = sock.send(rest)
         except BlockingIOError:
-            if not select.select([], [sock], [], 1)[1]:
+            blocked = blocked or Stopwatch()
+            if blocked.seconds() > 1:
                 return True
+            select.select([], [sock], [], POLL_S)
+        else:
+            rest, sent, blocked = rest[count:] or data, sent + count, None
     return False
 
 
@@ -152,7 +154,7 @@ def test_data_survive_sigterm(tmp_path: Path) -> None:
         assert answer(sock, b"INTERNAL_CREATE_TOPIC t 0 true\n") == b"OK"
         assert answer(sock, pub("t", b"kept")) == b"OK"
         broker.process.send_signal(signal.SIGTERM)
-        assert broker.process.wait(DEADLINE) == 0
+        assert broker.process.wait() == 0
         assert broker.process.stderr is not None
         assert broker.process.stderr.read() == b""
     with running("--data", str(tmp_path)) as broker:
@@ -161,7 +163,7 @@ def test_data_survive_sigterm(tmp_path: Path) -> None:
         assert answer(consumer, b"SUB t ch 0\n") == b"OK"
         assert answer(consumer, b"RDY 1\n").endswith(b"kept")
         broker.process.send_signal(signal.SIGINT)
-        assert broker.process.wait(DEADLINE) == 0
+        assert broker.process.wait() == 0
 
 
 def test_a_client_that_resets_its_connection_harms_nobody() -> None:
@@ -181,7 +183,7 @@ def test_a_fault_may_end_the_whole_broker() -> None:
         assert answer(sock, b"INTERNAL_CREATE_TOPIC t 0 true\n") == b"OK"
         header = b'{"k":"%s"}' % (b"v" * (65535 - 8))
         sock.sendall(b"PUB_EXT t 0\n" + sized(len(header).to_bytes(2) + header + b"x"))
-        assert broker.process.wait(DEADLINE) == serve.HALTED
+        assert broker.process.wait() == serve.HALTED
 
 
 def test_written_byte_by_byte() -> None:
@@ -281,9 +283,7 @@ def test_start_is_quick_and_loads_neither_schemas_nor_presets() -> None:
         "unused |= {f'wireproof_reference_impl.nsq.{each}' for each in ('presets', 'faulty')}; "
         "print(sorted(unused & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 

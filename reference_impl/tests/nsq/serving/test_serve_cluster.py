@@ -11,7 +11,8 @@ from typing import cast
 
 import pytest
 from nsq_bench import pub
-from test_serve import DEADLINE, Broker, answer, running
+from test_serve import Broker, answer, running
+from waits import until
 
 from wireproof_reference_impl.nsq import serve
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, FrameReader, ServerFrame
@@ -34,7 +35,7 @@ class Cluster:
 
     def connect(self, address: str) -> socket.socket:
         host, _, port = address.rpartition(":")
-        sock = socket.create_connection((host, int(port)), timeout=DEADLINE)
+        sock = socket.create_connection((host, int(port)))
         self.broker.sockets.append(sock)
         sock.sendall(b"  V2")
         return sock
@@ -54,7 +55,7 @@ class Cluster:
         return state
 
 
-def ask(address: str, method: str, path: str, *, timeout: float = DEADLINE) -> tuple[int, Json]:
+def ask(address: str, method: str, path: str, *, timeout: float | None = None) -> tuple[int, Json]:
     """Return status and JSON of an answer; of an empty one no fields."""
     token, _, address = address.rpartition("@")
     shown = {"Authorization": f"Bearer {token}"} if token else {}
@@ -97,7 +98,6 @@ def test_nothing_acknowledged_is_lost_while_the_leader_moves() -> None:
         acknowledged: list[bytes] = []
         refused: list[bytes] = []
         over = threading.Event()
-        grown = threading.Condition()
 
         def publish() -> None:
             number = 0
@@ -107,13 +107,10 @@ def test_nothing_acknowledged_is_lost_while_the_leader_moves() -> None:
                     body = b"%d" % number
                     number += 1
                     said = answer(sock, pub("t", body))
-                    with grown:
-                        (acknowledged if said == b"OK" else refused).append(body)
-                        grown.notify()
+                    (acknowledged if said == b"OK" else refused).append(body)
 
         def wait_for(count: int) -> None:
-            with grown:
-                assert grown.wait_for(lambda: len(acknowledged) >= count, DEADLINE)
+            until(lambda: len(acknowledged) >= count, f"{count} acknowledged messages")
 
         publisher = threading.Thread(target=publish)
         publisher.start()
@@ -124,7 +121,7 @@ def test_nothing_acknowledged_is_lost_while_the_leader_moves() -> None:
                 wait_for(before + 20)
         finally:
             over.set()
-            publisher.join(DEADLINE)
+            publisher.join()
         assert not publisher.is_alive()
         consumer = found.connect(found.leader("t"))
         consumer.sendall(b"SUB t ch 0\nRDY 100\n")
@@ -175,7 +172,7 @@ def test_topics_and_messages_survive_sigterm(tmp_path: Path) -> None:
             assert answer(sock, pub("t", b"kept", str(number))) == b"OK"
         assert answer(found.connect(found.leader("r")), pub("r", b"kept")) == b"OK"
         found.broker.process.terminate()
-        assert found.broker.process.wait(DEADLINE) == 0
+        assert found.broker.process.wait() == 0
     assert (tmp_path / "node-2" / "t").is_dir()
     with cluster(*options) as found:
         assert found.nodes.index(found.leader("r")) == leads
@@ -202,7 +199,7 @@ def test_what_was_acknowledged_survives_sigkill(tmp_path: Path) -> None:
         for body in bodies[50:]:
             assert answer(sock, pub("t", body)) == b"OK"
         found.broker.process.kill()
-        found.broker.process.wait(DEADLINE)
+        found.broker.process.wait()
     with cluster(*options) as found:
         consumer = found.connect(found.leader("t"))
         consumer.sendall(b"SUB t ch 0\nRDY 100\n")

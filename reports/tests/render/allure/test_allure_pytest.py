@@ -48,7 +48,7 @@ Json = dict[str, object]
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_own.py").write_text(OWN)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "WIREP"))}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:timeout"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["--pyargs", "wireproof_suites.nsq", "test_own.py", "--broker-url", "reference"]
     command += ["--wireproof-select", SELECTED, "--alluredir", "results", *options]
     return subprocess.run(
@@ -57,7 +57,6 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=110,
         check=False,
     )
 
@@ -173,7 +172,6 @@ def test_without_alluredir_nothing_of_allure_is_loaded(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
     assert done.returncode == 0, done.stdout
@@ -196,7 +194,6 @@ def test_without_the_kits_plug_in_nothing_is_joined(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
 

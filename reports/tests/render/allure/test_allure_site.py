@@ -188,17 +188,14 @@ def test_a_real_site_calls_nobody(
 
 def opened(page: Path, chromium: str) -> tuple[list[str], str]:
     """Open a page; return what it asked for, and its text."""
-    from playwright.sync_api import sync_playwright
+    from site_visit import open_browser
 
     asked: list[str] = []
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        tab = browser.new_page()
+    with open_browser(chromium) as tab:
         tab.on("request", lambda request: asked.append(request.url))
         tab.goto(page.as_uri())
-        tab.wait_for_function("document.body.innerText.includes('nsq')", timeout=30_000)
+        tab.wait_for_function("document.body.innerText.includes('nsq')")
         text = tab.inner_text("body")
-        browser.close()
     return asked, text
 
 
