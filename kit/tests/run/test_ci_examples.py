@@ -232,15 +232,13 @@ def run_github(
 def test_the_steps_of_github_judge_keep_compare_and_fail_for_a_fault(
     binaries: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    """Three runs in a row: a right broker, the same one again, and a faulty one."""
-    first = run_github(tmp_path, environment, binaries, without="Stop the broker")
-    assert set(first.values()) == {0}, first
-    second = run_github(tmp_path, environment, binaries, without="Start the broker")
-    assert set(second.values()) == {0}, second
+    """Two runs: a right broker and a faulty one; GitLab's job compares two of a right one."""
+    codes = run_github(tmp_path, environment, binaries)
+    assert set(codes.values()) == {0}, codes
 
     assert {path.name for path in (tmp_path / "out").iterdir()} - {".last-failed.json"} == WRITTEN
     summary = (tmp_path / "summary.md").read_text("utf-8")
-    assert summary.count("# Compatibility statement") == 2
+    assert summary.count("# Compatibility statement") == 1
     assert len(list(etree.parse(tmp_path / "out" / "junit.xml").iter("testcase"))) > 10
 
     serve = next(step for step in steps() if step.get("name") == "Start the broker")["run"]

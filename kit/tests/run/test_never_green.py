@@ -52,6 +52,8 @@ SAYS = {
     "no-topic-can-be-created": "UNDECIDED",
 }
 """What the kit says of each target."""
+SELECTED = {"endless-frames": "ext.publish"}
+"""A flood costs processor time for as long as the kit has patience; one group is enough."""
 
 
 @pytest.mark.parametrize("name", LIARS)
@@ -62,7 +64,7 @@ def test_a_target_that_lies_or_sulks_ends_soon_and_is_never_green(
         host, port = peer.address
         url = f"nsq://{host}:{port}?http=127.0.0.1:{port}"
         watch = Stopwatch()
-        ended = wireproof("run", url, "ext", folder=tmp_path)
+        ended = wireproof("run", url, SELECTED.get(name, "ext"), folder=tmp_path)
     seconds = watch.seconds()
     print(f"{name:<25}{seconds:6.1f} s   exit {ended.code}   {SAYS[name]}")
     assert ended.code in (1, 2, 3), ended
