@@ -6,14 +6,13 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 
 LOCK = "faults.lock.toml"
 
 
-def find_lock(faulty: ModuleType) -> Path:
-    """Return the path of the lock file in the package of the faults."""
-    return Path(str(faulty.__file__)).with_name(LOCK)
+def find_lock(package: str) -> Path:
+    """Return the path of the lock file beside the `__file__` of the package of the faults."""
+    return Path(package).with_name(LOCK)
 
 
 def read_lock(path: Path) -> Mapping[str, Sequence[str]]:

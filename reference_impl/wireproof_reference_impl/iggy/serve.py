@@ -80,7 +80,7 @@ def _presets() -> Presets:
     from wireproof_reference_impl.iggy import faulty
     from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS
 
-    return Presets(FAULTS, VARIANTS, find_lock(faulty))
+    return Presets(FAULTS, VARIANTS, find_lock(faulty.__file__))
 
 
 def _behaviour(options: ServeOptions) -> Behaviour:

@@ -24,7 +24,7 @@ def _presets() -> Presets:
     from wireproof_reference_impl.nsq.client_presets import FAULTS, VARIANTS
     from wireproof_reference_impl.nsq.faulty import clients
 
-    return Presets(FAULTS, VARIANTS, find_lock(clients))
+    return Presets(FAULTS, VARIANTS, find_lock(clients.__file__))
 
 
 if __name__ == "__main__":

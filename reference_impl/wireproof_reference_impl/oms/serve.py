@@ -62,7 +62,7 @@ def _presets() -> Presets:
     from wireproof_reference_impl.oms import faulty
     from wireproof_reference_impl.oms.presets import FAULTS, VARIANTS
 
-    return Presets(FAULTS, VARIANTS, find_lock(faulty))
+    return Presets(FAULTS, VARIANTS, find_lock(faulty.__file__))
 
 
 def _behaviour(options: ServeOptions) -> Behaviour:
