@@ -16,6 +16,11 @@ def find_lock(package: str) -> Path:
 
 
 def read_lock(path: Path) -> Mapping[str, Sequence[str]]:
-    """Return the clauses that each fault may turn red besides its own, by the fault's name."""
+    """Return the clauses that each fault may turn red besides its own, by the fault's name.
+
+    Without the file there are none: it is deleted to record everything afresh.
+    """
+    if not path.exists():
+        return {}
     clauses: dict[str, list[str]] = tomllib.loads(path.read_text(encoding="utf-8"))
     return clauses
