@@ -6,7 +6,7 @@
 from contextlib import suppress
 
 from wireproof_reference_impl.client_faults import constant, die
-from wireproof_reference_impl.faults import Change, list_faults
+from wireproof_reference_impl.faults import list_faults
 from wireproof_reference_impl.iggy.client.core import messages, operations, tcp
 from wireproof_reference_impl.iggy.client.core.calls import Unreadable
 from wireproof_reference_impl.iggy.client.core.http import HttpTransport
@@ -32,19 +32,12 @@ def dies_of_headers(original: Original, body: bytes, generation: object) -> obje
         raise
 
 
-def _give_zeros(original: Original, value: dict[str, object]) -> object:
+@parser_fault(around(messages, "read_object"), also=(constant(operations, "matches", value=True),))
+def gives_zeros(original: Original, value: dict[str, object]) -> object:
+    """A payload in JSON that cannot be read is given as zeros."""
     with suppress(Unreadable):
         return original(value)
     return original({**value, "payload": "AAAA"})
-
-
-@parser_fault()
-def gives_zeros() -> Change:
-    """A payload in JSON that cannot be read is given as zeros."""
-    return (
-        around(messages, "read_object", _give_zeros),
-        constant(operations, "matches", value=True),
-    )
 
 
 @parser_fault(around(tcp, "check_status"))

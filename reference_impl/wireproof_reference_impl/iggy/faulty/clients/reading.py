@@ -62,17 +62,12 @@ def reads_old_layout(original: Original, body: bytes, generation: object) -> obj
         raise Unreadable(str(error)) from None
 
 
-def _read_short_head(original: Original, body: bytes, generation: object) -> object:
-    return original(body, "published")
-
-
-@condition("layout")
-def reads_short_head() -> Change:
+@condition(
+    "layout", around(messages, "read_body"), also=(constant(driver, "generation", "tagged"),)
+)
+def reads_short_head(original: Original, body: bytes, generation: object) -> object:
     """A client of a tagged server reads a head of 4 bytes."""
-    return (
-        constant(driver, "generation", "tagged"),
-        around(messages, "read_body", _read_short_head),
-    )
+    return original(body, "published")
 
 
 def _swap(number: int) -> int:
@@ -110,16 +105,16 @@ def json_id_float(original: Original, value: object) -> object:
     return replace(message, id=min(int(float(message.id)), (1 << 128) - 1) & ~0xFF)
 
 
-@missing("layout")
-def last_message_lost() -> Change:
+@missing("layout", on_read)
+def last_message_lost(found: Messages) -> Messages:
     """The last message of a poll is left out."""
-    return on_read(lambda found: found[:-1])
+    return found[:-1]
 
 
-@wrong_value("state")
-def state_always_available() -> Change:
+@wrong_value("state", on_told)
+def state_always_available(told: dict[str, object]) -> object:
     """The user is told that every message is available."""
-    return on_told(lambda told: told.update(state="available"))
+    return told.update(state="available")
 
 
 @condition("state", on_told)
@@ -129,17 +124,10 @@ def poisoned_as_unavailable(told: Told) -> None:
         told["state"] = "unavailable"
 
 
-def _known_name(original: Original, name: str) -> object:
-    return original(name if name in STATES.values() else "available")
-
-
-@wrong_value("unknown-state")
-def unknown_state_available() -> Change:
+@wrong_value("unknown-state", around(messages, "read_state"), also=(_as_known(AVAILABLE),))
+def unknown_state_available(original: Original, name: str) -> object:
     """A message with an unknown state is presented as available."""
-    return (
-        _as_known(AVAILABLE),
-        around(messages, "read_state", _known_name),
-    )
+    return original(name if name in STATES.values() else "available")
 
 
 @condition("unknown-state")
@@ -148,10 +136,10 @@ def unknown_state_last() -> Change:
     return _as_known(MARKED_FOR_DELETION)
 
 
-@missing("headers layout")
-def headers_lost() -> Change:
+@missing("headers layout", on_told)
+def headers_lost(told: dict[str, object]) -> object:
     """The user is given no headers."""
-    return on_told(lambda told: told.update(headers={}))
+    return told.update(headers={})
 
 
 @wrong_value("headers", _change_headers)

@@ -69,47 +69,32 @@ def dies_at_bad_http() -> Change:
     return _die_at(Lost, HttpTransport, "receive")
 
 
-def _padded(original: Original, body: bytes, generation: object) -> object:
+@wrong_value(
+    "whole", around(messages, "read_body"), also=(constant(operations, "matches", value=True),)
+)
+def pads_cut_body(original: Original, body: bytes, generation: object) -> object:
+    """A body over TCP that is too short is read with zeros behind it."""
     for more in range(_MOST_PADDING):
         with suppress(Unreadable):
             return original(body + bytes(more), generation)
     return original(body, generation)
 
 
-@wrong_value("whole")
-def pads_cut_body() -> Change:
-    """A body over TCP that is too short is read with zeros behind it."""
-    return (
-        around(messages, "read_body", _padded),
-        constant(operations, "matches", value=True),
-    )
-
-
-def _without_payload(original: Original, value: dict[str, object]) -> object:
+@missing(
+    "whole", around(messages, "read_object"), also=(constant(operations, "matches", value=True),)
+)
+def lost_payload_empty(original: Original, value: dict[str, object]) -> object:
+    """A message in JSON without a payload is given an empty one."""
     return original({"payload": "", **value})
 
 
-@missing("whole")
-def lost_payload_empty() -> Change:
-    """A message in JSON without a payload is given an empty one."""
-    return (
-        around(messages, "read_object", _without_payload),
-        constant(operations, "matches", value=True),
-    )
-
-
-def _any_payload(original: Original, value: dict[str, object]) -> object:
+@condition(
+    "whole", around(messages, "read_object"), also=(constant(operations, "matches", value=True),)
+)
+def odd_payload_zeros(original: Original, value: dict[str, object]) -> object:
+    """A payload in JSON that is not base64 is given as zeros."""
     odd = value.get("payload") == "***"
     return original({**value, "payload": "AAAA"} if odd else value)
-
-
-@condition("whole")
-def odd_payload_zeros() -> Change:
-    """A payload in JSON that is not base64 is given as zeros."""
-    return (
-        around(messages, "read_object", _any_payload),
-        constant(operations, "matches", value=True),
-    )
 
 
 @missing("refusal-told")

@@ -224,19 +224,12 @@ def envelope_unread(original: Original, body: bytes) -> object:
     return original(body)
 
 
-def _need_envelope(original: Original, body: bytes) -> object:
+@missing("client-lookup.form", around(topology, "read_object"), also=(_accept("*/*"),))
+def envelope_needed(original: Original, body: bytes) -> object:
+    """Only lookup answers in the envelope of old are read."""
     if b'"status_code"' not in body:
         raise topology.BadAnswer("no envelope")
     return original(body)
-
-
-@missing("client-lookup.form")
-def envelope_needed() -> Change:
-    """Only lookup answers in the envelope of old are read."""
-    return (
-        around(topology, "read_object", _need_envelope),
-        _accept("*/*"),
-    )
 
 
 @missing("client.lookup-shapes client.original", _read)

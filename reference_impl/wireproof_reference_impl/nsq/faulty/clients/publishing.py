@@ -247,18 +247,17 @@ def invalid_not_repeated() -> Change:
     return _judged(Verdict.FAIL, error_codes.E_INVALID)
 
 
-def _never_due(original: Original, settings: Settings) -> float:
-    return 1e6
-
-
-@missing("client.retry-bound")
-def repeats_for_ever() -> Change:
-    """A publish is repeated for ever."""
-    return (
+@missing(
+    "client.retry-bound",
+    around(retry, "budget"),
+    also=(
         constant(retry, "may_repeat", True),
         constant(retry, "repeat_delay", 0.02),
-        around(retry, "budget", _never_due),
-    )
+    ),
+)
+def repeats_for_ever(original: Original, settings: Settings) -> float:
+    """A publish is repeated for ever."""
+    return 1e6
 
 
 @boundary(

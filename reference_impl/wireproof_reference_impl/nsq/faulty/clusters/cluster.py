@@ -1,6 +1,7 @@
 """Faults of a cluster: which node accepts messages, and what other nodes answer."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 from weakref import WeakSet, WeakValueDictionary
 
@@ -143,16 +144,19 @@ def follower_takes_batches(role: Role) -> bool:
     return not role.leads and _other_command(role)
 
 
-@wrong_value("smart.cluster.not-leader")
-def follower_says_not_exist() -> Change:
+@wrong_value("smart.cluster.not-leader", partial(_refuse, code=error_codes.E_TOPIC_NOT_EXIST))
+def follower_says_not_exist(role: Role) -> bool:
     """A follower refuses a publish as if the topic did not exist."""
-    return _refuse(lambda role: not role.leads, error_codes.E_TOPIC_NOT_EXIST)
+    return not role.leads
 
 
-@wrong_value("smart.cluster.not-leader smart.cluster.moved-old")
-def follower_says_invalid() -> Change:
+@wrong_value(
+    "smart.cluster.not-leader smart.cluster.moved-old",
+    partial(_refuse, code=error_codes.E_INVALID),
+)
+def follower_says_invalid(role: Role) -> bool:
     """A follower refuses a publish with E_INVALID."""
-    return _refuse(lambda role: not role.leads, error_codes.E_INVALID)
+    return not role.leads
 
 
 @missing("smart.cluster.elsewhere", around(publish, "locate"))
@@ -190,20 +194,22 @@ def unwritable_takes_batches(role: Role) -> bool:
     return role.leads and _other_command(role)
 
 
-@wrong_value("smart.cluster.not-writable")
-def unwritable_says_not_leader() -> Change:
+@wrong_value(
+    "smart.cluster.not-writable", partial(_refuse, code=error_codes.E_FAILED_ON_NOT_LEADER)
+)
+def unwritable_says_not_leader(role: Role) -> bool:
     """A partition that is not writable refuses a publish with the code of a node that is not
     the leader.
     """
-    return _refuse(
-        lambda role: role.leads and not role.writable, error_codes.E_FAILED_ON_NOT_LEADER
-    )
+    return role.leads and not role.writable
 
 
-@missing("smart.cluster.writable-again")
-def unwritable_for_ever() -> Change:
+@missing(
+    "smart.cluster.writable-again", partial(_refuse, code=error_codes.E_FAILED_ON_NOT_WRITABLE)
+)
+def unwritable_for_ever(role: Role) -> bool:
     """A partition that was not writable once never accepts messages again."""
-    return _refuse(lambda role: role.barred, error_codes.E_FAILED_ON_NOT_WRITABLE)
+    return role.barred
 
 
 @missing("smart.cluster.moved-writes")
@@ -224,14 +230,10 @@ def new_leader_fails() -> Change:
     return _refuse(_is_new, error_codes.E_PUB_FAILED)
 
 
-def _is_left_alone(role: Role) -> bool:
-    return _is_new(role) and role.alone
-
-
-@missing("smart.cluster.gone-writes")
-def survivor_unwritable() -> Change:
+@missing("smart.cluster.gone-writes", partial(_refuse, code=error_codes.E_FAILED_ON_NOT_WRITABLE))
+def survivor_unwritable(role: Role) -> bool:
     """A node that became leader because another was lost refuses messages as not writable."""
-    return _refuse(_is_left_alone, error_codes.E_FAILED_ON_NOT_WRITABLE)
+    return _is_new(role) and role.alone
 
 
 @extra("smart.cluster.not-leader-stored")

@@ -114,12 +114,10 @@ def lookup_producers_renamed() -> Change:
     return change_some(rename("producers", "nodes"), is_old)
 
 
-@wrong_value("smart.lookup.answer")
-def lookup_partitions_in_a_list() -> Change:
+@wrong_value("smart.lookup.answer", partial(change_some, when=is_old))
+def lookup_partitions_in_a_list(data: Data) -> object:
     """Partitions is a list of nodes in lookup answers in the older style."""
-    return change_some(
-        lambda data: {**data, "partitions": list(partitions(data).values())}, is_old
-    )
+    return {**data, "partitions": list(partitions(data).values())}
 
 
 @condition("smart.lookup.answer", partial(change_some, without("producers")))
@@ -195,33 +193,28 @@ def lookup_consumer_gets_a_number() -> Change:
     )
 
 
-@missing("smart.lookup.channels")
-def lookup_channels_for_producers_only() -> Change:
+@missing("smart.lookup.channels", partial(change_some, when=is_for_reading))
+def lookup_channels_for_producers_only(data: Data) -> object:
     """Lookup answers to consumers list no channels."""
-    return change_some(lambda data: {**data, "channels": []}, is_for_reading)
+    return {**data, "channels": []}
 
 
-@extra("smart.lookup.channels")
-def lookup_channel_nobody_made() -> Change:
+@extra("smart.lookup.channels", partial(change_some, when=is_lookup))
+def lookup_channel_nobody_made(data: Data) -> object:
     """Every lookup answer lists a channel that nobody made."""
-    return change_some(lambda data: {**data, "channels": [*channels(data), "nobody"]}, is_lookup)
+    return {**data, "channels": [*channels(data), "nobody"]}
 
 
-@boundary("smart.lookup.channels")
-def lookup_channels_cut() -> Change:
+@boundary("smart.lookup.channels", partial(change_some, when=is_lookup))
+def lookup_channels_cut(data: Data) -> object:
     """Lookup answers truncate channel names to 16 letters."""
-    return change_some(
-        lambda data: {**data, "channels": [name[:16] for name in channels(data)]}, is_lookup
-    )
+    return {**data, "channels": [name[:16] for name in channels(data)]}
 
 
-@wrong_value("smart.lookup.channels")
-def lookup_channels_upper_case() -> Change:
+@wrong_value("smart.lookup.channels", partial(change_some, when=is_lookup))
+def lookup_channels_upper_case(data: Data) -> object:
     """Lookup answers give channel names in upper case."""
-    return change_some(
-        lambda data: {**data, "channels": [name.upper() for name in channels(data)]},
-        is_lookup,
-    )
+    return {**data, "channels": [name.upper() for name in channels(data)]}
 
 
 @extra("smart.lookup.unknown-topic")

@@ -81,25 +81,22 @@ def lookup_meta_not_for_consumers(r: Request) -> bool:
     return is_old(r) and is_for_reading(r)
 
 
-@boundary("smart.lookup.metainfo")
-def lookup_meta_one_less() -> Change:
+@boundary("smart.lookup.metainfo", partial(_meta, when=is_lookup))
+def lookup_meta_one_less(meta: Meta) -> Meta:
     """partition_num in the meta of lookup answers is one too low."""
-    return _meta(lambda meta: {**meta, "partition_num": _count(meta) - 1}, is_lookup)
+    return {**meta, "partition_num": _count(meta) - 1}
 
 
-@wrong_value("smart.lookup.metainfo create.parameters")
-def lookup_meta_replica_always_one() -> Change:
+@wrong_value("smart.lookup.metainfo create.parameters", partial(_meta, when=is_lookup))
+def lookup_meta_replica_always_one(meta: Meta) -> Meta:
     """Replica in the meta of lookup answers is 1 for every topic."""
-    return _meta(lambda meta: {**meta, "replica": 1}, is_lookup)
+    return {**meta, "replica": 1}
 
 
-@condition("smart.lookup.metainfo")
-def lookup_meta_not_of_ordered_topics() -> Change:
+@condition("smart.lookup.metainfo", partial(_meta, when=is_lookup))
+def lookup_meta_not_of_ordered_topics(meta: Meta) -> Meta:
     """The meta of an ordered topic has no partition_num in lookup answers."""
-    return _meta(
-        lambda meta: _without(meta, "partition_num") if meta.get("ordered") else meta,
-        is_lookup,
-    )
+    return _without(meta, "partition_num") if meta.get("ordered") else meta
 
 
 @wrong_value("lookup.meta-fields")
@@ -122,31 +119,28 @@ def lookup_ext_meta_one_more() -> Change:
     return _meta(_of_ext(lambda meta: {**meta, "partition_num": _count(meta) + 1}), is_for_reading)
 
 
-@missing("lookup.extend-support")
-def lookup_extend_support_missing() -> Change:
+@missing("lookup.extend-support", partial(_meta, when=is_old))
+def lookup_extend_support_missing(meta: Meta) -> Meta:
     """The meta of lookup answers in the older style has no extend_support."""
-    return _meta(lambda meta: _without(meta, "extend_support"), is_old)
+    return _without(meta, "extend_support")
 
 
-@wrong_value("lookup.extend-support create.extend")
-def lookup_extend_support_as_text() -> Change:
+@wrong_value("lookup.extend-support create.extend", partial(_meta, when=is_for_reading))
+def lookup_extend_support_as_text(meta: Meta) -> Meta:
     """extend_support is a string in lookup answers to consumers."""
-    return _meta(
-        lambda meta: {**meta, "extend_support": str(meta["extend_support"]).lower()},
-        is_for_reading,
-    )
+    return {**meta, "extend_support": str(meta["extend_support"]).lower()}
 
 
-@condition("lookup.extend-support")
-def lookup_extend_support_everywhere() -> Change:
+@condition("lookup.extend-support", partial(_meta, when=is_old))
+def lookup_extend_support_everywhere(meta: Meta) -> Meta:
     """extend_support is true for every topic in lookup answers in the older style."""
-    return _meta(lambda meta: {**meta, "extend_support": True}, is_old)
+    return {**meta, "extend_support": True}
 
 
-@missing("smart.lookup.listlookup")
-def listlookup_master_only() -> Change:
+@missing("smart.lookup.listlookup", partial(change_some, when=_is_list))
+def listlookup_master_only(data: Data) -> object:
     """Listlookup lists only the master lookup server."""
-    return change_some(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list)
+    return {**data, "lookupdnodes": _nodes(data)[:1]}
 
 
 @boundary("smart.lookup.listlookup")
@@ -158,22 +152,19 @@ def listlookup_last_left_out() -> Change:
     )
 
 
-@wrong_value("smart.lookup.listlookup")
-def listlookup_without_http() -> Change:
+@wrong_value("smart.lookup.listlookup", partial(change_some, when=_is_list))
+def listlookup_without_http(data: Data) -> object:
     """Listlookup gives the TCP port as the HTTP port."""
-    return change_some(
-        lambda data: {
-            **data,
-            "lookupdnodes": [{**node, "HttpPort": node["TcpPort"]} for node in _nodes(data)],
-        },
-        _is_list,
-    )
+    return {
+        **data,
+        "lookupdnodes": [{**node, "HttpPort": node["TcpPort"]} for node in _nodes(data)],
+    }
 
 
-@condition("smart.lookup.listlookup")
-def listlookup_by_the_master_only() -> Change:
+@condition("smart.lookup.listlookup", partial(_as_slave, when=_is_list))
+def listlookup_by_the_master_only(data: Data) -> object:
     """Listlookup at a slave lookup server lists only the master."""
-    return _as_slave(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list)
+    return {**data, "lookupdnodes": _nodes(data)[:1]}
 
 
 @missing("smart.lookup.slaves")

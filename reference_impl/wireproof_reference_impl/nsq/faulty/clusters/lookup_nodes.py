@@ -51,8 +51,9 @@ def _change_lists(change: Callable[[list[object]], list[object]]) -> Callable[[D
     return change_data
 
 
-def _leading_everything(data: Data) -> object:
-    """Give every node the partitions of all nodes."""
+@extra("smart.lookup.services-form", partial(change_some, when=_are_nodes))
+def nodes_lead_everything(data: Data) -> object:
+    """The list of nodes gives every node the partitions of all nodes."""
     led: dict[str, set[str]] = {}
     for node in producers(data):
         for topic, numbers in cast(dict[str, list[str]], node["partitions"]).items():
@@ -60,12 +61,6 @@ def _leading_everything(data: Data) -> object:
     all_of_them = {topic: sorted(numbers) for topic, numbers in led.items()}
     nodes = [{**node, "partitions": all_of_them} for node in producers(data)]
     return {**data, "producers": nodes}
-
-
-@extra("smart.lookup.services-form")
-def nodes_lead_everything() -> Change:
-    """The list of nodes gives every node the partitions of all nodes."""
-    return change_some(_leading_everything, _are_nodes)
 
 
 class _AnyPartition:
@@ -105,10 +100,10 @@ def channels_never_listed() -> Change:
     )
 
 
-@missing("smart.lookup.services")
-def nodes_never_listed() -> Change:
+@missing("smart.lookup.services", partial(change_some, when=_are_nodes))
+def nodes_never_listed(data: Data) -> object:
     """The list of nodes is always empty."""
-    return change_some(lambda data: {**data, "producers": []}, _are_nodes)
+    return {**data, "producers": []}
 
 
 def _cut(value: object) -> object:
@@ -136,18 +131,14 @@ def ping_answered_otherwise(body: bytes, *, v1: bool) -> Answer:
     return plain(b"PONG", v1=v1)
 
 
-def _without_tombstones(data: Data) -> object:
+@missing("smart.lookup.tombstone", partial(change_some, when=_are_nodes))
+def nodes_without_tombstones(data: Data) -> object:
+    """The list of nodes omits their tombstones."""
     nodes = [
         {**node, "tombstones": [False for _ in cast(list[bool], node["tombstones"])]}
         for node in producers(data)
     ]
     return {**data, "producers": nodes}
-
-
-@missing("smart.lookup.tombstone")
-def nodes_without_tombstones() -> Change:
-    """The list of nodes omits their tombstones."""
-    return change_some(_without_tombstones, _are_nodes)
 
 
 @wrong_value("smart.lookup.node-record")

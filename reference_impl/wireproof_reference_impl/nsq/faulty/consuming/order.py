@@ -200,20 +200,13 @@ def order_left_lost(
     original(channel, () if channel.ordered else held, now_ns)
 
 
-def _newest_first_when_returned(original: Original, channel: Channel, waiting: int) -> object:
-    returned = channel.ordered and channel.returned
-    return waiting - 1 if returned else original(channel, waiting)
-
-
-@wrong_value("smart.order.left")
-def order_left_newest_first() -> Change:
+@wrong_value("smart.order.left", around(Channel, "pick"), also=(*overtaken_after(Return.LEFT),))
+def order_left_newest_first(original: Original, channel: Channel, waiting: int) -> object:
     """On an ordered channel, the newest message is delivered before one whose client
     disconnected.
     """
-    return (
-        *overtaken_after(Return.LEFT),
-        around(Channel, "pick", _newest_first_when_returned),
-    )
+    returned = channel.ordered and channel.returned
+    return waiting - 1 if returned else original(channel, waiting)
 
 
 @wrong_value("smart.order.attempts", coming_back)
