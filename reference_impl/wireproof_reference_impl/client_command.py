@@ -45,7 +45,6 @@ def list_overrides(
     Raises:
         BadOption: a name that does not exist.
     """
-    faults, variants = presets
-    chosen = [find_preset(variants, "variant", name) for name in variant_names]
-    chosen += [find_preset(faults, "fault", name) for name in fault_names]
+    chosen = [find_preset(presets.variants, "variant", name) for name in variant_names]
+    chosen += [find_preset(presets.faults, "fault", name) for name in fault_names]
     return tuple(override for preset in chosen for override in preset.overrides)

@@ -8,15 +8,23 @@ import shutil
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NoReturn
+from pathlib import Path
+from typing import NamedTuple, NoReturn
 
 from wireproof_reference_impl.addresses import BadOption, read_address
+from wireproof_reference_impl.fault_lock import read_lock
 from wireproof_reference_impl.loops import libuv_loop
 from wireproof_reference_impl.preset import Preset, describe_preset, format_preset
 from wireproof_reference_impl.shell import Shell
 
-Presets = tuple[Mapping[str, Preset], Mapping[str, Preset]]
-"""Faults and variants by name."""
+
+class Presets(NamedTuple):
+    """Faults and variants by name, and the file of what the faults turn red besides."""
+
+    faults: Mapping[str, Preset]
+    variants: Mapping[str, Preset]
+    lock: Path
+
 
 WIDEST = 99
 _ANY_PORT = "default %(default)s; port 0 picks a free port"
@@ -44,6 +52,11 @@ class PresetParser(argparse.ArgumentParser):
         )
         add("--list-faults", action="store_true", help="print all faults and exit")
         add("--list-variants", action="store_true", help="print all legal variants and exit")
+        add(
+            "--lock-file",
+            action="store_true",
+            help="print the path of the file that says what faults turn red besides, and exit",
+        )
 
     def error(self, message: str) -> NoReturn:
         """Raise `BadOption` with this message, so that the caller decides how the process ends."""
@@ -96,9 +109,13 @@ def run(
     """
     try:
         arguments = parser.parse_args(argv)
-        if arguments.list_faults or arguments.list_variants:
-            faults, variants = presets()
-            return _print_list(faults if arguments.list_faults else variants, variants)
+        if arguments.list_faults:
+            return _print_list(presets().faults, presets())
+        if arguments.list_variants:
+            return _print_list(presets().variants, presets())
+        if arguments.lock_file:
+            print(presets().lock)
+            return 0
         if isinstance(parser, Parser):
             parser.complete(arguments)
         return serve(arguments)
@@ -187,12 +204,15 @@ def _words(error: Exception) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
-def _print_list(presets: Mapping[str, Preset], variants: Mapping[str, Preset]) -> int:
+def _print_list(listed: Mapping[str, Preset], presets: Presets) -> int:
     """Print paragraphs at a terminal; elsewhere lines of columns, for a program to read."""
     width = shutil.get_terminal_size().columns - 1
-    for preset in presets.values():
+    lock = read_lock(presets.lock)
+    for preset in listed.values():
+        besides = lock.get(preset.name, ())
         if sys.stdout.isatty():
-            print(describe_preset(preset, variants, min(width, WIDEST)), end="\n\n")
+            text = describe_preset(preset, presets.variants, min(width, WIDEST), besides)
+            print(text, end="\n\n")
         else:
-            print(format_preset(preset, variants))
+            print(format_preset(preset, presets.variants, besides))
     return 0

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar, cast
 from msgspec.structs import replace
 
 from wireproof_reference_impl.addresses import BadOption
+from wireproof_reference_impl.context import Context
 from wireproof_reference_impl.overrides import Original, Override
 from wireproof_reference_impl.preset import Preset
 
@@ -20,7 +21,7 @@ BETWEEN = "+"
 ENTERED = "corner-entered"
 """The file in the data directory that says that some call was in the corner."""
 
-C = TypeVar("C")
+C = TypeVar("C", bound=Context)
 V = TypeVar("V")
 Holds = Callable[[C], bool | None]
 """Whether a corner is entered in some circumstances; None where the circumstances do not tell."""
@@ -31,21 +32,22 @@ _reported: list[Path] = []
 class Corners(Generic[C]):
     """The corners of a protocol, by `dimension=value`: circumstances that may restrict a fault.
 
-    `notes` are the overrides that note circumstances; an override that `is_note` accepts is never
-    restricted to a corner. `behaviour` is the behaviour table of a reference without faults.
+    `context` has the circumstances of a call, and `notes` are the overrides that keep it; an
+    override that `is_note` accepts is never restricted to a corner. `behaviour` is the behaviour
+    table of a reference without faults.
     """
 
     def __init__(
         self,
         known: Mapping[str, Holds[C]],
-        circumstances: Callable[[Sequence[object]], C],
+        context: C,
         *,
         behaviour: object,
         notes: Sequence[Override],
         is_note: Callable[[Override], bool],
     ) -> None:
         self.known = known
-        self._circumstances = circumstances
+        self._context = context
         self._behaviour = behaviour
         self._notes = notes
         self._is_note = is_note
@@ -100,8 +102,8 @@ class Corners(Generic[C]):
         self, wrong: Callable[..., object], right: Original, holds: Sequence[Holds[C]]
     ) -> Callable[..., object]:
         def call(*arguments: object, **named: object) -> object:
-            now = self._circumstances((*arguments, *named.values()))
-            inside = all(each(now) for each in holds)
+            with self._context.busy_with((*arguments, *named.values())):
+                inside = all(each(self._context) for each in holds)
             if inside and _reported:
                 _reported.pop().touch()
             return (wrong if inside else right)(*arguments, **named)

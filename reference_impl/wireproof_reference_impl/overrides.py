@@ -8,11 +8,15 @@ the whole process: a faulty broker is a process of its own, and a test undoes it
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
+from typing import overload
 
 from msgspec import Struct
 
-Original = Callable[..., object]
-"""What a function is called with first that stands in the place of another: that other one."""
+Function = Callable[..., object]
+Owner = ModuleType | type
+"""The module of a function, or the class of a method."""
+Original = Function
+"""The function that an override replaces; the replacement gets it as its first argument."""
 
 
 class Override(Struct, frozen=True):
@@ -23,32 +27,62 @@ class Override(Struct, frozen=True):
     a method), else the override has no effect.
     """
 
-    owner: ModuleType | type
+    owner: Owner
     name: str
-    wrap: Callable[..., Callable[..., object]]
+    wrap: Callable[..., Function]
+
+
+@overload
+def replace_function(owner: Owner, name: str) -> Callable[[Function], Override]: ...
+
+
+@overload
+def replace_function(owner: Owner, name: str, value: Function) -> Override: ...
 
 
 def replace_function(
-    owner: ModuleType | type, name: str, value: Callable[..., object]
-) -> Override:
-    """Return an override that replaces a function by `value`."""
+    owner: Owner, name: str, value: Function | None = None
+) -> Override | Callable[[Function], Override]:
+    """Return an override that replaces a function by `value`.
 
-    def wrap(original: Callable[..., object]) -> Callable[..., object]:
-        return value
+    Without a value, return the seam that makes this override of a value.
+    """
 
-    return Override(owner, name, wrap)
+    def override(value: Function) -> Override:
+        def wrap(original: Original) -> Function:
+            return value
+
+        return Override(owner, name, wrap)
+
+    return override if value is None else override(value)
 
 
-def around(owner: ModuleType | type, name: str, value: Callable[..., object]) -> Override:
-    """Return an override that replaces a function by `value`, which gets the original first."""
+@overload
+def around(owner: Owner, name: str) -> Callable[[Function], Override]: ...
 
-    def wrap(original: Original) -> Callable[..., object]:
-        def call(*args: object, **named: object) -> object:
-            return value(original, *args, **named)
 
-        return call
+@overload
+def around(owner: Owner, name: str, value: Function) -> Override: ...
 
-    return Override(owner, name, wrap)
+
+def around(
+    owner: Owner, name: str, value: Function | None = None
+) -> Override | Callable[[Function], Override]:
+    """Return an override that replaces a function by `value`, which gets the original first.
+
+    Without a value, return the seam that makes this override of a value.
+    """
+
+    def override(value: Function) -> Override:
+        def wrap(original: Original) -> Function:
+            def call(*args: object, **named: object) -> object:
+                return value(original, *args, **named)
+
+            return call
+
+        return Override(owner, name, wrap)
+
+    return override if value is None else override(value)
 
 
 def apply(overrides: Sequence[Override]) -> Callable[[], None]:

@@ -26,6 +26,19 @@ WAYS = (MISSING, BOUNDARY, WRONG_VALUE, EXTRA, CONDITION, LATE)
 something else in its place; something comes on top; it is wrong only in some company; too late."""
 
 
+class Effect(Struct, frozen=True):
+    """What a fault changes: settings, overrides of the core, and the same for its late twin."""
+
+    settings: Settings = {}
+    overrides: tuple[Override, ...] = ()
+    late: "Effect | None" = None
+
+    def followed_by(self, overrides: tuple[Override, ...]) -> "Effect":
+        """Return the effect with these overrides applied last, also in its late twin."""
+        late = None if self.late is None else self.late.followed_by(overrides)
+        return Effect(self.settings, (*self.overrides, *overrides), late)
+
+
 class Preset(Struct, frozen=True):
     """One fault, variant or alternative: name, text, the clauses it concerns, and what it changes.
 
@@ -33,9 +46,9 @@ class Preset(Struct, frozen=True):
     fault does is an override of the core, in `overrides`.
 
     A fault of the kind `parser` is for fuzzing to find: malformed or unusual bytes show it. Any
-    other fault breaks every clause of `breaks` and may break those of `may_break`; if anything
-    else turns red, the judge is wrong. `way` is one of `WAYS`; `late` are the settings of its
-    twin, which delivers 3 s late what it should not deliver at all. A variant is legal and breaks
+    other fault breaks every clause of `breaks`. What else it may turn red stands in the lock file
+    beside the faults; if anything more turns red, the judge is wrong. `way` is one of `WAYS`;
+    `late` is what its twin changes, which is wrong 3 s late. A variant is legal and breaks
     nothing; it is never combined with those in `not_with`. An alternative is a variant that takes
     another way where the texts leave a choice: it may lack the capabilities in `lacks`, but it
     breaks no must clause. One that lacks some is not combined with others: it would hide their
@@ -47,13 +60,11 @@ class Preset(Struct, frozen=True):
     text: str
     settings: Settings
     breaks: tuple[str, ...] = ()
-    may_break: tuple[str, ...] = ()
     way: str = ""
-    late: Settings | None = None
     not_with: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
     overrides: tuple[Override, ...] = ()
-    late_overrides: tuple[Override, ...] = ()
+    late: Effect | None = None
 
 
 def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:
@@ -85,13 +96,6 @@ def alternative(
     )
 
 
-def parser_fault(
-    name: str, text: str, settings: Settings | None = None, *, overrides: Sequence[Override] = ()
-) -> Preset:
-    """Return a fault of a parser; it breaks no clause, but no parser may have it."""
-    return Preset(f"parser-{name}", PARSER, text, settings or {}, overrides=tuple(overrides))
-
-
 def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]:
     """Return the names of variants that cannot be combined with a preset.
 
@@ -109,27 +113,31 @@ def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]
     )
 
 
-def format_preset(preset: Preset, variants: Mapping[str, Preset]) -> str:
+def format_preset(
+    preset: Preset, variants: Mapping[str, Preset], may_break: Sequence[str] = ()
+) -> str:
     """Return a preset as a line: name, kind, clauses, text and, separated by tabs, one more field.
 
     `?` marks a clause that may break. In place of clauses, an alternative has the capabilities
     that it lacks. The last field is a fault's way of being wrong, or the variants that a variant
     cannot be combined with.
     """
-    may_break = (f"{each}?" for each in preset.may_break)
-    clauses = ",".join([*preset.breaks, *may_break, *preset.lacks])
+    doubtful = (f"{each}?" for each in may_break)
+    clauses = ",".join([*preset.breaks, *doubtful, *preset.lacks])
     legal = preset.kind in (VARIANT, ALTERNATIVE)
     last = ",".join(conflicts(preset, variants)) if legal else preset.way
     return "\t".join((preset.name, preset.kind, clauses, preset.text, last))
 
 
-def describe_preset(preset: Preset, variants: Mapping[str, Preset], width: int) -> str:
+def describe_preset(
+    preset: Preset, variants: Mapping[str, Preset], width: int, may_break: Sequence[str] = ()
+) -> str:
     """Return a preset as a paragraph for a person: name and kind, then what it is and breaks."""
     legal = preset.kind in (VARIANT, ALTERNATIVE)
     facts = {
         "": (preset.text,),
         "breaks ": preset.breaks,
-        "may break ": preset.may_break,
+        "may break ": tuple(may_break),
         "lacks ": preset.lacks,
         "not with ": conflicts(preset, variants) if legal else (),
     }

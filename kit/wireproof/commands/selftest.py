@@ -15,6 +15,7 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import list_with_reference
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.selftest.dimensions import corner_trials
+from wireproof_kit.selftest.lock import FaultLock
 from wireproof_kit.selftest.matrix import Matrix, check_writable, write_matrix
 from wireproof_kit.selftest.plan import (
     ALTERNATIVE,
@@ -23,6 +24,7 @@ from wireproof_kit.selftest.plan import (
     VARIANT,
     Trial,
     TrialResult,
+    find_lock,
     joint_trials,
     list_trials,
     random_mixes,
@@ -43,6 +45,7 @@ EXAMPLES = (
     ("wireproof selftest --sample", "a sample, in less than a minute"),
     ("wireproof selftest ext.dispatch", "only the faults of these clauses"),
     ("wireproof selftest dispatch-to-all-late -v", "one fault, and the cases that detected it"),
+    ("wireproof selftest --record cut-padded", "record what a new fault turns red; read the diff"),
     ("wireproof selftest --clients", "the same with the example client instead of the broker"),
     ("wireproof selftest --out docs/selftest.md", "write the matrix as Markdown, or as .jsonl"),
 )
@@ -68,6 +71,11 @@ EXAMPLES = (
     "--dimensions",
     is_flag=True,
     help="Break each must clause in one corner at a time: one partition, one path, …",
+)
+@click.option(
+    "--record",
+    is_flag=True,
+    help="Run faults with every case, and add to their lock file what each turns red besides.",
 )
 @click.option(
     "--every-case",
@@ -105,6 +113,7 @@ def selftest(
     sampled: bool,
     of_client: bool,
     dimensions: bool,
+    record: bool,
     every: bool,
     seed: int,
     size: int,
@@ -120,10 +129,15 @@ def selftest(
         check_writable(out)
     if of_client and (dimensions or protocol not in list_having(Group.CLIENTS)):
         raise UsageFault(_NO_CLIENT.format(protocol))
+    if record and dimensions:
+        raise UsageFault("--record is for whole faults, not for --dimensions")
     trials = _trials(
         protocol, ids, of_client=of_client, sampled=sampled, dimensions=dimensions, seed=seed
     )
-    if not (every or ids):
+    lock = _lock(protocol, of_client=of_client) if record else None
+    if lock is not None:
+        trials = tuple(trial for trial in trials if trial.kind == FAULT)
+    if not (every or ids or record):
         trials = tuple(msgspec.structs.replace(trial, every=False) for trial in trials)
     view = choose_view(manner(), total=len(trials))
     started = time.monotonic()
@@ -132,14 +146,22 @@ def selftest(
     try:
         running = run_trials(protocol, trials, workers=size, of_client=of_client)
         with closing(running) as results:
-            _watch(results, matrix, view)
+            _watch(map(lock.record, results) if lock else results, matrix, view)
     except KeyboardInterrupt:
         matrix.interrupted = True
     matrix.seconds = round(time.monotonic() - started, 1)
     if out is not None:
         write_matrix(out, matrix)
-    view.end(matrix, out)
+    view.end(matrix, out, lock)
     return matrix.exit
+
+
+def _lock(protocol: str, *, of_client: bool) -> FaultLock:
+    """Return the lock file of the faults, written anew: what cannot be written is said at once."""
+    faults = list_trials(protocol, FAULT, of_client=of_client)
+    lock = FaultLock(find_lock(protocol, of_client=of_client), faults)
+    lock.write()
+    return lock
 
 
 def _watch(results: Iterator[TrialResult], matrix: Matrix, view: SelftestView) -> None:

@@ -14,6 +14,7 @@ from wireproof.options.global_options import OutputStyle
 from wireproof.view.output import write_lines
 from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
+from wireproof_kit.selftest.lock import FaultLock
 from wireproof_kit.selftest.matrix import Matrix
 from wireproof_kit.selftest.plan import TrialResult
 from wireproof_reports.wording import count_noun
@@ -60,11 +61,18 @@ class SelftestView:
             progress = f"{self.done}/{self.total}, {spent:.0f} s, about {left:.0f} s left"
             write_lines(self.progress_to, [f"progress [ {progress} ]"])
 
-    def end(self, matrix: Matrix, out: Path | None) -> None:
-        """Write totals by clause group, problems and conclusion; `out` is the matrix file."""
+    def end(self, matrix: Matrix, out: Path | None, lock: FaultLock | None) -> None:
+        """Write totals by clause group, problems and conclusion.
+
+        `out` is the matrix file, and `lock` the lock file of faults if these were recorded.
+        """
         if not self.quiet:
             write_lines(self.out, ["", *group_rows(matrix)])
-        write_lines(self.out, [*problems(matrix), *conclusion(matrix, out, self.style)])
+        write_lines(self.out, problems(matrix))
+        if lock is not None:
+            added = count_noun(lock.added, "clause")
+            write_lines(self.out, [f"recorded {added} in {lock.path}; read the difference"])
+        write_lines(self.out, conclusion(matrix, out, self.style))
         if self.events is not None:
             write_lines(self.events, [json.dumps({**matrix.summary(), "exit": matrix.exit})])
 
@@ -114,6 +122,9 @@ def problems(matrix: Matrix) -> Iterator[str]:
             yield from wrap_after_heading(
                 "", f"and {len(row.unexpected) - LISTED} more of {row.trial.name}"
             )
+        if row.verdict == "unexpected":
+            command = f"wireproof selftest --record {row.trial.name}"
+            yield from wrap_after_heading("", f"If that is right, `{command}` adds it to the lock")
         if row.trouble:
             yield from wrap_after_heading("TROUBLE", f"{row.trial.name}: {printable(row.trouble)}")
     for line in matrix.unshown():

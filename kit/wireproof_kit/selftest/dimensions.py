@@ -98,7 +98,7 @@ def _trial(clause: str, corner: str, faults: Sequence[Trial]) -> Trial:
         names[:1],
         breaks=(clause,),
         may_break=tuple(dict.fromkeys(word for word in others if word != clause)),
-        text=f"{ranked[0].text}, only where {corner}",
+        text=f"Only where {corner}: {ranked[0].text}",
         way="corner",
         every=False,
         candidates=names,

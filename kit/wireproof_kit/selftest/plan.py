@@ -4,6 +4,7 @@ import random
 import shlex
 import subprocess
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -27,6 +28,7 @@ class Trial(msgspec.Struct, frozen=True):
     """One test of the kit: a broker with some switches on, and the clauses that these break.
 
     ``kind`` is fault, variant, alternative or mix; ``way`` in what way a fault is wrong;
+    ``may_break`` are the clauses that it may turn red besides, from the lock file of the faults;
     ``not_with`` which variants a variant is never mixed with; ``lacks`` which capabilities an
     alternative lacks. Cases that must not fail are all run if ``every`` is true; otherwise one set
     of parameters of each case function, another one in each trial. ``candidates`` are faults
@@ -106,17 +108,31 @@ def list_trials(protocol: str, kind: str, *, of_client: bool = False) -> tuple[T
     Raises:
         KitError: the reference does not list them.
     """
-    listing = f"--list-{kind}s"
-    command = module_command("wireproof", "serve", protocol, listing)
+    listed = _query_reference(protocol, f"--list-{kind}s", of_client=of_client)
+    lines = (line for line in listed.splitlines() if line.split("\t")[1] != PARSER)
+    return tuple(_trial(line, kind) for line in lines)
+
+
+def find_lock(protocol: str, *, of_client: bool) -> Path:
+    """Return the path of the lock file, which says what faults turn red besides their clauses.
+
+    Raises:
+        KitError: the reference does not tell it.
+    """
+    return Path(_query_reference(protocol, "--lock-file", of_client=of_client).strip())
+
+
+def _query_reference(protocol: str, option: str, *, of_client: bool) -> str:
+    """Return what the reference broker or the example client prints for an option."""
+    command = module_command("wireproof", "serve", protocol, option)
     if of_client:
-        command = module_command(entry_point(Group.CLIENTS, protocol).module, listing)
+        command = module_command(entry_point(Group.CLIENTS, protocol).module, option)
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=LIST_WITHIN_S, check=False
     )
     if done.returncode:
         raise KitError(f"`{shlex.join(command[2:])}` failed: {done.stderr.strip()}")
-    lines = (line for line in done.stdout.splitlines() if line.split("\t")[1] != PARSER)
-    return tuple(_trial(line, kind) for line in lines)
+    return done.stdout
 
 
 def random_mixes(variants: Sequence[Trial], *, seed: int, count: int = MIXES) -> tuple[Trial, ...]:

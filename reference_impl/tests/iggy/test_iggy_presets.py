@@ -48,14 +48,14 @@ def test_every_preset_is_named_and_described() -> None:
 
 
 def _wrong(preset: Preset) -> list[str]:
-    """Return what of a preset is not as it should be."""
+    """Return what of a preset is not as it should be; the text of a fault is a sentence."""
+    end = "." if preset.name in FAULTS else ""
     right = {
         "name": re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", preset.name),
-        "text": re.fullmatch(r"[^\t\n]+[^.\t\n]", preset.text),
+        "text": re.fullmatch(r"[^\t\n]+[^.\t\n]", preset.text.removesuffix(end)),
         "kind": preset.kind in (CLAUSE, PARSER, VARIANT, ALTERNATIVE),
         "way": (preset.way in WAYS) == bool(preset.breaks) == (preset.kind == CLAUSE),
         "prefix": (preset.kind == PARSER) == preset.name.startswith("parser-"),
-        "may_break": not set(preset.breaks) & set(preset.may_break),
     }
     return [part for part, is_right in right.items() if not is_right]
 
@@ -67,7 +67,7 @@ def test_names_are_unique() -> None:
 
 def test_clauses_of_faults_exist_and_those_that_must_hold_have_three() -> None:
     clauses = load_catalogue("iggy").clauses()
-    named = {name for preset in FAULTS.values() for name in (*preset.breaks, *preset.may_break)}
+    named = {name for preset in FAULTS.values() for name in preset.breaks}
     assert named <= {each.id for each in clauses}
     breaking = defaultdict(set)
     for preset in FAULTS.values():

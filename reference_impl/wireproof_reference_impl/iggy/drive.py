@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from wireproof_reference_impl.client_command import run_client
 from wireproof_reference_impl.command import Presets
+from wireproof_reference_impl.fault_lock import find_lock
 from wireproof_reference_impl.iggy.client.driver import Driver
 
 
@@ -21,8 +22,9 @@ def main(argv: Sequence[str]) -> int:
 
 def _presets() -> Presets:
     from wireproof_reference_impl.iggy.client_presets import FAULTS, VARIANTS
+    from wireproof_reference_impl.iggy.faulty import clients
 
-    return FAULTS, VARIANTS
+    return Presets(FAULTS, VARIANTS, find_lock(clients.__file__))
 
 
 if __name__ == "__main__":

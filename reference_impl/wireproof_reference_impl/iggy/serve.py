@@ -15,6 +15,7 @@ from wireproof_reference_impl.addresses import (
 )
 from wireproof_reference_impl.command import Parser, Presets, announce, attend, run, run_until_told
 from wireproof_reference_impl.control_access import IDLE_SECONDS, ControlAccess
+from wireproof_reference_impl.fault_lock import find_lock
 from wireproof_reference_impl.iggy import control
 from wireproof_reference_impl.iggy.behaviour import Behaviour
 from wireproof_reference_impl.iggy.core.connection import Connection
@@ -76,9 +77,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _presets() -> Presets:
+    from wireproof_reference_impl.iggy import faulty
     from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS
 
-    return FAULTS, VARIANTS
+    return Presets(FAULTS, VARIANTS, find_lock(faulty.__file__))
 
 
 def _behaviour(options: ServeOptions) -> Behaviour:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from wireproof_reference_impl import preset as preset_table
 from wireproof_reference_impl.nsq import faulty, variants
 from wireproof_reference_impl.nsq.behaviour import (
@@ -11,14 +13,29 @@ from wireproof_reference_impl.nsq.behaviour import (
 )
 from wireproof_reference_impl.nsq.core.commands import publish_pipelined
 from wireproof_reference_impl.nsq.faulty.corners import RESTRICTED
-from wireproof_reference_impl.nsq.preset import late_twin
 from wireproof_reference_impl.overrides import Override, replace_function
-from wireproof_reference_impl.preset import Preset, find_preset
+from wireproof_reference_impl.preset import LATE, Preset, find_preset
+
+
+def _late_twin(preset: Preset) -> Preset | None:
+    """Return the fault that delivers wrongly 3 s later than this one, or None."""
+    if preset.late is None:
+        return None
+    return replace(
+        preset,
+        name=f"{preset.name}-late",
+        text=f"3 s late, besides what is due: {preset.text}",
+        settings=preset.late.settings,
+        overrides=preset.late.overrides,
+        way=LATE,
+        late=None,
+    )
+
 
 FAULTS: Mapping[str, Preset] = {
     each.name: each
     for preset in faulty.FAULTS
-    for each in (preset, late_twin(preset))
+    for each in (preset, _late_twin(preset))
     if each is not None
 }
 VARIANTS: Mapping[str, Preset] = {preset.name: preset for preset in variants.VARIANTS}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from wireproof_reference_impl.addresses import BadOption, read_address, read_loopback
 from wireproof_reference_impl.command import Parser, Presets, announce, attend, run, run_until_told
+from wireproof_reference_impl.fault_lock import find_lock
 from wireproof_reference_impl.nsq.behaviour import Behaviour, of_dialect
 from wireproof_reference_impl.nsq.fleet import Fleet
 from wireproof_reference_impl.nsq.options import (
@@ -73,9 +74,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _presets() -> Presets:
+    from wireproof_reference_impl.nsq import faulty
     from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
 
-    return FAULTS, VARIANTS
+    return Presets(FAULTS, VARIANTS, find_lock(faulty.__file__))
 
 
 def _behaviour(options: ServeOptions) -> Behaviour:

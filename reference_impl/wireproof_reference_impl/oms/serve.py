@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from wireproof_reference_impl.addresses import address_text, read_address
 from wireproof_reference_impl.command import Parser, Presets, announce, attend, run, run_until_told
+from wireproof_reference_impl.fault_lock import find_lock
 from wireproof_reference_impl.oms.adapter.adapter import Adapter
 from wireproof_reference_impl.oms.behaviour import Behaviour
 from wireproof_reference_impl.oms.core.broker import Broker, BrokerEnvironment
@@ -58,9 +59,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _presets() -> Presets:
+    from wireproof_reference_impl.oms import faulty
     from wireproof_reference_impl.oms.presets import FAULTS, VARIANTS
 
-    return FAULTS, VARIANTS
+    return Presets(FAULTS, VARIANTS, find_lock(faulty.__file__))
 
 
 def _behaviour(options: ServeOptions) -> Behaviour:

@@ -11,7 +11,7 @@ from wireproof_reference_impl.nsq.core.commands.table import handlers
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.log import MemoryStorage
 from wireproof_reference_impl.nsq.core.node import Node
-from wireproof_reference_impl.nsq.faulty.circumstances import Circumstances
+from wireproof_reference_impl.nsq.faulty.circumstances import CONTEXT
 from wireproof_reference_impl.nsq.faulty.corners import CORNERS
 from wireproof_reference_impl.nsq.presets import build, overrides
 from wireproof_reference_impl.nsq.requests.http_request import Request
@@ -92,7 +92,8 @@ def test_a_request_tells_of_its_header_before_there_is_a_message(
     corner: str, ext: bytes, holds: bool
 ) -> None:
     request = Request("POST", "/pub_ext", {"ext": ext}, (), NOW)
-    assert CORNERS[corner](Circumstances((request,))) is holds
+    with CONTEXT.busy_with((request,)):
+        assert CORNERS[corner](CONTEXT) is holds
 
 
 def test_the_answer_to_a_publish_tells_how_many_messages_came_before() -> None:

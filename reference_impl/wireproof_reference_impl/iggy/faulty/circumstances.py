@@ -1,14 +1,14 @@
 """In what circumstances a function of the Iggy core is called: which partition, which message.
 
-The core passes to a function what it needs. What it does not pass is found in the arguments of
-the calls around it, in the partition that was used last, and in notes about messages.
+The core passes to a function what it needs. What it does not pass stands in the context, is the
+partition that was used last, or stands in notes about messages.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
-from wireproof_reference_impl.calls import Calls, keep_call
+from wireproof_reference_impl.context import Context
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.faulty.harm import HARMS
 from wireproof_reference_impl.iggy.http.connection import HttpConnection
@@ -36,19 +36,42 @@ _POLLS = WeakKeyDictionary[Partition, dict[int, int]]()
 _REQUESTS = WeakKeyDictionary[Connection, int]()
 
 
-class Circumstances(Calls):
-    """The circumstances of a call, as far as its arguments show them; others are None."""
+class Circumstances(Context):
+    """What the server is busy with; each property is None where nothing is known."""
 
+    kinds: ClassVar = {
+        Connection: "connection",
+        HttpConnection: "http",
+        Message: "message",
+        Partition: "used",
+        Partitioning: "partitioning",
+        Polled: "polled",
+        Sent: "sent",
+    }
     looked_into = (list,)
+    connection: Connection | None = None
+    http: object | None = None
+    message: Message | None = None
+    used: Partition | None = None
+    partitioning: Partitioning | None = None
+    polled: Polled | None = None
+    sent: Sent | None = None
+    sent_together: int | None = None
+
+    def see(self, arguments: Sequence[object]) -> dict[str, object]:
+        """Return the arguments of known types by attribute, and how many messages were sent."""
+        lists = (cast(list[object], each) for each in arguments if isinstance(each, list))
+        counts = [len(each) for each in lists if each and isinstance(each[0], Sent)]
+        together = {"sent_together": counts[0]} if counts else {}
+        return super().see(arguments) | together
 
     @property
     def partition(self) -> int | None:
         """Return the number of the partition that the call is about."""
-        polled, partitioning = self._first(Polled), self._first(Partitioning)
-        if polled is not None:
-            return polled.partition
-        if partitioning is not None and partitioning.kind == PARTITION_ID:
-            return int.from_bytes(partitioning.value, "little")
+        if self.polled is not None:
+            return self.polled.partition
+        if self.partitioning is not None and self.partitioning.kind == PARTITION_ID:
+            return int.from_bytes(self.partitioning.value, "little")
         partition = self._partition()
         return None if partition is None else partition.id
 
@@ -58,35 +81,28 @@ class Circumstances(Calls):
         origin = self._origin()
         if origin is not None:
             return origin.path
-        if self._first(HttpConnection) is not None:
+        if self.http is not None:
             return "http"
-        return None if self._first(Connection) is None else "tcp"
+        return None if self.connection is None else "tcp"
 
     @property
     def batch(self) -> int | None:
         """Return how many messages were sent in the same request as the message."""
         origin = self._origin()
-        if origin is not None:
-            return origin.batch
-        for arguments in self._calls:
-            for each in arguments:
-                found = cast(list[object], each) if isinstance(each, list) else []
-                if found and isinstance(found[0], Sent):
-                    return len(found)
-        return None
+        return self.sent_together if origin is None else origin.batch
 
     @property
     def generated(self) -> bool | None:
         """Return True if the message was sent without an id."""
-        origin, sent = self._origin(), self._first(Sent)
+        origin = self._origin()
         if origin is not None:
             return origin.generated
-        return None if sent is None else sent.id == 0
+        return None if self.sent is None else self.sent.id == 0
 
     @property
     def content(self) -> Message | Sent | None:
         """Return the message of the call, as it is stored or as it was sent."""
-        return self._message() or self._first(Sent)
+        return self._message() or self.sent
 
     @property
     def number(self) -> int | None:
@@ -94,7 +110,7 @@ class Circumstances(Calls):
         message, partition = self._message(), self._partition()
         if message is not None:
             return message.offset
-        if partition is None or self._first(Sent) is None:
+        if partition is None or self.sent is None:
             return None
         return partition.count
 
@@ -109,17 +125,15 @@ class Circumstances(Calls):
     @property
     def requests(self) -> int | None:
         """Return how many requests came on the connection so far, this one included."""
-        connection = self._first(Connection)
-        return None if connection is None else _REQUESTS.get(connection)
+        return None if self.connection is None else _REQUESTS.get(self.connection)
 
     def _partition(self) -> Partition | None:
-        return self._first(Partition) or next(iter(_USED), None)
+        return self.used or next(iter(_USED), None)
 
     def _message(self) -> Message | None:
-        polled = self._first(Polled)
-        if polled is not None and polled.messages:
-            return polled.messages[0]
-        return self._first(Message)
+        if self.polled is not None and self.polled.messages:
+            return self.polled.messages[0]
+        return self.message
 
     def _origin(self) -> _Origin | None:
         message, partition = self._message(), self._partition()
@@ -128,9 +142,12 @@ class Circumstances(Calls):
         return _ORIGINS.get(partition, {}).get(message.offset)
 
 
+CONTEXT = Circumstances()
+
+
 def _begin(original: Original, *arguments: object, **named: object) -> object:
     _USED.clear()
-    return keep_call(original, *arguments, **named)
+    return CONTEXT.run(original, *arguments, **named)
 
 
 def _count_request(original: Original, connection: Connection, frame: bytes) -> object:
@@ -140,13 +157,13 @@ def _count_request(original: Original, connection: Connection, frame: bytes) -> 
 
 def _use(original: Original, partition: Partition, *others: object, **named: object) -> object:
     _USED[:] = [partition]
-    return keep_call(original, partition, *others, **named)
+    return CONTEXT.run(original, partition, *others, **named)
 
 
 def _note_origin(
     original: Original, partition: Partition, sent: Sequence[Sent], *others: object
 ) -> object:
-    path = Circumstances(()).path or "tcp"
+    path = CONTEXT.path or "tcp"
     for number, each in enumerate(sent):
         origin = _Origin(path, len(sent), each.id == 0)
         _ORIGINS.setdefault(partition, {})[partition.count + number] = origin
@@ -169,7 +186,7 @@ NOTES: tuple[Override, ...] = (
     around(Partition, "stored_offset", _use),
     around(Partition, "store_offset", _use),
 )
-"""The overrides that keep these notes."""
+"""The overrides that keep the context and these notes."""
 
 _HARMS = {(each.owner, each.name) for each in HARMS}
 

@@ -5,7 +5,12 @@ from collections.abc import Callable
 from wireproof_reference_impl import corners
 from wireproof_reference_impl.corners import Corners, where
 from wireproof_reference_impl.iggy.behaviour import Behaviour
-from wireproof_reference_impl.iggy.faulty.circumstances import NOTES, Circumstances, is_note
+from wireproof_reference_impl.iggy.faulty.circumstances import (
+    CONTEXT,
+    NOTES,
+    Circumstances,
+    is_note,
+)
 from wireproof_reference_impl.iggy.wire.message import Message, Sent
 
 Holds = corners.Holds[Circumstances]
@@ -53,4 +58,4 @@ CORNERS: dict[str, Holds] = {
 }
 """When a corner is entered, by `dimension=value`; None where the circumstances do not tell."""
 
-RESTRICTED = Corners(CORNERS, Circumstances, behaviour=Behaviour(), notes=NOTES, is_note=is_note)
+RESTRICTED = Corners(CORNERS, CONTEXT, behaviour=Behaviour(), notes=NOTES, is_note=is_note)

@@ -1,4 +1,4 @@
-"""Faults of the Iggy reference: which clauses their cases share, and how a fault is made.
+"""What faults of the Iggy reference change: seams of its core.
 
 A fault that changes which stored messages a poll brings, how many and in which order, or what is
 told of them over TCP or HTTP has a late twin, unless it shows only in polls that find no message.
@@ -6,13 +6,10 @@ told of them over TCP or HTTP has a late twin, unless it shows only in polls tha
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from wireproof_reference_impl import preset
 from wireproof_reference_impl.iggy.core import bodies
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.session import Action, CommandContext, Handler
@@ -20,7 +17,6 @@ from wireproof_reference_impl.iggy.faulty.harm import HARMS
 from wireproof_reference_impl.iggy.faulty.lateness import (
     OfMessages,
     late_of_messages,
-    late_settings,
     told_late,
 )
 from wireproof_reference_impl.iggy.wire import message as messages
@@ -29,112 +25,10 @@ from wireproof_reference_impl.iggy.wire.message import Message
 from wireproof_reference_impl.iggy.wire.polled import Polled
 from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_reference_impl.overrides import Original, Override, around
-from wireproof_reference_impl.preset import (
-    BOUNDARY,
-    CLAUSE,
-    CONDITION,
-    EXTRA,
-    LATE,
-    MISSING,
-    WRONG_VALUE,
-    Preset,
-)
-from wireproof_reference_impl.settings import Settings
-
-BINARY = (
-    "state.default state.codes state.delivered state.unknown-alone checksum.polynomial "
-    "checksum.range checksum.when-stored message.layout message.places message.old-layout "
-    "message.offset message.offset-sequence message.timestamp-kept message.timestamp-unit "
-    "message.id message.byte-order message.generated-id message.repeated-id message.length "
-    "message.headers-length headers.delivered headers.none headers.kinds headers.other-kinds "
-    "headers.block headers.limits headers.refused headers.key-text headers.width "
-    "json.same-as-binary send.layout "
-    "send.order send.partitioning send.spread send.key-hash send.all-or-nothing send.limits "
-    "poll.head poll.count poll.as-many poll.empty frame.identifier "
-    "poll.request poll.again poll.strategy-offset poll.strategy-timestamp poll.strategy-first "
-    "poll.strategy-last poll.strategy-next poll.auto-commit poll.group frame.trailing "
-    "disk.same-layout disk.index disk.time-index disk.names http.send http.unchecked"
-)
-"""Clauses of which some case reads a message polled over TCP."""
-
-JSON = (
-    "state.names checksum.json json.fields json.types json.id json.payload "
-    "json.headers-null json.headers-object json.other-kinds json.headers-empty "
-    "json.same-as-binary json.shape http.send http.poll http.unchecked poll.again"
-)
-"""Clauses of which some case reads a message polled over HTTP."""
-
-ANSWERS = (
-    "frame.request frame.pipelined frame.length frame.length-refused frame.command "
-    "frame.identifier frame.identifier-refused frame.truncated frame.malformed "
-    "frame.resources frame.login headers.unknown-kind headers.repeated-key poll.empty "
-    "poll.consumer poll.stored-offset poll.never-stored headers.refused send.limits "
-    "state.unknown status.unknown status.taken status.refused status.invalid disk.offsets"
-)
-"""Clauses of which some case reads other answers over TCP."""
-
-AGAIN = "iggy.poll.again"
-"""The clause that a message told differently later breaks."""
-
-DISK = "disk.same-layout disk.index disk.time-index disk.names"
-"""Clauses of which some case reads a log."""
-
+from wireproof_reference_impl.preset import LATE, Effect, Preset
 
 Note = Callable[[Connection, Refusal], None]
 """Is called with a connection and a refusal, before that is answered."""
-
-
-class Effect(Struct, frozen=True):
-    """What a fault changes: settings, overrides of the core, and the same for its late twin."""
-
-    settings: Settings
-    overrides: tuple[Override, ...] = ()
-    late: "Effect | None" = None
-
-
-def fault(
-    name: str,
-    text: str,
-    effect: Effect | Settings,
-    *,
-    way: str,
-    breaks: str,
-    may_break: str = "",
-    kind: str = CLAUSE,
-    finds_nothing: bool = False,
-) -> Preset:
-    """Return a fault of the Iggy server; `breaks` names clauses, without `iggy.`, in one string.
-
-    A fault that shows only where a poll `finds_nothing` has no late twin: nothing was stored that
-    could grow old.
-    """
-    wrong = effect if isinstance(effect, Effect) else _of_settings(effect)
-    late = None if finds_nothing else wrong.late
-    broken = _clauses(breaks)
-    return Preset(
-        name,
-        kind,
-        text,
-        wrong.settings,
-        broken,
-        tuple(each for each in _clauses(may_break) if each not in broken),
-        way,
-        None if late is None else late.settings,
-        overrides=wrong.overrides,
-        late_overrides=() if late is None else late.overrides,
-    )
-
-
-missing = partial(fault, way=MISSING)
-boundary = partial(fault, way=BOUNDARY)
-wrong_value = partial(fault, way=WRONG_VALUE)
-extra = partial(fault, way=EXTRA)
-condition = partial(fault, way=CONDITION)
-
-
-def parser_fault(name: str, text: str, effect: Effect) -> Preset:
-    """Return a fault of the Iggy server's parser, which malformed or unusual bytes show."""
-    return preset.parser_fault(name, text, effect.settings, overrides=effect.overrides)
 
 
 def make_overriding(*overrides: Override, late: Sequence[Override] = ()) -> Effect:
@@ -237,11 +131,6 @@ def _note_frames(connection: Connection, note: Note) -> Generator[None]:
         raise
 
 
-def _of_settings(settings: Settings) -> Effect:
-    late = late_settings(settings)
-    return Effect(settings, (), None if late is None else Effect(late))
-
-
 def _override_polls(change: OfMessages) -> Override:
     def body(original: Original, found: Polled, behaviour: object) -> object:
         return original(found._replace(messages=[*change(found.messages)]), behaviour)
@@ -253,6 +142,10 @@ def _do_nothing(session: CommandContext) -> bytes:
     return b""
 
 
+AGAIN = "iggy.poll.again"
+"""The clause that a message told differently later breaks."""
+
+
 def late_twin(fault: Preset) -> Preset | None:
     """Return the fault that is wrong only for messages stored at least 3 s ago, or None."""
     if fault.late is None:
@@ -260,16 +153,10 @@ def late_twin(fault: Preset) -> Preset | None:
     return replace(
         fault,
         name=f"{fault.name}-late",
-        text=f"only once a message has been stored for 3 s: {fault.text}",
-        settings=fault.late,
-        overrides=fault.late_overrides,
+        text=f"Once a message has been stored for 3 s: {fault.text}",
+        settings=fault.late.settings,
+        overrides=fault.late.overrides,
         breaks=(AGAIN,),
-        may_break=tuple(each for each in (*fault.breaks, *fault.may_break) if each != AGAIN),
         way=LATE,
         late=None,
-        late_overrides=(),
     )
-
-
-def _clauses(words: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f"iggy.{word}" for word in words.split()))

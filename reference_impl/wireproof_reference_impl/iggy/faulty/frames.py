@@ -1,23 +1,21 @@
 """Faults of frames over TCP: order, lengths, unknown commands and trailing bytes."""
 
 import struct
+from functools import partial
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.iggy.core.commands import published
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.session import Action, CommandContext
-from wireproof_reference_impl.iggy.faulty.effect import (
-    ANSWERS,
-    Effect,
+from wireproof_reference_impl.iggy.faulty.effect import frames, handler, segments
+from wireproof_reference_impl.iggy.faulty.harm import HARMS, StopsReading
+from wireproof_reference_impl.iggy.faulty.ways import (
     boundary,
     condition,
     extra,
-    frames,
-    handler,
     missing,
-    segments,
     wrong_value,
 )
-from wireproof_reference_impl.iggy.faulty.harm import HARMS, StopsReading
 from wireproof_reference_impl.iggy.wire.fields import Fields
 from wireproof_reference_impl.iggy.wire.framing import CODE_BYTES, LENGTH_BYTES
 from wireproof_reference_impl.iggy.wire.status import (
@@ -25,19 +23,17 @@ from wireproof_reference_impl.iggy.wire.status import (
     INVALID_TOPIC_NAME,
     Refusal,
 )
-from wireproof_reference_impl.preset import (
-    Preset,
-)
+from wireproof_reference_impl.preset import Effect
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.identifier import NUMERIC, STRING
 
 _PING = struct.pack("<II", CODE_BYTES, commands.PING)
 _PARTITIONS = slice(4, 8)
-_LIKELY = f"{ANSWERS} poll.group frame.trailing headers.limits send.all-or-nothing"
 
 
-def _backwards(connection: Connection, data: bytes) -> bytes:
-    """Return the requests that came in one piece in the reverse order."""
+@wrong_value("frame.pipelined", segments)
+def requests_backwards(connection: Connection, data: bytes) -> bytes:
+    """Requests that arrive in one piece are executed in the reverse order."""
     if connection.buffer:
         return data
     frames: list[bytes] = []
@@ -51,35 +47,45 @@ def _backwards(connection: Connection, data: bytes) -> bytes:
     return b"".join(reversed(frames))
 
 
-def _too_short_is_a_ping(connection: Connection, data: bytes) -> bytes:
-    """Replace a frame that is too short for a command code by a ping."""
+@boundary("frame.length-refused", segments)
+def length_too_short_is_ping(connection: Connection, data: bytes) -> bytes:
+    """A frame too short for a command code is answered like a ping."""
     if connection.buffer or len(data) < LENGTH_BYTES:
         return data
     return _PING if int.from_bytes(data[:LENGTH_BYTES], "little") < CODE_BYTES else data
 
 
-def _unknown_done(connection: Connection, code: int, payload: bytes) -> bytes | None:
+@extra("frame.command", frames)
+def unknown_command_done(connection: Connection, code: int, payload: bytes) -> bytes | None:
+    """A command with an unknown code is answered with status 0 (ok)."""
     return payload if code in commands.COMMANDS else None
 
 
-def _any_identifier(connection: Connection, code: int, payload: bytes) -> bytes | None:
-    """Skip a request for a stream by an unknown kind of identifier."""
+@condition("frame.identifier-refused", frames)
+def identifier_of_any_kind(connection: Connection, code: int, payload: bytes) -> bytes | None:
+    """A request for a stream by an unknown kind of identifier is answered with ok."""
     is_known = payload[:1] in (bytes([NUMERIC]), bytes([STRING]))
     return payload if code != commands.GET_STREAM or is_known else None
 
 
-def _last_byte_filled(connection: Connection, code: int, payload: bytes) -> bytes:
+@boundary("frame.truncated", frames)
+def poll_one_byte_short(connection: Connection, code: int, payload: bytes) -> bytes:
+    """A poll request that lacks its last byte is accepted."""
     return payload + b"\0" if code == commands.POLL_MESSAGES else payload
 
 
-def _poll_alone(fields: Fields) -> Action:
+@missing("frame.trailing", partial(handler, commands.POLL_MESSAGES))
+def poll_trailing_deafens(fields: Fields) -> Action:
+    """After a poll request with extra bytes, the connection is never answered again."""
     action = published.COMMANDS[commands.POLL_MESSAGES](fields)
     if fields.left:
         raise StopsReading
     return action
 
 
-def _topic_with_one_more(fields: Fields) -> Action:
+@wrong_value("frame.resources", partial(handler, commands.GET_TOPIC))
+def topic_with_one_more(fields: Fields) -> Action:
+    """The answer about a topic counts one partition more than the topic has."""
     action = published.COMMANDS[commands.GET_TOPIC](fields)
 
     def act(session: CommandContext) -> bytes:
@@ -96,60 +102,10 @@ def _bad_name_deafens(refusal: Refusal) -> Refusal | None:
     return None
 
 
-FAULTS: tuple[Preset, ...] = (
-    wrong_value(
-        "requests-backwards",
-        "requests that arrive in one piece are executed in the reverse order",
-        segments(_backwards),
-        breaks="frame.pipelined",
-        may_break=_LIKELY,
-    ),
-    boundary(
-        "length-too-short-is-ping",
-        "a frame too short for a command code is answered like a ping",
-        segments(_too_short_is_a_ping),
-        breaks="frame.length-refused",
-        may_break=_LIKELY,
-    ),
-    extra(
-        "unknown-command-done",
-        "a command with an unknown code is answered with status 0 (ok)",
-        frames(_unknown_done),
-        breaks="frame.command",
-    ),
-    condition(
-        "identifier-of-any-kind",
-        "a request for a stream by an unknown kind of identifier is answered with ok",
-        frames(_any_identifier),
-        breaks="frame.identifier-refused",
-        may_break=_LIKELY,
-    ),
-    boundary(
-        "poll-one-byte-short",
-        "a poll request that lacks its last byte is accepted",
-        frames(_last_byte_filled),
-        breaks="frame.truncated",
-        may_break=_LIKELY,
-    ),
-    missing(
-        "poll-trailing-deafens",
-        "after a poll request with extra bytes, the connection is never answered again",
-        handler(commands.POLL_MESSAGES, _poll_alone),
-        breaks="frame.trailing",
-        may_break=_LIKELY,
-    ),
-    wrong_value(
-        "topic-with-one-more",
-        "the answer about a topic counts one partition more than the topic has",
-        handler(commands.GET_TOPIC, _topic_with_one_more),
-        breaks="frame.resources",
-        may_break=_LIKELY,
-    ),
-    condition(
-        "bad-name-deafens",
-        "after an invalid stream or topic name, the connection is never answered again",
-        Effect({"framing.unreadable": _bad_name_deafens}, HARMS),
-        breaks="status.invalid",
-        may_break=_LIKELY,
-    ),
-)
+@condition("status.invalid")
+def bad_name_deafens() -> Change:
+    """After an invalid stream or topic name, the connection is never answered again."""
+    return Effect({"framing.unreadable": _bad_name_deafens}, HARMS)
+
+
+FAULTS = list_faults(__name__)

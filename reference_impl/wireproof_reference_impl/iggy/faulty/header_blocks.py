@@ -6,29 +6,21 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from wireproof_reference_impl.iggy.faulty.effect import (
-    ANSWERS,
-    BINARY,
-    Effect,
-    boundary,
-    condition,
-    make_overriding,
-    missing,
-    wrong_value,
-)
-from wireproof_reference_impl.iggy.faulty.headers import READ, change_headers, each_header
+from wireproof_reference_impl.faults import list_faults
+from wireproof_reference_impl.iggy.faulty.effect import make_overriding
+from wireproof_reference_impl.iggy.faulty.headers import change_headers, each_header
 from wireproof_reference_impl.iggy.faulty.send import blocks
+from wireproof_reference_impl.iggy.faulty.ways import boundary, condition, missing, wrong_value
 from wireproof_reference_impl.iggy.wire import header as headers_module
 from wireproof_reference_impl.iggy.wire import message as messages
 from wireproof_reference_impl.iggy.wire.fields import Fields
 from wireproof_reference_impl.iggy.wire.header import Headers, HeaderValue
 from wireproof_reference_impl.overrides import Original, around, replace_function
-from wireproof_reference_impl.preset import Preset
+from wireproof_reference_impl.preset import Effect
 from wireproof_spec.iggy.header_kinds import FLOAT32, FLOAT64, INT128, UINT128
 from wireproof_spec.iggy.limits import MAX_KEY_SIZE, MAX_VALUE_SIZE
 
 _HALF_BYTES = 8
-_OF_BLOCKS = f"{BINARY} {READ}"
 
 
 class _Entry(NamedTuple):
@@ -47,54 +39,6 @@ def _block_of(encode: Callable[[bytes, HeaderValue], bytes]) -> Effect:
         return b"".join(encode(key.encode(), value) for key, value in pairs)
 
     return make_overriding(replace_function(messages, "headers_block", block))
-
-
-def _with_big_endian_key_length(key: bytes, header: HeaderValue) -> bytes:
-    kind, value = header
-    return struct.pack(">I", len(key)) + key + struct.pack("<BI", kind, len(value)) + value
-
-
-def _without_kind(key: bytes, header: HeaderValue) -> bytes:
-    value = header.value
-    return struct.pack("<I", len(key)) + key + struct.pack("<I", len(value)) + value
-
-
-def _with_short_value_length(key: bytes, header: HeaderValue) -> bytes:
-    kind, value = header
-    return struct.pack("<I", len(key)) + key + bytes([kind, len(value)]) + value
-
-
-def _cut_to_half(header: HeaderValue) -> HeaderValue:
-    is_wide = header.kind in (INT128, UINT128)
-    return HeaderValue(header.kind, header.value[:_HALF_BYTES]) if is_wide else header
-
-
-def _float32_as_64(header: HeaderValue) -> HeaderValue:
-    return HeaderValue(FLOAT64 if header.kind == FLOAT32 else header.kind, header.value)
-
-
-def _drop_greatest(headers: Headers) -> Headers:
-    return {
-        key: header
-        for key, header in headers.items()
-        if len(key) < MAX_KEY_SIZE or len(header.value) < MAX_VALUE_SIZE
-    }
-
-
-def _drop_short_values(headers: Headers) -> Headers:
-    return {key: header for key, header in headers.items() if len(header.value) > 1}
-
-
-def _keep_ascii_keys(headers: Headers) -> Headers:
-    return {key: header for key, header in headers.items() if key.isascii()}
-
-
-def _cut_blanks(headers: Headers) -> Headers:
-    return {key.rstrip(" ") or key: header for key, header in headers.items()}
-
-
-def _one_byte_more(original: Original, length: int) -> object:
-    return length if length == MAX_KEY_SIZE + 1 else original(length)
 
 
 def _entries(block: bytes) -> Iterator[_Entry]:
@@ -122,97 +66,84 @@ def _encode(entry: _Entry) -> bytes:
     return headers_module.headers_block({entry.key.decode(): header})
 
 
-def _keep_if_single(alike: list[_Entry]) -> bytes:
+@wrong_value("headers.block", _block_of)
+def header_key_length_big_endian(key: bytes, header: HeaderValue) -> bytes:
+    """Over TCP, the length of a header key is big endian."""
+    kind, value = header
+    return struct.pack(">I", len(key)) + key + struct.pack("<BI", kind, len(value)) + value
+
+
+@missing("headers.block", _block_of)
+def header_kind_not_sent(key: bytes, header: HeaderValue) -> bytes:
+    """Over TCP, a header has no byte for its kind."""
+    value = header.value
+    return struct.pack("<I", len(key)) + key + struct.pack("<I", len(value)) + value
+
+
+@boundary("headers.block", _block_of)
+def header_value_length_short(key: bytes, header: HeaderValue) -> bytes:
+    """Over TCP, the length of a header value has one byte instead of four."""
+    kind, value = header
+    return struct.pack("<I", len(key)) + key + bytes([kind, len(value)]) + value
+
+
+@boundary("headers.other-kinds json.other-kinds", each_header)
+def header_128_bits_cut(header: HeaderValue) -> HeaderValue:
+    """Header values of the kinds `int128` and `uint128` are cut to 8 bytes."""
+    is_wide = header.kind in (INT128, UINT128)
+    return HeaderValue(header.kind, header.value[:_HALF_BYTES]) if is_wide else header
+
+
+@wrong_value("headers.other-kinds json.other-kinds", each_header)
+def header_float32_as_float64(header: HeaderValue) -> HeaderValue:
+    """Headers of the kind `float32` are stored with the kind `float64`."""
+    return HeaderValue(FLOAT64 if header.kind == FLOAT32 else header.kind, header.value)
+
+
+@condition("headers.limits", change_headers)
+def header_greatest_lost(headers: Headers) -> Headers:
+    """A header is lost if both its key and its value have 255 bytes."""
+    return {
+        key: header
+        for key, header in headers.items()
+        if len(key) < MAX_KEY_SIZE or len(header.value) < MAX_VALUE_SIZE
+    }
+
+
+@missing("headers.limits", change_headers)
+def header_one_byte_values_lost(headers: Headers) -> Headers:
+    """Headers whose value has one byte are lost."""
+    return {key: header for key, header in headers.items() if len(header.value) > 1}
+
+
+@missing("headers.key-text", change_headers)
+def header_keys_beyond_ascii_lost(headers: Headers) -> Headers:
+    """Headers whose key has characters outside ASCII are lost."""
+    return {key: header for key, header in headers.items() if key.isascii()}
+
+
+@boundary("headers.key-text", change_headers)
+def header_key_blanks_cut(headers: Headers) -> Headers:
+    """Blanks at the end of a header key are cut."""
+    return {key.rstrip(" ") or key: header for key, header in headers.items()}
+
+
+@boundary("headers.refused", around(headers_module, "checked_key_length"))
+def header_key_of_256_taken(original: Original, length: int) -> object:
+    """A header key of 256 bytes is accepted."""
+    return length if length == MAX_KEY_SIZE + 1 else original(length)
+
+
+@missing("headers.repeated-key", _repeated)
+def header_repeated_key_lost(alike: list[_Entry]) -> bytes:
+    """Headers with the same key are all lost."""
     return _encode(alike[0]) if len(alike) == 1 else b""
 
 
-def _join_values(alike: list[_Entry]) -> bytes:
+@wrong_value("headers.repeated-key", _repeated)
+def header_repeated_key_joined(alike: list[_Entry]) -> bytes:
+    """Headers with the same key become one header with both values."""
     return _encode(alike[0]._replace(value=b"".join(each.value for each in alike)))
 
 
-FAULTS: tuple[Preset, ...] = (
-    wrong_value(
-        "header-key-length-big-endian",
-        "over TCP, the length of a header key is big endian",
-        _block_of(_with_big_endian_key_length),
-        breaks="headers.block",
-        may_break=_OF_BLOCKS,
-    ),
-    missing(
-        "header-kind-not-sent",
-        "over TCP, a header has no byte for its kind",
-        _block_of(_without_kind),
-        breaks="headers.block",
-        may_break=_OF_BLOCKS,
-    ),
-    boundary(
-        "header-value-length-short",
-        "over TCP, the length of a header value has one byte instead of four",
-        _block_of(_with_short_value_length),
-        breaks="headers.block",
-        may_break=_OF_BLOCKS,
-    ),
-    boundary(
-        "header-128-bits-cut",
-        "header values of the kinds `int128` and `uint128` are cut to 8 bytes",
-        each_header(_cut_to_half),
-        breaks="headers.other-kinds json.other-kinds",
-        may_break=READ,
-    ),
-    wrong_value(
-        "header-float32-as-float64",
-        "headers of the kind `float32` are stored with the kind `float64`",
-        each_header(_float32_as_64),
-        breaks="headers.other-kinds json.other-kinds",
-        may_break=READ,
-    ),
-    condition(
-        "header-greatest-lost",
-        "a header is lost if both its key and its value have 255 bytes",
-        change_headers(_drop_greatest),
-        breaks="headers.limits",
-        may_break=READ,
-    ),
-    missing(
-        "header-one-byte-values-lost",
-        "headers whose value has one byte are lost",
-        change_headers(_drop_short_values),
-        breaks="headers.limits",
-        may_break=READ,
-    ),
-    missing(
-        "header-keys-beyond-ascii-lost",
-        "headers whose key has characters outside ASCII are lost",
-        change_headers(_keep_ascii_keys),
-        breaks="headers.key-text",
-        may_break=READ,
-    ),
-    boundary(
-        "header-key-blanks-cut",
-        "blanks at the end of a header key are cut",
-        change_headers(_cut_blanks),
-        breaks="headers.key-text",
-        may_break=READ,
-    ),
-    boundary(
-        "header-key-of-256-taken",
-        "a header key of 256 bytes is accepted",
-        make_overriding(around(headers_module, "checked_key_length", _one_byte_more)),
-        breaks="headers.refused",
-        may_break=f"{ANSWERS} frame.malformed",
-    ),
-    missing(
-        "header-repeated-key-lost",
-        "headers with the same key are all lost",
-        _repeated(_keep_if_single),
-        breaks="headers.repeated-key",
-        may_break=f"{ANSWERS} frame.malformed",
-    ),
-    wrong_value(
-        "header-repeated-key-joined",
-        "headers with the same key become one header with both values",
-        _repeated(_join_values),
-        breaks="headers.repeated-key",
-        may_break=f"{ANSWERS} frame.malformed",
-    ),
-)
+FAULTS = list_faults(__name__)

@@ -5,19 +5,17 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.faulty.effect import (
-    Effect,
+from wireproof_reference_impl.faults import Change, list_faults
+from wireproof_reference_impl.iggy.faulty.effect import change_stored
+from wireproof_reference_impl.iggy.faulty.ways import (
     boundary,
-    change_stored,
     condition,
     extra,
     missing,
     wrong_value,
 )
 from wireproof_reference_impl.iggy.wire.header import Headers, HeaderValue
-from wireproof_reference_impl.preset import (
-    Preset,
-)
+from wireproof_reference_impl.preset import Effect
 from wireproof_spec.iggy.header_kinds import BOOL, FLOAT64, KIND_WIDTHS, RAW, STRING, UINT64
 
 _NODE = HeaderValue(STRING, b"1")
@@ -53,10 +51,28 @@ def _without(kind: int) -> Effect:
     )
 
 
-def _fit(header: HeaderValue) -> HeaderValue:
-    """Return a header value, padded or cut to the width of its kind."""
-    width = KIND_WIDTHS.get(header.kind) or len(header.value)
-    return HeaderValue(header.kind, header.value[:width].ljust(width, b"\0"))
+@missing("headers.delivered headers.kinds json.headers-object", _with_or_without)
+def headers_lost(headers: Headers | None) -> Headers | None:
+    """Messages are stored without their headers."""
+    return None
+
+
+@condition("headers.delivered", change_headers)
+def header_first_lost(headers: Headers) -> Headers:
+    """The first header of a message is lost if it has several."""
+    return dict(islice(headers.items(), min(1, len(headers) - 1), None))
+
+
+@boundary("headers.delivered", change_headers)
+def headers_cut_at_15(headers: Headers) -> Headers:
+    """A message keeps only its first 15 headers."""
+    return dict(islice(headers.items(), _MOST_KEPT))
+
+
+@wrong_value("headers.delivered headers.kinds json.headers-object", each_header)
+def header_value_reversed(header: HeaderValue) -> HeaderValue:
+    """The bytes of every header value are stored in the reverse order."""
+    return HeaderValue(header.kind, header.value[::-1])
 
 
 def _leftovers() -> Callable[[Headers | None], Headers | None]:
@@ -71,123 +87,77 @@ def _leftovers() -> Callable[[Headers | None], Headers | None]:
     return keep_leftovers
 
 
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "headers-lost",
-        "messages are stored without their headers",
-        _with_or_without(lambda headers: None),
-        breaks="headers.delivered headers.kinds json.headers-object",
-        may_break=READ,
-    ),
-    condition(
-        "header-first-lost",
-        "the first header of a message is lost if it has several",
-        change_headers(
-            lambda headers: dict(islice(headers.items(), min(1, len(headers) - 1), None))
-        ),
-        breaks="headers.delivered",
-        may_break=READ,
-    ),
-    boundary(
-        "headers-cut-at-15",
-        "a message keeps only its first 15 headers",
-        change_headers(lambda headers: dict(islice(headers.items(), _MOST_KEPT))),
-        breaks="headers.delivered",
-        may_break="headers.limits send.limits",
-    ),
-    wrong_value(
-        "header-value-reversed",
-        "the bytes of every header value are stored in the reverse order",
-        each_header(lambda header: HeaderValue(header.kind, header.value[::-1])),
-        breaks="headers.delivered headers.kinds json.headers-object",
-        may_break=READ,
-    ),
-    wrong_value(
-        "headers-of-the-one-before",
-        "a message without headers gets the headers of the message before it",
-        _with_or_without(_leftovers()),
-        breaks="headers.delivered",
-        may_break=f"{READ} headers.none json.headers-null checksum.range json.fields",
-    ),
-    extra(
-        "header-added",
-        "every message gets an extra header `node` from the server",
-        _with_or_without(lambda headers: {**(headers or {}), "node": _NODE}),
-        breaks="headers.none headers.delivered json.headers-null",
-        may_break=f"{READ} json.headers-empty",
-    ),
-    condition(
-        "header-added-when-none",
-        "a message without headers gets an extra header `none` from the server",
-        _with_or_without(lambda headers: headers or {"none": HeaderValue(BOOL, b"\1")}),
-        breaks="headers.none json.headers-null",
-        may_break=f"{READ} json.headers-empty headers.delivered",
-    ),
-    boundary(
-        "header-empty-when-none",
-        "a message without headers gets a header with an empty key and an empty value",
-        _with_or_without(lambda headers: headers or {"": HeaderValue(RAW, b"")}),
-        breaks="headers.none json.headers-null",
-        may_break=f"{READ} json.headers-empty headers.delivered poll.again",
-    ),
-    missing(
-        "header-kind-lost",
-        "every header is stored with the kind `raw`",
-        each_header(lambda header: HeaderValue(RAW, header.value)),
-        breaks="headers.kinds json.headers-object",
-        may_break=READ,
-    ),
-    condition(
-        "header-bool-lost",
-        "headers of the kind `bool` are lost",
-        _without(BOOL),
-        breaks="headers.kinds json.headers-object",
-        may_break=READ,
-    ),
-    boundary(
-        "header-uint64-as-32",
-        "values of the kind `uint64` are cut to 4 bytes",
-        each_header(
-            lambda header: (
-                HeaderValue(header.kind, header.value[:4]) if header.kind == UINT64 else header
-            )
-        ),
-        breaks="headers.kinds json.headers-object",
-        may_break=READ,
-    ),
-    wrong_value(
-        "header-kinds-shifted",
-        "the kind of every header is stored as the next higher code",
-        each_header(lambda header: HeaderValue(header.kind % _MOST_KEPT + 1, header.value)),
-        breaks="headers.kinds json.headers-object",
-        may_break=READ,
-    ),
-    missing(
-        "header-float64-lost",
-        "headers of the kind `float64` are lost",
-        _without(FLOAT64),
-        breaks="headers.other-kinds json.other-kinds",
-        may_break=READ,
-    ),
-    boundary(
-        "header-values-fitted",
-        "header values are padded or cut to the width of their kind",
-        each_header(_fit),
-        breaks="headers.width",
-        may_break=READ,
-    ),
-    wrong_value(
-        "header-keys-lower",
-        "header keys are stored in lower case",
-        change_headers(lambda headers: {key.lower(): value for key, value in headers.items()}),
-        breaks="headers.key-text",
-        may_break=READ,
-    ),
-    boundary(
-        "header-keys-cut-at-254",
-        "header keys are cut to 254 characters",
-        change_headers(lambda headers: {key[:_MOST_KEY]: value for key, value in headers.items()}),
-        breaks="headers.limits",
-        may_break=READ,
-    ),
-)
+@wrong_value("headers.delivered")
+def headers_of_the_one_before() -> Change:
+    """A message without headers gets the headers of the message before it."""
+    return _with_or_without(_leftovers())
+
+
+@extra("headers.none headers.delivered json.headers-null", _with_or_without)
+def header_added(headers: Headers | None) -> Headers | None:
+    """Every message gets an extra header `node` from the server."""
+    return {**(headers or {}), "node": _NODE}
+
+
+@condition("headers.none json.headers-null", _with_or_without)
+def header_added_when_none(headers: Headers | None) -> Headers | None:
+    """A message without headers gets an extra header `none` from the server."""
+    return headers or {"none": HeaderValue(BOOL, b"\1")}
+
+
+@boundary("headers.none json.headers-null", _with_or_without)
+def header_empty_when_none(headers: Headers | None) -> Headers | None:
+    """A message without headers gets a header with an empty key and an empty value."""
+    return headers or {"": HeaderValue(RAW, b"")}
+
+
+@missing("headers.kinds json.headers-object", each_header)
+def header_kind_lost(header: HeaderValue) -> HeaderValue:
+    """Every header is stored with the kind `raw`."""
+    return HeaderValue(RAW, header.value)
+
+
+@condition("headers.kinds json.headers-object")
+def header_bool_lost() -> Change:
+    """Headers of the kind `bool` are lost."""
+    return _without(BOOL)
+
+
+@boundary("headers.kinds json.headers-object", each_header)
+def header_uint64_as_32(header: HeaderValue) -> HeaderValue:
+    """Values of the kind `uint64` are cut to 4 bytes."""
+    return HeaderValue(header.kind, header.value[:4]) if header.kind == UINT64 else header
+
+
+@wrong_value("headers.kinds json.headers-object", each_header)
+def header_kinds_shifted(header: HeaderValue) -> HeaderValue:
+    """The kind of every header is stored as the next higher code."""
+    return HeaderValue(header.kind % _MOST_KEPT + 1, header.value)
+
+
+@missing("headers.other-kinds json.other-kinds")
+def header_float64_lost() -> Change:
+    """Headers of the kind `float64` are lost."""
+    return _without(FLOAT64)
+
+
+@boundary("headers.width", each_header)
+def header_values_fitted(header: HeaderValue) -> HeaderValue:
+    """Header values are padded or cut to the width of their kind."""
+    width = KIND_WIDTHS.get(header.kind) or len(header.value)
+    return HeaderValue(header.kind, header.value[:width].ljust(width, b"\0"))
+
+
+@wrong_value("headers.key-text", change_headers)
+def header_keys_lower(headers: Headers) -> Headers:
+    """Header keys are stored in lower case."""
+    return {key.lower(): value for key, value in headers.items()}
+
+
+@boundary("headers.limits", change_headers)
+def header_keys_cut_at_254(headers: Headers) -> Headers:
+    """Header keys are cut to 254 characters."""
+    return {key[:_MOST_KEY]: value for key, value in headers.items()}
+
+
+FAULTS = list_faults(__name__)

@@ -4,15 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.faulty.effect import (
-    BINARY,
-    JSON,
-    boundary,
-    condition,
-    make_overriding,
-    missing,
-    wrong_value,
-)
+from wireproof_reference_impl.faults import Change, list_faults, setting
+from wireproof_reference_impl.iggy.faulty.ways import boundary, condition, missing, wrong_value
 from wireproof_reference_impl.iggy.http import messages as http_messages
 from wireproof_reference_impl.iggy.wire import exchange, message_json
 from wireproof_reference_impl.iggy.wire.message import Message, Sent
@@ -24,20 +17,22 @@ from wireproof_reference_impl.iggy.wire.message_json import (
 from wireproof_reference_impl.iggy.wire.polled import Polled
 from wireproof_reference_impl.iggy.wire.status import Refusal, invalid_command
 from wireproof_reference_impl.overrides import Original, around, replace_function
-from wireproof_reference_impl.preset import (
-    Preset,
-)
+from wireproof_reference_impl.preset import Effect
 
 _CREATED = 201
 _MOST_NAMED = 9
 
 
-def _small_ids(sent: Sent) -> None:
+@boundary("http.send", setting("http.sent"))
+def http_ids_of_64_bits(sent: Sent) -> None:
+    """A message id of more than 64 bits is refused over HTTP."""
     if sent.id >> 64:
         raise invalid_command()
 
 
-def _nine_at_most(found: Polled, messages: Sequence[object]) -> object:
+@boundary("http.poll", setting("json.polled"))
+def http_nine_at_most(found: Polled, messages: Sequence[object]) -> object:
+    """A poll over HTTP returns at most nine messages."""
     return messages[:_MOST_NAMED]
 
 
@@ -45,11 +40,21 @@ def _nothing_is_null(found: Polled, messages: Sequence[object]) -> object:
     return messages or None
 
 
-def _in_capitals(refusal: Refusal) -> Mapping[str, object]:
+@wrong_value("json.shape")
+def json_nothing_is_null() -> Change:
+    """A poll over HTTP that finds no message returns null instead of an empty array."""
+    return Effect({"json.polled": _nothing_is_null})
+
+
+@wrong_value("http.errors", setting("http.error"))
+def http_errors_in_capitals(refusal: Refusal) -> Mapping[str, object]:
+    """Error codes over HTTP are in capital letters."""
     return {**error_object(refusal), "code": refusal.status.name.upper()}
 
 
-def _take_unfit(unfit: exchange.Unfit) -> exchange.Answer:
+@missing("http.form", replace_function(exchange, "in_plain_text"))
+def http_unfit_taken(unfit: exchange.Unfit) -> exchange.Answer:
+    """A malformed HTTP request is answered with status 201 (created)."""
     return exchange.Answer(_CREATED)
 
 
@@ -57,103 +62,43 @@ def _with_payload(messages: list[Message]) -> list[Message]:
     return [each for each in messages if each.payload]
 
 
-def _no_headers(fields: object) -> None:
-    return None
+@missing("http.unchecked")
+def http_empty_payload_lost() -> Change:
+    """A message with an empty payload is accepted over HTTP but never delivered."""
+    return {"http.sent": skip_checks, "poll.delivered": _with_payload}
 
 
-def _payload_backwards(original: Original, fields: object) -> object:
+@missing("http.send json.headers-object", replace_function(http_messages, "_headers"))
+def http_headers_lost(fields: object) -> None:
+    """A message sent over HTTP loses its headers."""
+    return
+
+
+@wrong_value("http.send", around(http_messages, "_read_sent"))
+def http_payload_backwards(original: Original, fields: object) -> object:
+    """The payload of a message sent over HTTP is stored in reverse order."""
     sent = original(fields)
     assert isinstance(sent, Sent)
     return replace(sent, payload=sent.payload[::-1])
 
 
-def _nothing_stored(*place: object, **offset: object) -> None:
-    return None
+@missing("http.offsets", replace_function(http_messages, "store_offset"))
+def http_offset_not_stored(*place: object, **offset: object) -> None:
+    """An offset stored over HTTP is not stored, although the answer is a success."""
+    return
 
 
-def _offset_told_as_zero(original: Original, consumer: int, stored: int | None) -> object:
+@wrong_value("http.offsets", around(message_json, "offset_object"))
+def http_offset_zero(original: Original, consumer: int, stored: int | None) -> object:
+    """A stored offset is 0 over HTTP."""
     return original(consumer, 0)
 
 
-def _empty_as_array(message: Message) -> Mapping[str, object]:
+@condition("json.headers-empty", setting("json.message"))
+def json_headers_empty_as_array(message: Message) -> Mapping[str, object]:
+    """An empty set of headers is an empty array in JSON instead of an empty object."""
     fields = message_object(message)
     return {**fields, "headers": []} if message.headers == {} else fields
 
 
-FAULTS: tuple[Preset, ...] = (
-    boundary(
-        "http-ids-of-64-bits",
-        "a message id of more than 64 bits is refused over HTTP",
-        {"http.sent": _small_ids},
-        breaks="http.send",
-        may_break=f"{JSON} http.unchecked",
-    ),
-    boundary(
-        "http-nine-at-most",
-        "a poll over HTTP returns at most nine messages",
-        {"json.polled": _nine_at_most},
-        breaks="http.poll",
-        may_break=JSON,
-    ),
-    wrong_value(
-        "json-nothing-is-null",
-        "a poll over HTTP that finds no message returns null instead of an empty array",
-        {"json.polled": _nothing_is_null},
-        breaks="json.shape",
-        may_break=JSON,
-        finds_nothing=True,
-    ),
-    wrong_value(
-        "http-errors-in-capitals",
-        "error codes over HTTP are in capital letters",
-        {"http.error": _in_capitals},
-        breaks="http.errors",
-    ),
-    missing(
-        "http-unfit-taken",
-        "a malformed HTTP request is answered with status 201 (created)",
-        make_overriding(replace_function(exchange, "in_plain_text", _take_unfit)),
-        breaks="http.form",
-        may_break=f"{JSON} http.errors",
-    ),
-    missing(
-        "http-empty-payload-lost",
-        "a message with an empty payload is accepted over HTTP but never delivered",
-        {"http.sent": skip_checks, "poll.delivered": _with_payload},
-        breaks="http.unchecked",
-        may_break=f"{BINARY} {JSON}",
-    ),
-    missing(
-        "http-headers-lost",
-        "a message sent over HTTP loses its headers",
-        make_overriding(replace_function(http_messages, "_headers", _no_headers)),
-        breaks="http.send json.headers-object",
-        may_break=f"{BINARY} {JSON}",
-    ),
-    wrong_value(
-        "http-payload-backwards",
-        "the payload of a message sent over HTTP is stored in reverse order",
-        make_overriding(around(http_messages, "_read_sent", _payload_backwards)),
-        breaks="http.send",
-        may_break=f"{BINARY} {JSON}",
-    ),
-    missing(
-        "http-offset-not-stored",
-        "an offset stored over HTTP is not stored, although the answer is a success",
-        make_overriding(replace_function(http_messages, "store_offset", _nothing_stored)),
-        breaks="http.offsets",
-    ),
-    wrong_value(
-        "http-offset-zero",
-        "a stored offset is 0 over HTTP",
-        make_overriding(around(message_json, "offset_object", _offset_told_as_zero)),
-        breaks="http.offsets",
-    ),
-    condition(
-        "json-headers-empty-as-array",
-        "an empty set of headers is an empty array in JSON instead of an empty object",
-        {"json.message": _empty_as_array},
-        breaks="json.headers-empty",
-        may_break=JSON,
-    ),
-)
+FAULTS = list_faults(__name__)

@@ -2,23 +2,16 @@
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.iggy.choices import json_message
-from wireproof_reference_impl.iggy.faulty.effect import (
-    JSON,
-    boundary,
-    condition,
-    missing,
-    wrong_value,
-)
+from wireproof_reference_impl.iggy.faulty.ways import boundary, condition, missing, wrong_value
 from wireproof_reference_impl.iggy.wire.header import Headers
 from wireproof_reference_impl.iggy.wire.message import Message
 from wireproof_reference_impl.iggy.wire.message_json import base64_text, message_object
-from wireproof_reference_impl.preset import (
-    Preset,
-)
 from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
 
@@ -41,13 +34,6 @@ def _without(*names: str) -> Settings:
     return _object(change)
 
 
-def _rename_key(old: str, new: str) -> Settings:
-    def change(message: Message, fields: Object) -> Object:
-        return {new if name == old else name: value for name, value in fields.items()}
-
-    return _object(change)
-
-
 def _message(change: Callable[[Message], Message]) -> Settings:
     return json_message(lambda message: message_object(change(message)))
 
@@ -66,181 +52,147 @@ def _without_headers(value: object) -> Settings:
     return _object(change)
 
 
-def _without_null(message: Message, fields: Object) -> Object:
+@missing("json.fields json.types checksum.json")
+def json_without_checksum() -> Change:
+    """A message in JSON has no field `checksum`."""
+    return _without("checksum")
+
+
+@missing("json.fields json.types state.names")
+def json_without_state() -> Change:
+    """A message in JSON has no field `state`."""
+    return _without("state")
+
+
+def _rename_key(old: str, new: str) -> Settings:
+    def change(message: Message, fields: Object) -> Object:
+        return {new if name == old else name: value for name, value in fields.items()}
+
+    return _object(change)
+
+
+@wrong_value("json.fields json.types")
+def json_timestamp_renamed() -> Change:
+    """The field `timestamp` of a message in JSON is called `time`."""
+    return _rename_key("timestamp", "time")
+
+
+@boundary("json.fields json.types", _object)
+def json_offset_only_when_not_zero(message: Message, fields: Object) -> Object:
+    """A message with offset 0 has no field `offset` in JSON."""
+    return (
+        fields
+        if message.offset
+        else {name: value for name, value in fields.items() if name != "offset"}
+    )
+
+
+@wrong_value("json.types", partial(_field, "timestamp"))
+def json_timestamp_as_text(message: Message) -> object:
+    """The timestamp of a message in JSON is a string."""
+    return str(message.timestamp)
+
+
+@wrong_value("json.id json.types", partial(_field, "id"))
+def json_id_as_text(message: Message) -> object:
+    """The id of a message in JSON is a string."""
+    return str(message.id)
+
+
+@boundary("json.id", partial(_field, "id"))
+def json_id_rounded(message: Message) -> object:
+    """The id of a message in JSON is rounded to a double-precision number."""
+    return int(float(message.id))
+
+
+@boundary("json.id", partial(_field, "id"))
+def json_id_signed(message: Message) -> object:
+    """The id of a message in JSON is a signed number of 128 bits."""
+    return message.id - (1 << 128) if message.id >> 127 else message.id
+
+
+@condition("json.payload", partial(_field, "payload"))
+def json_payload_url_safe(message: Message) -> object:
+    """The payload in JSON is in the URL-safe alphabet of base64."""
+    return urlsafe_b64encode(message.payload).decode()
+
+
+@boundary("json.payload", partial(_field, "payload"))
+def json_payload_not_padded(message: Message) -> object:
+    """The payload in JSON is in base64 without padding."""
+    return base64_text(message.payload).rstrip("=")
+
+
+@wrong_value("json.payload", partial(_field, "payload"))
+def json_payload_as_text(message: Message) -> object:
+    """The payload in JSON is plain text instead of base64."""
+    return message.payload.decode("latin-1")
+
+
+@wrong_value("json.payload json.types", partial(_field, "payload"))
+def json_payload_as_array(message: Message) -> object:
+    """The payload in JSON is an array of numbers instead of base64."""
+    return list(message.payload)
+
+
+@wrong_value("json.headers-null")
+def json_headers_empty_when_none() -> Change:
+    """The headers of a message without any are an empty object in JSON instead of null."""
+    return _without_headers({})
+
+
+@wrong_value("json.headers-null json.types")
+def json_headers_array_when_none() -> Change:
+    """The headers of a message without any are an empty array in JSON instead of null."""
+    return _without_headers([])
+
+
+@missing("json.fields", _object)
+def json_null_left_out(message: Message, fields: Object) -> Object:
+    """A message without headers has no field `headers` in JSON."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
-_FIELDS = "json.fields json.types"
+@wrong_value("json.headers-object json.types", _headers)
+def json_header_kind_as_code(headers: Headers) -> object:
+    """The kind of a header in JSON is a number instead of a name."""
+    return {
+        key: {"kind": header.kind, "value": base64_text(header.value)}
+        for key, header in headers.items()
+    }
 
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "json-without-checksum",
-        "a message in JSON has no field `checksum`",
-        _without("checksum"),
-        breaks=f"{_FIELDS} checksum.json",
-        may_break=JSON,
-    ),
-    missing(
-        "json-without-state",
-        "a message in JSON has no field `state`",
-        _without("state"),
-        breaks=f"{_FIELDS} state.names",
-        may_break=JSON,
-    ),
-    wrong_value(
-        "json-timestamp-renamed",
-        "the field `timestamp` of a message in JSON is called `time`",
-        _rename_key("timestamp", "time"),
-        breaks=_FIELDS,
-        may_break=JSON,
-    ),
-    boundary(
-        "json-offset-only-when-not-zero",
-        "a message with offset 0 has no field `offset` in JSON",
-        _object(
-            lambda message, fields: (
-                fields
-                if message.offset
-                else {name: value for name, value in fields.items() if name != "offset"}
-            )
-        ),
-        breaks=_FIELDS,
-        may_break=JSON,
-    ),
-    wrong_value(
-        "json-timestamp-as-text",
-        "the timestamp of a message in JSON is a string",
-        _field("timestamp", lambda message: str(message.timestamp)),
-        breaks="json.types",
-        may_break=JSON,
-    ),
-    wrong_value(
-        "json-id-as-text",
-        "the id of a message in JSON is a string",
-        _field("id", lambda message: str(message.id)),
-        breaks="json.id json.types",
-        may_break=JSON,
-    ),
-    boundary(
-        "json-id-rounded",
-        "the id of a message in JSON is rounded to a double-precision number",
-        _field("id", lambda message: int(float(message.id))),
-        breaks="json.id",
-        may_break=JSON,
-    ),
-    boundary(
-        "json-id-signed",
-        "the id of a message in JSON is a signed number of 128 bits",
-        _field(
-            "id",
-            lambda message: message.id - (1 << 128) if message.id >> 127 else message.id,
-        ),
-        breaks="json.id",
-        may_break=JSON,
-    ),
-    condition(
-        "json-payload-url-safe",
-        "the payload in JSON is in the URL-safe alphabet of base64",
-        _field("payload", lambda message: urlsafe_b64encode(message.payload).decode()),
-        breaks="json.payload",
-        may_break=JSON,
-    ),
-    boundary(
-        "json-payload-not-padded",
-        "the payload in JSON is in base64 without padding",
-        _field("payload", lambda message: base64_text(message.payload).rstrip("=")),
-        breaks="json.payload",
-        may_break=JSON,
-    ),
-    wrong_value(
-        "json-payload-as-text",
-        "the payload in JSON is plain text instead of base64",
-        _field("payload", lambda message: message.payload.decode("latin-1")),
-        breaks="json.payload",
-        may_break=JSON,
-    ),
-    wrong_value(
-        "json-payload-as-array",
-        "the payload in JSON is an array of numbers instead of base64",
-        _field("payload", lambda message: list(message.payload)),
-        breaks="json.payload json.types",
-        may_break=JSON,
-    ),
-    wrong_value(
-        "json-headers-empty-when-none",
-        "the headers of a message without any are an empty object in JSON instead of null",
-        _without_headers({}),
-        breaks="json.headers-null",
-        may_break=JSON,
-    ),
-    wrong_value(
-        "json-headers-array-when-none",
-        "the headers of a message without any are an empty array in JSON instead of null",
-        _without_headers([]),
-        breaks="json.headers-null json.types",
-        may_break=JSON,
-    ),
-    missing(
-        "json-null-left-out",
-        "a message without headers has no field `headers` in JSON",
-        _object(_without_null),
-        breaks="json.fields",
-        may_break=JSON,
-    ),
-    wrong_value(
-        "json-header-kind-as-code",
-        "the kind of a header in JSON is a number instead of a name",
-        _headers(
-            lambda headers: {
-                key: {"kind": header.kind, "value": base64_text(header.value)}
-                for key, header in headers.items()
-            }
-        ),
-        breaks="json.headers-object json.types",
-        may_break=JSON,
-    ),
-    wrong_value(
-        "json-headers-as-array",
-        "headers in JSON are an array of objects instead of an object by key",
-        _headers(
-            lambda headers: [
-                {"key": key, "kind": HEADER_KINDS[header.kind], "value": base64_text(header.value)}
-                for key, header in headers.items()
-            ]
-        ),
-        breaks="json.headers-object json.types",
-        may_break=JSON,
-    ),
-    missing(
-        "json-header-kind-left-out",
-        "headers in JSON have no field `kind`",
-        _headers(
-            lambda headers: {
-                key: {"value": base64_text(header.value)} for key, header in headers.items()
-            }
-        ),
-        breaks="json.headers-object json.types",
-        may_break=JSON,
-    ),
-    boundary(
-        "json-offset-from-one",
-        "the offset of every message in JSON is one too high",
-        _message(lambda message: replace(message, offset=message.offset + 1)),
-        breaks="json.same-as-binary",
-        may_break="json.payload http.poll http.send",
-    ),
-    wrong_value(
-        "json-timestamp-in-milliseconds",
-        "timestamps in JSON are in milliseconds instead of microseconds",
-        _message(lambda message: replace(message, timestamp=message.timestamp // 1000)),
-        breaks="json.same-as-binary",
-        may_break="json.types http.poll",
-    ),
-    missing(
-        "json-without-headers",
-        "the headers of every message in JSON are null",
-        _message(lambda message: replace(message, headers=None)),
-        breaks="json.same-as-binary json.headers-object",
-        may_break=JSON,
-    ),
-)
+
+@wrong_value("json.headers-object json.types", _headers)
+def json_headers_as_array(headers: Headers) -> object:
+    """Headers in JSON are an array of objects instead of an object by key."""
+    return [
+        {"key": key, "kind": HEADER_KINDS[header.kind], "value": base64_text(header.value)}
+        for key, header in headers.items()
+    ]
+
+
+@missing("json.headers-object json.types", _headers)
+def json_header_kind_left_out(headers: Headers) -> object:
+    """Headers in JSON have no field `kind`."""
+    return {key: {"value": base64_text(header.value)} for key, header in headers.items()}
+
+
+@boundary("json.same-as-binary", _message)
+def json_offset_from_one(message: Message) -> Message:
+    """The offset of every message in JSON is one too high."""
+    return replace(message, offset=message.offset + 1)
+
+
+@wrong_value("json.same-as-binary", _message)
+def json_timestamp_in_milliseconds(message: Message) -> Message:
+    """Timestamps in JSON are in milliseconds instead of microseconds."""
+    return replace(message, timestamp=message.timestamp // 1000)
+
+
+@missing("json.same-as-binary json.headers-object", _message)
+def json_without_headers(message: Message) -> Message:
+    """The headers of every message in JSON are null."""
+    return replace(message, headers=None)
+
+
+FAULTS = list_faults(__name__)

@@ -2,24 +2,21 @@
 
 import struct
 from collections.abc import Callable
+from functools import partial
 
 import mmh3
 
+from wireproof_reference_impl.faults import Change, list_faults, setting
 from wireproof_reference_impl.iggy.choices import number
 from wireproof_reference_impl.iggy.core.commands import reading
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.messages import send
 from wireproof_reference_impl.iggy.core.session import Action, CommandContext
-from wireproof_reference_impl.iggy.faulty.effect import (
-    ANSWERS,
-    BINARY,
-    JSON,
-    Effect,
+from wireproof_reference_impl.iggy.faulty.effect import frames, handler
+from wireproof_reference_impl.iggy.faulty.ways import (
     boundary,
     condition,
     extra,
-    frames,
-    handler,
     missing,
     wrong_value,
 )
@@ -31,9 +28,7 @@ from wireproof_reference_impl.iggy.wire.identifier import read_identifier
 from wireproof_reference_impl.iggy.wire.message import Message, Sent
 from wireproof_reference_impl.iggy.wire.requests import Partitioning, SendMessages
 from wireproof_reference_impl.iggy.wire.status import Refusal
-from wireproof_reference_impl.preset import (
-    Preset,
-)
+from wireproof_reference_impl.preset import Effect
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS, RAW
 from wireproof_spec.iggy.kinds import MESSAGES_KEY
@@ -43,45 +38,6 @@ _ID_BYTES = 16
 
 Block = Callable[[bytes], bytes]
 Key = Callable[[int, bytes], bytes]
-
-
-def _first_for_zero(topic: Topic, partitioning: Partitioning) -> int:
-    """Return the partition of a request; that of a key is hash modulo count, plus 1."""
-    if partitioning.kind != MESSAGES_KEY:
-        return chosen_partition(topic, partitioning)
-    hashed = mmh3.hash128(partitioning.value, seed=0, x64arch=True, signed=False)
-    return hashed % len(topic.partitions) + 1
-
-
-def _what_can_be_read(fields: Fields) -> Action:
-    """Store the messages before a malformed one, then refuse the request."""
-    place, partitioning = reading.place(fields), reading.read_partitioning(fields)
-    found: list[Sent] = []
-    refusals: list[Refusal] = []
-    while fields.left and not refusals:
-        try:
-            found.append(reading.message(fields))
-        except Refusal as refusal:
-            refusals.append(refusal)
-
-    def act(session: CommandContext) -> bytes:
-        if found:
-            send(session.server, SendMessages(place, partitioning, found), session.now_us)
-        for refusal in refusals:
-            raise refusal
-        return b""
-
-    return act
-
-
-def _backwards(messages: list[Message]) -> list[Message]:
-    return messages[::-1]
-
-
-def _same_ids_twice(messages: list[Message]) -> list[Message]:
-    """Return each message that shares its id with another twice."""
-    ids = [each.id for each in messages]
-    return [each for each in messages for _ in range(min(2, ids.count(each.id)))]
 
 
 def blocks(change: Block) -> Effect:
@@ -126,7 +82,65 @@ def _headers(
     return b"".join(parts)
 
 
-def _unknown_as_raw(block: bytes) -> bytes:
+@wrong_value("send.key-hash", setting("store.choose"))
+def key_hash_from_one(topic: Topic, partitioning: Partitioning) -> int:
+    """A message key selects partition hash modulo count plus one."""
+    if partitioning.kind != MESSAGES_KEY:
+        return chosen_partition(topic, partitioning)
+    hashed = mmh3.hash128(partitioning.value, seed=0, x64arch=True, signed=False)
+    return hashed % len(topic.partitions) + 1
+
+
+@missing("send.all-or-nothing", partial(handler, commands.SEND_MESSAGES))
+def send_half(fields: Fields) -> Action:
+    """If a message of a request is malformed, the messages before it are still stored."""
+    place, partitioning = reading.place(fields), reading.read_partitioning(fields)
+    found: list[Sent] = []
+    refusals: list[Refusal] = []
+    while fields.left and not refusals:
+        try:
+            found.append(reading.message(fields))
+        except Refusal as refusal:
+            refusals.append(refusal)
+
+    def act(session: CommandContext) -> bytes:
+        if found:
+            send(session.server, SendMessages(place, partitioning, found), session.now_us)
+        for refusal in refusals:
+            raise refusal
+        return b""
+
+    return act
+
+
+@boundary("send.limits")
+def send_limit_one_less() -> Change:
+    """The size limit for the payloads of one request is one byte too low."""
+    return {"store.limits": SendLimits(MAX_PAYLOADS_SIZE - 1, MAX_HEADER_VALUES_SIZE)}
+
+
+@wrong_value("send.order", setting("poll.delivered"))
+def poll_backwards(messages: list[Message]) -> list[Message]:
+    """A poll returns its messages in the reverse order."""
+    return messages[::-1]
+
+
+@extra("message.repeated-id", setting("poll.delivered"))
+def same_ids_twice(messages: list[Message]) -> list[Message]:
+    """A poll returns messages that share an id twice."""
+    ids = [each.id for each in messages]
+    return [each for each in messages for _ in range(min(2, ids.count(each.id)))]
+
+
+@condition("message.generated-id", partial(number, "log.new_id"))
+def new_ids_alike(random: int) -> int:
+    """The server generates the same id for every message sent without one."""
+    return 1
+
+
+@missing("headers.unknown-kind", blocks)
+def header_kind_unknown_taken(block: bytes) -> bytes:
+    """A header of an unknown kind is accepted as `raw`."""
     return _headers(
         block, lambda kind: kind if kind in HEADER_KINDS else RAW, lambda place, key: key
     )
@@ -146,59 +160,10 @@ def _repeated_renamed() -> Block:
     return change
 
 
-FAULTS: tuple[Preset, ...] = (
-    wrong_value(
-        "key-hash-from-one",
-        "a message key selects partition hash modulo count plus one",
-        {"store.choose": _first_for_zero},
-        breaks="send.key-hash",
-    ),
-    missing(
-        "send-half",
-        "if a message of a request is malformed, the messages before it are still stored",
-        handler(commands.SEND_MESSAGES, _what_can_be_read),
-        breaks="send.all-or-nothing",
-        may_break=f"{BINARY} {ANSWERS} frame.malformed",
-    ),
-    boundary(
-        "send-limit-one-less",
-        "the size limit for the payloads of one request is one byte too low",
-        {"store.limits": SendLimits(MAX_PAYLOADS_SIZE - 1, MAX_HEADER_VALUES_SIZE)},
-        breaks="send.limits",
-    ),
-    wrong_value(
-        "poll-backwards",
-        "a poll returns its messages in the reverse order",
-        {"poll.delivered": _backwards},
-        breaks="send.order",
-        may_break=f"{BINARY} {JSON} poll.stored-offset poll.empty",
-    ),
-    extra(
-        "same-ids-twice",
-        "a poll returns messages that share an id twice",
-        {"poll.delivered": _same_ids_twice},
-        breaks="message.repeated-id",
-        may_break=f"{BINARY} {JSON}",
-    ),
-    condition(
-        "new-ids-alike",
-        "the server generates the same id for every message sent without one",
-        number("log.new_id", lambda random: 1),
-        breaks="message.generated-id",
-        may_break=f"{BINARY} {JSON}",
-    ),
-    missing(
-        "header-kind-unknown-taken",
-        "a header of an unknown kind is accepted as `raw`",
-        blocks(_unknown_as_raw),
-        breaks="headers.unknown-kind",
-        may_break=f"{ANSWERS} frame.malformed send.all-or-nothing",
-    ),
-    extra(
-        "header-key-repeated-renamed",
-        "a header that repeats a key is accepted under another key",
-        blocks(_repeated_renamed()),
-        breaks="headers.repeated-key",
-        may_break=f"{ANSWERS} frame.malformed",
-    ),
-)
+@extra("headers.repeated-key")
+def header_key_repeated_renamed() -> Change:
+    """A header that repeats a key is accepted under another key."""
+    return blocks(_repeated_renamed())
+
+
+FAULTS = list_faults(__name__)

@@ -1,14 +1,14 @@
 """In what circumstances a function of the core is called: whose client, which partition.
 
-The core passes to a function what it needs. What it does not pass is found in the arguments of
-the calls around it, and in notes about clients and messages that `NOTES` keeps.
+The core passes to a function what it needs. What it does not pass stands in the context, and in
+notes about clients and messages; `NOTES` keeps both.
 """
 
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
-from wireproof_reference_impl.calls import Calls, keep_call
+from wireproof_reference_impl.context import Context
 from wireproof_reference_impl.nsq.cluster import coordinator
 from wireproof_reference_impl.nsq.core import channel as channels
 from wireproof_reference_impl.nsq.core.channel import Channel
@@ -39,17 +39,42 @@ _BEFORE = WeakKeyDictionary[Partition, int]()
 """How many messages a partition had before the last publish."""
 
 
-class Circumstances(Calls):
-    """The circumstances of a call, as far as its arguments show them; others are None."""
+class Circumstances(Context):
+    """What the broker is busy with; each property is None where nothing is known."""
 
+    kinds: ClassVar = {
+        Channel: "own_channel",
+        Connection: "connection",
+        Header: "header",
+        Held: "held",
+        HttpConnection: "http",
+        Message: "own_message",
+        NewMessage: "new",
+        Partition: "own_partition",
+        PublishResult: "stored",
+        Request: "request",
+        Subscriber: "subscriber",
+        Topic: "own_topic",
+    }
     looked_into = (list, tuple)
+    own_channel: Channel | None = None
+    connection: Connection | None = None
+    header: Header | None = None
+    held: Held | None = None
+    http: HttpConnection[Site] | None = None
+    own_message: Message | None = None
+    new: NewMessage | None = None
+    own_partition: Partition | None = None
+    stored: PublishResult | None = None
+    request: Request | None = None
+    subscriber: Subscriber | None = None
+    own_topic: Topic | None = None
 
     @property
     def partition(self) -> Partition | None:
         """Return the partition that the call is about."""
-        found = self._first(Partition)
-        if found is not None:
-            return found
+        if self.own_partition is not None:
+            return self.own_partition
         channel = self.channel
         if channel is not None:
             return _PARTITIONS.get(channel)
@@ -58,18 +83,16 @@ class Circumstances(Calls):
     @property
     def topic(self) -> Topic | None:
         """Return the topic that the call is about."""
-        found = self._first(Topic)
-        if found is not None:
-            return found
+        if self.own_topic is not None:
+            return self.own_topic
         partition = self.partition
         return None if partition is None else partition.topic
 
     @property
     def channel(self) -> Channel | None:
         """Return the channel that the call is about."""
-        found = self._first(Channel)
-        if found is not None:
-            return found
+        if self.own_channel is not None:
+            return self.own_channel
         connection = self._connection()
         return None if connection is None else _CHANNELS.get(connection)
 
@@ -79,24 +102,24 @@ class Circumstances(Calls):
         message, partition = self.message, self.partition
         if message is not None and partition is not None:
             return _PATHS.get(partition, {}).get(message.internal_id, "tcp")
-        if self._first(Request) is not None:
+        if self.request is not None:
             return "http"
-        return None if self._first(Connection) is None else "tcp"
+        return None if self.connection is None else "tcp"
 
     @property
     def message(self) -> Message | None:
         """Return the message that is being delivered."""
-        found = self._first(Message)
-        held = None if found is not None else self._first(Held)
-        return held.message if held is not None else found
+        if self.own_message is not None or self.held is None:
+            return self.own_message
+        return self.held.message
 
     @property
     def entry(self) -> NewMessage | None:
         """Return the message as it was published, or as the HTTP request would publish it."""
-        published, request = self._published(), self._first(Request)
-        if published is not None or request is None:
+        published = self._published()
+        if published is not None or self.request is None:
             return published
-        return NewMessage(request.body, header=request.query.get("ext"))
+        return NewMessage(self.request.body, header=self.request.query.get("ext"))
 
     @property
     def trace_id(self) -> int | None:
@@ -104,17 +127,15 @@ class Circumstances(Calls):
         published = self._published()
         if published is not None:
             return published.trace_id
-        header, stored = self._first(Header), self._first(PublishResult)
-        if header is not None:
-            return header.trace_id or 0
-        return None if stored is None else stored.trace_id
+        if self.header is not None:
+            return self.header.trace_id or 0
+        return None if self.stored is None else self.stored.trace_id
 
     @property
     def client(self) -> int | None:
         """Return the number of the client on its channel, from 1 in the order of joining."""
-        subscriber = self._first(Subscriber)
-        if subscriber is not None and isinstance(subscriber.outlet, Connection):
-            return _ORDINALS.get(subscriber.outlet)
+        if self.subscriber is not None and isinstance(self.subscriber.outlet, Connection):
+            return _ORDINALS.get(self.subscriber.outlet)
         connection = self._connection()
         if connection is not None and connection in _ORDINALS:
             return _ORDINALS[connection]
@@ -137,8 +158,7 @@ class Circumstances(Calls):
         partition = self.partition
         if partition is None:
             return None
-        answered = self._first(PublishResult) is not None
-        return _BEFORE.get(partition) if answered else partition.log.count
+        return partition.log.count if self.stored is None else _BEFORE.get(partition)
 
     @property
     def clients(self) -> int | None:
@@ -156,24 +176,21 @@ class Circumstances(Calls):
         message = self.message
         if message is not None:
             return NewMessage(message.body, message.trace_id, message.header, message.tag)
-        return self._first(NewMessage)
+        return self.new
 
     def _connection(self) -> Connection | None:
-        subscriber = self._first(Subscriber)
-        if subscriber is not None and isinstance(subscriber.outlet, Connection):
-            return subscriber.outlet
-        return self._first(Connection)
+        if self.subscriber is not None and isinstance(self.subscriber.outlet, Connection):
+            return self.subscriber.outlet
+        return self.connection
 
     def _asked_for(self) -> Partition | None:
         """Return the partition that the command or request names."""
-        request = self._first(Request)
-        http = cast("HttpConnection[Site] | None", self._first(HttpConnection))
-        site = None if http is None else http.site
+        request, connection = self.request, self.connection
+        site = None if self.http is None else self.http.site
         if request is not None and isinstance(site, Node):
             return _find_partition(
                 site, request.text("topic"), request.query.get("partition", b"")
             )
-        connection = self._first(Connection)
         words = () if connection is None else _WORDS.get(connection, ())
         if connection is None or len(words) < 2:
             return None
@@ -183,7 +200,7 @@ class Circumstances(Calls):
 
     def _find_coming(self) -> tuple[int | None, Channel | None]:
         """Return the ordinal of a client that is about to join a channel, and the channel."""
-        connection, partition = self._first(Connection), self._asked_for()
+        connection, partition = self.connection, self._asked_for()
         words = () if connection is None else _WORDS.get(connection, ())
         if partition is None or len(words) < 3 or not words[0].startswith(b"SUB"):
             return None, None
@@ -196,6 +213,9 @@ def _find_partition(node: Node, topic: str, number: bytes) -> Partition | None:
     if found is None:
         return None
     return found.partition(int(number) if number.isdigit() else None)
+
+
+CONTEXT = Circumstances()
 
 
 def _noting_words(original: Original, connection: Connection, words: Sequence[bytes]) -> object:
@@ -226,7 +246,7 @@ def _noting_path(
     now_ns: int,
 ) -> PublishResult:
     _BEFORE[partition] = partition.log.count
-    if Circumstances(()).path == "http":
+    if CONTEXT.path == "http":
         ids = partition.next_ids(len(entries))
         _PATHS.setdefault(partition, {}).update(dict.fromkeys(ids, "http"))
     return original(partition, entries, now_ns)
@@ -259,7 +279,7 @@ NOTES: tuple[Override, ...] = (
     around(Channel, "time_out", _noting_return("timed-out")),
     around(Channel, "give_back", _noting_leave),
     *(
-        around(owner, name, keep_call)
+        CONTEXT.entering(owner, name)
         for owner, name in (
             (Connection, "read"),
             (HttpConnection, "_handle"),
@@ -275,7 +295,7 @@ NOTES: tuple[Override, ...] = (
         )
     ),
 )
-"""The overrides that keep these notes."""
+"""The overrides that keep the context and these notes."""
 
 _NOTES = {
     (Partition, "open_channel"),

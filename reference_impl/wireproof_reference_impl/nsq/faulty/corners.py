@@ -6,7 +6,12 @@ from wireproof_reference_impl import corners
 from wireproof_reference_impl.corners import Corners, where
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.core.topic import Topic
-from wireproof_reference_impl.nsq.faulty.circumstances import NOTES, Circumstances, is_note
+from wireproof_reference_impl.nsq.faulty.circumstances import (
+    CONTEXT,
+    NOTES,
+    Circumstances,
+    is_note,
+)
 from wireproof_reference_impl.nsq.wire.message import NewMessage
 
 Holds = corners.Holds[Circumstances]
@@ -105,4 +110,4 @@ CORNERS: dict[str, Holds] = {
     "connection=again": lambda now: now.is_again,
 }
 
-RESTRICTED = Corners(CORNERS, Circumstances, behaviour=Behaviour(), notes=NOTES, is_note=is_note)
+RESTRICTED = Corners(CORNERS, CONTEXT, behaviour=Behaviour(), notes=NOTES, is_note=is_note)

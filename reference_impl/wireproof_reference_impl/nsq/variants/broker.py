@@ -19,7 +19,6 @@ from wireproof_reference_impl.nsq.delivery.dispatch import (
 )
 from wireproof_reference_impl.nsq.delivery.in_flight import Held
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
-from wireproof_reference_impl.nsq.preset import Preset, variant
 from wireproof_reference_impl.nsq.requests import http_header
 from wireproof_reference_impl.nsq.requests.http_header import Fields, collect_added
 from wireproof_reference_impl.nsq.wire import header, packed, record
@@ -31,6 +30,7 @@ from wireproof_reference_impl.nsq.wire.header import (
     trace_number,
 )
 from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
+from wireproof_reference_impl.preset import Preset, variant
 from wireproof_spec.nsq.names import HEARTBEAT, PUB_EXT
 
 _MILLISECOND = 1_000_000

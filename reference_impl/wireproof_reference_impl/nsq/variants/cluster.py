@@ -1,6 +1,6 @@
 """Legal variants of clusters."""
 
-from wireproof_reference_impl.nsq.preset import Preset, variant
+from wireproof_reference_impl.preset import Preset, variant
 from wireproof_spec.nsq import error_codes
 
 

@@ -14,8 +14,8 @@ from wireproof_reference_impl.nsq.lookup_changes import (
     partitions,
     producers,
 )
-from wireproof_reference_impl.nsq.preset import Preset, variant
 from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request
+from wireproof_reference_impl.preset import Preset, variant
 
 _DELAY_NS = 150_000_000
 _BESIDE = ("topics", "tombstones")

@@ -2,30 +2,19 @@
 
 import unicodedata
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
-from wireproof_reference_impl.oms.faulty.effect import (
-    boundary,
-    change_attribute,
-    change_received,
-    condition,
-    missing,
-    wrap,
-    wrong_value,
-)
+from wireproof_reference_impl.oms.faulty.effect import change_attribute, change_received, wrap
+from wireproof_reference_impl.oms.faulty.ways import boundary, condition, missing, wrong_value
 from wireproof_reference_impl.overrides import Override
-from wireproof_reference_impl.preset import Preset
 from wireproof_spec.oms import names
 from wireproof_spec.strict_json import JsonValue
 
-UNCHANGED = "round-trip.unchanged"
-CORRELATION = "round-trip.correlation-id"
 KEY = "round-trip.message-key"
-TRACE = "round-trip.trace-id"
-CLAIMED = "round-trip.claimed"
-TEXTS = f"{UNCHANGED} {CORRELATION} {KEY} {TRACE} {CLAIMED} transaction.same-id"
 LONGS = (names.DELAY_TIME, names.EXPIRE_TIME)
 STRINGS = (names.CORRELATION_ID, names.MESSAGE_KEY, names.TRACE_ID, names.TRANSACTION_ID)
 
@@ -40,12 +29,56 @@ def _text(name: str, change: Text) -> Override:
     return change_attribute(name, lambda told: change(cast(str, told)))
 
 
-def _texts(change: Text) -> tuple[Override, ...]:
-    return tuple(_text(name, change) for name in STRINGS)
-
-
 def _longs(change: Callable[[int], int]) -> tuple[Override, ...]:
     return tuple(change_attribute(name, lambda told: change(cast(int, told))) for name in LONGS)
+
+
+@missing("round-trip.correlation-id round-trip.claimed")
+def correlation_id_dropped() -> Change:
+    """The correlationId does not arrive."""
+    return _drop(names.CORRELATION_ID)
+
+
+@boundary("round-trip.correlation-id", partial(_text, names.CORRELATION_ID))
+def correlation_id_cut(text: str) -> str:
+    """A correlationId is cut after 64 characters."""
+    return text[:64]
+
+
+@wrong_value("round-trip.correlation-id")
+def correlation_id_lower_case() -> Change:
+    """A correlationId arrives in lower case."""
+    return _text(names.CORRELATION_ID, str.lower)
+
+
+@missing("round-trip.message-key round-trip.claimed")
+def message_key_dropped() -> Change:
+    """The messageKey does not arrive."""
+    return _drop(names.MESSAGE_KEY)
+
+
+@boundary("round-trip.message-key", partial(_text, names.MESSAGE_KEY))
+def message_key_cut(text: str) -> str:
+    """A messageKey is cut after 64 characters."""
+    return text[:64]
+
+
+@wrong_value("round-trip.message-key", partial(_text, names.MESSAGE_KEY))
+def message_key_stripped(text: str) -> str:
+    """Blanks around a messageKey do not arrive."""
+    return text.strip()
+
+
+@wrong_value("round-trip.message-key", partial(_text, names.MESSAGE_KEY))
+def message_key_ascii(text: str) -> str:
+    """Characters of a messageKey outside ASCII arrive as question marks."""
+    return text.encode("ascii", "replace").decode()
+
+
+@missing("round-trip.trace-id round-trip.claimed")
+def trace_id_dropped() -> Change:
+    """The traceId does not arrive."""
+    return _drop(names.TRACE_ID)
 
 
 def _drop_again(name: str) -> Override:
@@ -58,6 +91,24 @@ def _drop_again(name: str) -> Override:
     return change_received(wrong)
 
 
+@condition("round-trip.trace-id")
+def trace_id_dropped_again() -> Change:
+    """The traceId does not arrive when a message is delivered again."""
+    return _drop_again(names.TRACE_ID)
+
+
+@wrong_value("round-trip.trace-id")
+def trace_id_upper_case() -> Change:
+    """A traceId arrives in upper case."""
+    return _text(names.TRACE_ID, str.upper)
+
+
+@boundary("round-trip.trace-id", partial(_text, names.TRACE_ID))
+def trace_id_cut(text: str) -> str:
+    """A traceId is cut after 64 characters."""
+    return text[:64]
+
+
 def _drop_with(name: str, other: str) -> Override:
     """Return an override by which one attribute displaces another."""
 
@@ -66,6 +117,12 @@ def _drop_with(name: str, other: str) -> Override:
             told.pop(name, None)
 
     return change_received(wrong)
+
+
+@condition("round-trip.unchanged")
+def correlation_id_displaces_trace_id() -> Change:
+    """A traceId does not arrive if the message has a correlationId as well."""
+    return _drop_with(names.TRACE_ID, names.CORRELATION_ID)
 
 
 def _exchange(one: str, other: str) -> Override:
@@ -78,16 +135,38 @@ def _exchange(one: str, other: str) -> Override:
     return change_received(wrong)
 
 
-def _ascii(text: str) -> str:
-    return text.encode("ascii", "replace").decode()
+@wrong_value("round-trip.unchanged")
+def trace_id_and_key_exchanged() -> Change:
+    """traceId and messageKey are exchanged in a message that has both."""
+    return _exchange(names.TRACE_ID, names.MESSAGE_KEY)
 
 
-def _normalized(text: str) -> str:
+@wrong_value("round-trip.unchanged", _longs)
+def longs_through_doubles(told: int) -> int:
+    """Long attributes arrive as the nearest 64-bit floating point number."""
+    return int(float(told))
+
+
+@boundary("round-trip.unchanged", _longs)
+def longs_in_32_bits(told: int) -> int:
+    """Long attributes arrive in 32 bits."""
+    return wrap(told, 32)
+
+
+@missing("round-trip.unchanged")
+def times_dropped() -> Change:
+    """delayTime and expireTime do not arrive."""
+    return tuple(_drop(name) for name in LONGS)
+
+
+def _texts(change: Text) -> tuple[Override, ...]:
+    return tuple(_text(name, change) for name in STRINGS)
+
+
+@wrong_value("round-trip.unchanged", _texts)
+def texts_normalized(text: str) -> str:
+    """String attributes arrive in the normalization form NFC."""
     return unicodedata.normalize("NFC", text)
-
-
-def _stripped(text: str) -> str:
-    return text.strip()
 
 
 def _as_number(told: JsonValue) -> JsonValue:
@@ -95,131 +174,10 @@ def _as_number(told: JsonValue) -> JsonValue:
     return int(text) if text.isascii() and text.isdigit() else text
 
 
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "correlation-id-dropped",
-        "the correlationId does not arrive",
-        _drop(names.CORRELATION_ID),
-        breaks=f"{CORRELATION} {CLAIMED}",
-        may_break=TEXTS,
-    ),
-    boundary(
-        "correlation-id-cut",
-        "a correlationId is cut after 64 characters",
-        _text(names.CORRELATION_ID, lambda text: text[:64]),
-        breaks=CORRELATION,
-        may_break=TEXTS,
-    ),
-    wrong_value(
-        "correlation-id-lower-case",
-        "a correlationId arrives in lower case",
-        _text(names.CORRELATION_ID, str.lower),
-        breaks=CORRELATION,
-        may_break=TEXTS,
-    ),
-    missing(
-        "message-key-dropped",
-        "the messageKey does not arrive",
-        _drop(names.MESSAGE_KEY),
-        breaks=f"{KEY} {CLAIMED}",
-        may_break=TEXTS,
-    ),
-    boundary(
-        "message-key-cut",
-        "a messageKey is cut after 64 characters",
-        _text(names.MESSAGE_KEY, lambda text: text[:64]),
-        breaks=KEY,
-        may_break=TEXTS,
-    ),
-    wrong_value(
-        "message-key-stripped",
-        "blanks around a messageKey do not arrive",
-        _text(names.MESSAGE_KEY, _stripped),
-        breaks=KEY,
-        may_break=TEXTS,
-    ),
-    wrong_value(
-        "message-key-ascii",
-        "characters of a messageKey outside ASCII arrive as question marks",
-        _text(names.MESSAGE_KEY, _ascii),
-        breaks=KEY,
-        may_break=TEXTS,
-    ),
-    missing(
-        "trace-id-dropped",
-        "the traceId does not arrive",
-        _drop(names.TRACE_ID),
-        breaks=f"{TRACE} {CLAIMED}",
-        may_break=TEXTS,
-    ),
-    condition(
-        "trace-id-dropped-again",
-        "the traceId does not arrive when a message is delivered again",
-        _drop_again(names.TRACE_ID),
-        breaks=TRACE,
-        may_break=TEXTS,
-    ),
-    wrong_value(
-        "trace-id-upper-case",
-        "a traceId arrives in upper case",
-        _text(names.TRACE_ID, str.upper),
-        breaks=TRACE,
-        may_break=TEXTS,
-    ),
-    boundary(
-        "trace-id-cut",
-        "a traceId is cut after 64 characters",
-        _text(names.TRACE_ID, lambda text: text[:64]),
-        breaks=TRACE,
-        may_break=TEXTS,
-    ),
-    condition(
-        "correlation-id-displaces-trace-id",
-        "a traceId does not arrive if the message has a correlationId as well",
-        _drop_with(names.TRACE_ID, names.CORRELATION_ID),
-        breaks=UNCHANGED,
-        may_break=TEXTS,
-    ),
-    wrong_value(
-        "trace-id-and-key-exchanged",
-        "traceId and messageKey are exchanged in a message that has both",
-        _exchange(names.TRACE_ID, names.MESSAGE_KEY),
-        breaks=UNCHANGED,
-        may_break=TEXTS,
-    ),
-    wrong_value(
-        "longs-through-doubles",
-        "Long attributes arrive as the nearest 64-bit floating point number",
-        *_longs(lambda told: int(float(told))),
-        breaks=UNCHANGED,
-        may_break=CLAIMED,
-    ),
-    boundary(
-        "longs-in-32-bits",
-        "Long attributes arrive in 32 bits",
-        *_longs(lambda told: wrap(told, 32)),
-        breaks=UNCHANGED,
-        may_break=CLAIMED,
-    ),
-    missing(
-        "times-dropped",
-        "delayTime and expireTime do not arrive",
-        *(_drop(name) for name in LONGS),
-        breaks=UNCHANGED,
-        may_break=CLAIMED,
-    ),
-    wrong_value(
-        "texts-normalized",
-        "String attributes arrive in the normalization form NFC",
-        *_texts(_normalized),
-        breaks=UNCHANGED,
-        may_break=TEXTS,
-    ),
-    wrong_value(
-        "texts-of-digits-are-numbers",
-        "a String attribute of digits arrives as a number",
-        *(change_attribute(name, _as_number) for name in STRINGS),
-        breaks=UNCHANGED,
-        may_break=TEXTS,
-    ),
-)
+@wrong_value("round-trip.unchanged")
+def texts_of_digits_are_numbers() -> Change:
+    """A String attribute of digits arrives as a number."""
+    return tuple(change_attribute(name, _as_number) for name in STRINGS)
+
+
+FAULTS = list_faults(__name__)

@@ -1,13 +1,14 @@
 """The corners of OpenMessaging: the circumstances in which a fault may be wrong alone.
 
-The core passes a message, its delivery or its group to most functions. What it does not pass is
-found in the arguments of the calls around.
+The core passes a message, its delivery or its group to most functions. What it does not pass
+stands in the context.
 """
 
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl import corners
-from wireproof_reference_impl.calls import Calls, keep_call
+from wireproof_reference_impl.context import Context
 from wireproof_reference_impl.corners import Corners, where
 from wireproof_reference_impl.oms.behaviour import Behaviour
 from wireproof_reference_impl.oms.core import documents
@@ -21,26 +22,28 @@ _RANKS = WeakKeyDictionary[Group, int]()
 """How many groups of its destination were there before each group."""
 
 
-class Circumstances(Calls):
-    """What is known about one call; each property is None where nothing is."""
+class Circumstances(Context):
+    """What the broker is busy with; each property is None where nothing is known."""
+
+    kinds: ClassVar = {Message: "message", Delivery: "delivery", Group: "group"}
+    message: Message | None = None
+    delivery: Delivery | None = None
+    group: Group | None = None
 
     @property
     def partition(self) -> int | None:
         """Return the partition of the message, from 0."""
-        message = self._first(Message)
-        return None if message is None else message.partition
+        return None if self.message is None else self.message.partition
 
     @property
     def count(self) -> int | None:
         """Return how many times the message was given out, this time included."""
-        delivery = self._first(Delivery)
-        return None if delivery is None else delivery.count
+        return None if self.delivery is None else self.delivery.count
 
     @property
     def rank(self) -> int | None:
         """Return how many groups the destination had before that of the consumer."""
-        group = self._first(Group)
-        return None if group is None else _RANKS.get(group)
+        return None if self.group is None else _RANKS.get(self.group)
 
 
 Holds = corners.Holds[Circumstances]
@@ -53,13 +56,14 @@ def _note_rank(original: Original, destination: Destination, name: str) -> objec
     return group
 
 
+CONTEXT = Circumstances()
 NOTES: tuple[Override, ...] = (
-    around(Broker, "_give", keep_call),
-    around(documents, "delivered_document", keep_call),
-    around(Group, "take", keep_call),
+    CONTEXT.entering(Broker, "_give"),
+    CONTEXT.entering(documents, "delivered_document"),
+    CONTEXT.entering(Group, "take"),
     around(Destination, "group", _note_rank),
 )
-"""The overrides that keep notes of the calls in progress."""
+"""The overrides that keep the context."""
 
 CORNERS: dict[str, Holds] = {
     "partition=first": where(lambda now: now.partition, lambda number: number == 0),
@@ -72,5 +76,5 @@ CORNERS: dict[str, Holds] = {
 """When a corner is entered, by `dimension=value`; None where the circumstances do not tell."""
 
 RESTRICTED = Corners(
-    CORNERS, Circumstances, behaviour=Behaviour(), notes=NOTES, is_note=lambda override: False
+    CORNERS, CONTEXT, behaviour=Behaviour(), notes=NOTES, is_note=lambda override: False
 )

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.behaviour import Behaviour
 from wireproof_reference_impl.oms.core import documents
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.group import Delivery, Group
 from wireproof_reference_impl.oms.core.message import Message
-from wireproof_reference_impl.oms.faulty.effect import (
+from wireproof_reference_impl.oms.faulty.effect import change_received
+from wireproof_reference_impl.oms.faulty.ways import (
     boundary,
-    change_received,
     condition,
     extra,
     late,
@@ -17,10 +18,8 @@ from wireproof_reference_impl.oms.faulty.effect import (
     wrong_value,
 )
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
-from wireproof_reference_impl.preset import Preset
 from wireproof_spec.oms import names
 
-AGAIN = "delivery-count.again"
 PRESENT = "delivery-count.present"
 NOT_NEGATIVE = "delivery-count.not-negative"
 GROWS = "delivery-count.grows"
@@ -56,107 +55,90 @@ def _reject(is_lost: Callable[[Delivery], bool]) -> Override:
     return around(Group, "reject", wrong)
 
 
-def _a_minute_later(original: Original, group: Group, delivery: Delivery, now: int) -> object:
+@missing("delivery-count.again", _reject)
+def rejected_lost(delivery: Delivery) -> bool:
+    """A message whose consumption failed is not delivered again."""
+    return True
+
+
+@boundary("delivery-count.again", _reject)
+def rejected_twice_lost(delivery: Delivery) -> bool:
+    """A message whose consumption failed twice is not delivered again."""
+    return delivery.count > 1
+
+
+@late("delivery-count.again", around(Group, "reject"))
+def rejected_a_minute_late(
+    original: Original, group: Group, delivery: Delivery, now: int
+) -> object:
+    """A message whose consumption failed is delivered again after a minute."""
     return original(group, delivery, now + _MINUTE_MS)
 
 
-def _as_text(told: JsonObject, message: Message, count: int) -> None:
+@condition("message.qos-default delivery-count.again", _reject)
+def rejected_without_qos_lost(delivery: Delivery) -> bool:
+    """A message without a qos whose consumption failed is not delivered again."""
+    return names.QOS not in delivery.message.sent.header
+
+
+@missing("delivery-count.present")
+def count_dropped() -> Change:
+    """Consumers are not told a deliveryCount."""
+    return _drop_from(1)
+
+
+@condition("delivery-count.present")
+def count_dropped_again() -> Change:
+    """A message delivered again has no deliveryCount."""
+    return _drop_from(2)
+
+
+@wrong_value("delivery-count.present", change_received)
+def count_as_text(told: JsonObject, message: Message, count: int) -> None:
+    """The deliveryCount is a string."""
     told[names.DELIVERY_COUNT] = str(count)
 
 
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "rejected-lost",
-        "a message whose consumption failed is not delivered again",
-        _reject(lambda delivery: True),
-        breaks=AGAIN,
-        may_break=f"{ANY} round-trip.trace-id",
-    ),
-    boundary(
-        "rejected-twice-lost",
-        "a message whose consumption failed twice is not delivered again",
-        _reject(lambda delivery: delivery.count > 1),
-        breaks=AGAIN,
-        may_break=f"{ANY} round-trip.trace-id",
-    ),
-    late(
-        "rejected-a-minute-late",
-        "a message whose consumption failed is delivered again after a minute",
-        around(Group, "reject", _a_minute_later),
-        breaks=AGAIN,
-        may_break=f"{ANY} round-trip.trace-id",
-    ),
-    condition(
-        "rejected-without-qos-lost",
-        "a message without a qos whose consumption failed is not delivered again",
-        _reject(lambda delivery: names.QOS not in delivery.message.sent.header),
-        breaks=f"message.qos-default {AGAIN}",
-        may_break=f"{ANY} round-trip.trace-id",
-    ),
-    missing(
-        "count-dropped",
-        "consumers are not told a deliveryCount",
-        _drop_from(1),
-        breaks=PRESENT,
-        may_break=ANY,
-    ),
-    condition(
-        "count-dropped-again",
-        "a message delivered again has no deliveryCount",
-        _drop_from(2),
-        breaks=PRESENT,
-        may_break=ANY,
-    ),
-    wrong_value(
-        "count-as-text",
-        "the deliveryCount is a string",
-        change_received(_as_text),
-        breaks=PRESENT,
-        may_break=ANY,
-    ),
-    wrong_value(
-        "count-constant",
-        "the deliveryCount is always 1",
-        _tell(lambda count: 1),
-        breaks=GROWS,
-    ),
-    wrong_value(
-        "count-by-two",
-        "the deliveryCount grows by 2",
-        _tell(lambda count: 2 * count - 1),
-        breaks=GROWS,
-    ),
-    boundary(
-        "count-ends-at-2",
-        "the deliveryCount grows up to 2",
-        _tell(lambda count: min(count, 2)),
-        breaks=GROWS,
-    ),
-    extra(
-        "count-doubled",
-        "the deliveryCount doubles with each delivery",
-        _tell(lambda count: 2 ** (count - 1)),
-        breaks=GROWS,
-    ),
-    boundary(
-        "count-from-below-0",
-        "the deliveryCount of the first delivery is -1",
-        _tell(lambda count: count - 2),
-        breaks=NOT_NEGATIVE,
-        may_break=ANY,
-    ),
-    wrong_value(
-        "count-downwards",
-        "the deliveryCount counts down from 0",
-        _tell(lambda count: 1 - count),
-        breaks=f"{NOT_NEGATIVE} {GROWS}",
-        may_break=ANY,
-    ),
-    wrong_value(
-        "count-unset-is-lowest",
-        "the deliveryCount of the first delivery is the lowest Integer",
-        _tell(lambda count: -(2**31) if count == 1 else count),
-        breaks=NOT_NEGATIVE,
-        may_break=ANY,
-    ),
-)
+@wrong_value("delivery-count.grows", _tell)
+def count_constant(count: int) -> int:
+    """The deliveryCount is always 1."""
+    return 1
+
+
+@wrong_value("delivery-count.grows", _tell)
+def count_by_two(count: int) -> int:
+    """The deliveryCount grows by 2."""
+    return 2 * count - 1
+
+
+@boundary("delivery-count.grows", _tell)
+def count_ends_at_2(count: int) -> int:
+    """The deliveryCount grows up to 2."""
+    return min(count, 2)
+
+
+@extra("delivery-count.grows", _tell)
+def count_doubled(count: int) -> int:
+    """The deliveryCount doubles with each delivery."""
+    return 1 << (count - 1)
+
+
+@boundary("delivery-count.not-negative", _tell)
+def count_from_below_0(count: int) -> int:
+    """The deliveryCount of the first delivery is -1."""
+    return count - 2
+
+
+@wrong_value("delivery-count.not-negative delivery-count.grows", _tell)
+def count_downwards(count: int) -> int:
+    """The deliveryCount counts down from 0."""
+    return 1 - count
+
+
+@wrong_value("delivery-count.not-negative", _tell)
+def count_unset_is_lowest(count: int) -> int:
+    """The deliveryCount of the first delivery is the lowest Integer."""
+    return -(2**31) if count == 1 else count
+
+
+FAULTS = list_faults(__name__)

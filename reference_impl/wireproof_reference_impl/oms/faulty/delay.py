@@ -2,45 +2,24 @@
 
 from collections.abc import Callable
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core import timing
 from wireproof_reference_impl.oms.core.broker import Broker
 from wireproof_reference_impl.oms.core.timing import LATEST
-from wireproof_reference_impl.oms.faulty.effect import (
-    OfLast,
+from wireproof_reference_impl.oms.faulty.effect import OfLast, change_delay, change_due, wrap
+from wireproof_reference_impl.oms.faulty.ways import (
     boundary,
-    change_delay,
-    change_due,
     condition,
     late,
     missing,
-    wrap,
     wrong_value,
 )
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
-from wireproof_reference_impl.preset import Preset
 
 _SECOND = 1000
 _LATE_MS = 3000
 _HELD_MS = 100
 _YEAR_MS = 365 * 86_400_000
-
-
-def _wrapped_due_time(born: int, delay: int | None) -> int:
-    return wrap(born + max(delay or 0, 0), 64)
-
-
-def _default_delay(delay: int | None) -> int | None:
-    return _LATE_MS if delay is None else delay
-
-
-def _delay_of_nothing(delay: int | None) -> int | None:
-    return _LATE_MS if delay == 0 else delay
-
-
-def _delay_of_last() -> tuple[Override, ...]:
-    """Return overrides by which a message without a delay takes that of the one before it."""
-    last = OfLast()
-    return last.override(), change_delay(last.swap)
 
 
 def _delay_from(is_from_storing: Callable[[int, int], bool]) -> tuple[Override, ...]:
@@ -61,8 +40,75 @@ def _delay_from(is_from_storing: Callable[[int, int], bool]) -> tuple[Override, 
     return around(Broker, "send", send), around(timing, "due_time", due_time)
 
 
-def _every_second() -> tuple[Override, ...]:
-    """Return overrides by which every second message of a destination without a delay is late."""
+@missing("delay.not-early delay.no-wrap", change_delay)
+def delay_ignored(delay: int | None) -> int | None:
+    """delayTime is ignored: every message is delivered at once."""
+    return None
+
+
+@wrong_value("delay.not-early", change_delay)
+def delay_in_microseconds(delay: int | None) -> int | None:
+    """delayTime is taken for microseconds."""
+    return delay and delay // 1000
+
+
+@wrong_value("delay.soon", change_delay)
+def delay_in_seconds(delay: int | None) -> int | None:
+    """delayTime is taken for seconds."""
+    return delay and delay * 1000
+
+
+@boundary("delay.not-early", change_due)
+def delay_cut_to_seconds(born: int, due: int) -> int:
+    """Due times are cut down to whole seconds."""
+    return born if due == born else max(born, due - due % _SECOND)
+
+
+@boundary("delay.not-early", change_delay)
+def delay_short_by_200_ms(delay: int | None) -> int | None:
+    """A delayed message is delivered 200 ms early."""
+    return delay and max(delay - 200, 0)
+
+
+@wrong_value("delay.no-wrap", change_delay)
+def delay_wraps_16_bits(delay: int | None) -> int | None:
+    """delayTime is kept in 16 bits."""
+    return delay and wrap(delay, 16)
+
+
+@wrong_value("delay.no-wrap", change_delay)
+def delay_wraps_32_bits(delay: int | None) -> int | None:
+    """delayTime is kept in 32 bits."""
+    return delay and wrap(delay, 32)
+
+
+@boundary("delay.no-wrap", replace_function(timing, "due_time"))
+def due_time_wraps_64_bits(born: int, delay: int | None) -> int:
+    """A due time beyond the range of Long wraps around into the past."""
+    return wrap(born + max(delay or 0, 0), 64)
+
+
+@missing("delay.no-wrap", change_delay)
+def delay_of_a_year_ignored(delay: int | None) -> int | None:
+    """A delay of more than a year is ignored."""
+    return None if delay is not None and delay > _YEAR_MS else delay
+
+
+@late("delay.at-once", change_delay)
+def delay_by_default(delay: int | None) -> int | None:
+    """A message without delayTime is delivered after 3 s."""
+    return _LATE_MS if delay is None else delay
+
+
+@boundary("delay.soon", change_delay)
+def delay_of_0_is_3_s(delay: int | None) -> int | None:
+    """A message with a delayTime of 0 is delivered after 3 s."""
+    return _LATE_MS if delay == 0 else delay
+
+
+@condition("delay.at-once")
+def delay_every_second() -> Change:
+    """Every second message without delayTime is delivered after 3 s."""
     last = OfLast()
 
     def change(delay: int | None) -> int | None:
@@ -75,132 +121,47 @@ def _every_second() -> tuple[Override, ...]:
     return last.override(), change_delay(change)
 
 
-def _lose_negative(delay: int | None) -> int | None:
+@condition("delay.at-once")
+def delay_of_the_last() -> Change:
+    """A message without delayTime waits as long as the one before it had to."""
+    last = OfLast()
+    return last.override(), change_delay(last.swap)
+
+
+@late("delay.soon", change_delay)
+def delay_late_by_3_s(delay: int | None) -> int | None:
+    """A delayed message is delivered 3 s after its due time."""
+    return delay + _LATE_MS if delay and delay > 0 else delay
+
+
+@wrong_value("delay.from-birth", _delay_from)
+def delay_from_storing(delay: int, held: int) -> bool:
+    """delayTime counts from the time when the message is stored."""
+    return True
+
+
+@boundary("delay.from-birth", _delay_from)
+def delay_of_a_second_from_storing(delay: int, held: int) -> bool:
+    """A delayTime of a second and more counts from the time when the message is stored."""
+    return delay >= _SECOND
+
+
+@condition("delay.from-birth", _delay_from)
+def delay_from_storing_if_held(delay: int, held: int) -> bool:
+    """delayTime counts from storing if a message was held for more than 100 ms."""
+    return held > _HELD_MS
+
+
+@missing("delay.negative", change_delay)
+def delay_below_0_lost(delay: int | None) -> int | None:
+    """A message with a negative delayTime is accepted and never delivered."""
     return LATEST if delay is not None and delay < 0 else delay
 
 
-DELAY = "delay.not-early"
-HUGE = "delay.no-wrap"
-SOON = "delay.soon"
+@wrong_value("delay.negative", change_delay)
+def delay_below_0_turned(delay: int | None) -> int | None:
+    """A negative delayTime delays as much as the positive one."""
+    return delay and abs(delay)
 
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "delay-ignored",
-        "delayTime is ignored: every message is delivered at once",
-        change_delay(lambda delay: None),
-        breaks=f"{DELAY} {HUGE}",
-        may_break="expire.between",
-    ),
-    wrong_value(
-        "delay-in-microseconds",
-        "delayTime is taken for microseconds",
-        change_delay(lambda delay: delay and delay // 1000),
-        breaks=DELAY,
-        may_break=f"{HUGE}",
-    ),
-    wrong_value(
-        "delay-in-seconds",
-        "delayTime is taken for seconds",
-        change_delay(lambda delay: delay and delay * 1000),
-        breaks=SOON,
-        may_break=f"{DELAY} delay.from-birth",
-    ),
-    boundary(
-        "delay-cut-to-seconds",
-        "due times are cut down to whole seconds",
-        change_due(lambda born, due: born if due == born else max(born, due - due % _SECOND)),
-        breaks=DELAY,
-    ),
-    boundary(
-        "delay-short-by-200-ms",
-        "a delayed message is delivered 200 ms early",
-        change_delay(lambda delay: delay and max(delay - 200, 0)),
-        breaks=DELAY,
-    ),
-    wrong_value(
-        "delay-wraps-16-bits",
-        "delayTime is kept in 16 bits",
-        change_delay(lambda delay: delay and wrap(delay, 16)),
-        breaks=HUGE,
-        may_break=DELAY,
-    ),
-    wrong_value(
-        "delay-wraps-32-bits",
-        "delayTime is kept in 32 bits",
-        change_delay(lambda delay: delay and wrap(delay, 32)),
-        breaks=HUGE,
-    ),
-    boundary(
-        "due-time-wraps-64-bits",
-        "a due time beyond the range of Long wraps around into the past",
-        replace_function(timing, "due_time", _wrapped_due_time),
-        breaks=HUGE,
-    ),
-    missing(
-        "delay-of-a-year-ignored",
-        "a delay of more than a year is ignored",
-        change_delay(lambda delay: None if delay is not None and delay > _YEAR_MS else delay),
-        breaks=HUGE,
-    ),
-    late(
-        "delay-by-default",
-        "a message without delayTime is delivered after 3 s",
-        change_delay(_default_delay),
-        breaks="delay.at-once",
-    ),
-    boundary(
-        "delay-of-0-is-3-s",
-        "a message with a delayTime of 0 is delivered after 3 s",
-        change_delay(_delay_of_nothing),
-        breaks=SOON,
-    ),
-    condition(
-        "delay-every-second",
-        "every second message without delayTime is delivered after 3 s",
-        *_every_second(),
-        breaks="delay.at-once",
-    ),
-    condition(
-        "delay-of-the-last",
-        "a message without delayTime waits as long as the one before it had to",
-        *_delay_of_last(),
-        breaks="delay.at-once",
-    ),
-    late(
-        "delay-late-by-3-s",
-        "a delayed message is delivered 3 s after its due time",
-        change_delay(lambda delay: delay + _LATE_MS if delay and delay > 0 else delay),
-        breaks=SOON,
-        may_break=f"{DELAY} {HUGE} delay.from-birth expire.between",
-    ),
-    wrong_value(
-        "delay-from-storing",
-        "delayTime counts from the time when the message is stored",
-        *_delay_from(lambda delay, held: True),
-        breaks="delay.from-birth",
-    ),
-    boundary(
-        "delay-of-a-second-from-storing",
-        "a delayTime of a second and more counts from the time when the message is stored",
-        *_delay_from(lambda delay, held: delay >= _SECOND),
-        breaks="delay.from-birth",
-    ),
-    condition(
-        "delay-from-storing-if-held",
-        "delayTime counts from storing if a message was held for more than 100 ms",
-        *_delay_from(lambda delay, held: held > _HELD_MS),
-        breaks="delay.from-birth",
-    ),
-    missing(
-        "delay-below-0-lost",
-        "a message with a negative delayTime is accepted and never delivered",
-        change_delay(_lose_negative),
-        breaks="delay.negative",
-    ),
-    wrong_value(
-        "delay-below-0-turned",
-        "a negative delayTime delays as much as the positive one",
-        change_delay(lambda delay: delay and abs(delay)),
-        breaks="delay.negative",
-    ),
-)
+
+FAULTS = list_faults(__name__)

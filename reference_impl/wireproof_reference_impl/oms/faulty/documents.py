@@ -1,34 +1,25 @@
 """Faults of the document of a message: parts that are missing, of another type, or not valid."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core import documents
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
-from wireproof_reference_impl.oms.faulty.effect import (
-    boundary,
-    change_header,
-    change_told,
-    extra,
-    missing,
-    wrong_value,
-)
+from wireproof_reference_impl.oms.faulty.effect import change_header, change_told
+from wireproof_reference_impl.oms.faulty.ways import boundary, extra, missing, wrong_value
 from wireproof_reference_impl.overrides import Original, Override, around
-from wireproof_reference_impl.preset import Preset
 from wireproof_spec.oms import names
 from wireproof_spec.strict_json import JsonValue
 
-VALUE = "extension-header.value"
-NUMBER = "extension-header.number"
 TEXT = "extension-header.text"
-PRINTABLE = "document.printable"
 TIMES = "store.timestamp store.timestamp-unit store.timestamp-stable store.timestamp-after-birth"
 HOST = "store.host"
 BIRTH = "message.born-timestamp-assigned store.timestamp-after-birth"
 BODY = "message.body-restored"
 QOS = "message.qos-default"
-DICTIONARY = "extension-header.dictionary"
 ATTRIBUTES = (
     "round-trip.unchanged round-trip.correlation-id round-trip.message-key "
     "round-trip.trace-id round-trip.claimed store.after-send store.timestamp "
@@ -108,193 +99,178 @@ def _qos(value: int) -> Override:
     return change_header(wrong)
 
 
-FAULTS: tuple[Preset, ...] = (
-    wrong_value(
-        "extension-header-as-list",
-        "the extension header is a list of dictionaries",
-        _part(names.EXTENSION_HEADER, [{names.PRIORITY: 1}]),
-        breaks=DICTIONARY,
-        may_break=ATTRIBUTES,
-    ),
-    wrong_value(
-        "extension-header-as-text",
-        "the extension header is a string",
-        _part(names.EXTENSION_HEADER, "priority=1"),
-        breaks=DICTIONARY,
-        may_break=ATTRIBUTES,
-    ),
-    missing(
-        "extension-header-null",
-        "the extension header is null",
-        _part(names.EXTENSION_HEADER, None),
-        breaks=DICTIONARY,
-        may_break=ATTRIBUTES,
-    ),
-    wrong_value(
-        "qos-by-default-1",
-        "the qos of a message without one is 1",
-        _qos(1),
-        breaks=QOS,
-    ),
-    boundary(
-        "qos-by-default-2",
-        "the qos of a message without one is 2",
-        _qos(2),
-        breaks=QOS,
-    ),
-    extra(
-        "attribute-null",
-        "every extension header has an attribute that is null",
-        _further(None),
-        breaks=VALUE,
-    ),
-    extra(
-        "attribute-boolean",
-        "every extension header has an attribute that is a boolean",
-        _further(True),
-        breaks=VALUE,
-    ),
-    extra(
-        "attribute-dictionary",
-        "every extension header has an attribute that is an empty dictionary",
-        _further({}),
-        breaks=VALUE,
-    ),
-    wrong_value(
-        "store-time-as-text",
-        "storeTimestamp is a string of digits",
-        _told(names.STORE_TIMESTAMP, str),
-        breaks=NUMBER,
-        may_break=TIMES,
-    ),
-    boundary(
-        "store-time-beyond-long",
-        "storeTimestamp is one more than a Long can be",
-        _told(names.STORE_TIMESTAMP, lambda told: 2**63),
-        breaks=NUMBER,
-        may_break=TIMES,
-    ),
-    missing(
-        "store-time-boolean",
-        "storeTimestamp is a boolean",
-        _told(names.STORE_TIMESTAMP, lambda told: True),
-        breaks=NUMBER,
-        may_break=f"{TIMES} {VALUE}",
-    ),
-    wrong_value(
-        "store-host-as-number",
-        "storeHost is a number",
-        _told(names.STORE_HOST, lambda told: 2130706433),
-        breaks=TEXT,
-        may_break=HOST,
-    ),
-    extra(
-        "attribute-with-control-character",
-        "every extension header has an attribute with a control character",
-        _further("a\u0007b"),
-        breaks=PRINTABLE,
-    ),
-    boundary(
-        "attribute-with-line-separator",
-        "every extension header has an attribute with the character U+2028",
-        _further("a\u2028b"),
-        breaks=PRINTABLE,
-    ),
-    missing(
-        "version-dropped",
-        "a message has no version",
-        _without(names.VERSION),
-        breaks="message.version",
-    ),
-    wrong_value(
-        "version-as-number",
-        "the version of a message is a number",
-        _part(names.VERSION, 1),
-        breaks="message.version",
-    ),
-    missing(
-        "properties-dropped",
-        "a message has no properties",
-        _without(names.PROPERTIES),
-        breaks="message.properties",
-    ),
-    extra(
-        "property-null",
-        "every message has a property that is null",
-        _part(names.PROPERTIES, {"x": None}),
-        breaks="message.value",
-    ),
-    extra(
-        "header-with-list",
-        "every header has a value that is a list",
-        _header("hops", []),
-        breaks="message.value",
-    ),
-    missing(
-        "header-with-null",
-        "every header has a value that is null",
-        _header("replyTo", None),
-        breaks="message.value",
-    ),
-    wrong_value(
-        "message-id-as-number",
-        "the messageId is a number",
-        _header(names.MESSAGE_ID, 7),
-        breaks="message.message-id",
-        may_break="message.message-id-assigned",
-    ),
-    wrong_value(
-        "birth-as-text",
-        "bornTimestamp is a string",
-        _header(names.BORN_TIMESTAMP, "1790000000000"),
-        breaks="message.born-timestamp",
-        may_break=f"{BIRTH} extension-header.expiry",
-    ),
-    missing(
-        "birth-dropped",
-        "a message has no bornTimestamp",
-        _headless(names.BORN_TIMESTAMP),
-        breaks="message.born-timestamp",
-        may_break=BIRTH,
-    ),
-    missing(
-        "born-host-dropped",
-        "a message has no bornHost",
-        _headless(names.BORN_HOST),
-        breaks="message.born-host",
-    ),
-    boundary(
-        "born-host-empty",
-        "the bornHost is empty",
-        _header(names.BORN_HOST, ""),
-        breaks="message.born-host",
-    ),
-    boundary(
-        "qos-of-3",
-        "the qos is 3",
-        _header(names.QOS, 3),
-        breaks="message.qos",
-        may_break="message.qos-default",
-    ),
-    wrong_value(
-        "qos-as-text",
-        "the qos is a string",
-        _header(names.QOS, "0"),
-        breaks="message.qos",
-        may_break="message.qos-default",
-    ),
-    wrong_value(
-        "destination-as-number",
-        "the destination is a number",
-        _header(names.DESTINATION, 1),
-        breaks="message.destination",
-        may_break="message.destination-received",
-    ),
-    wrong_value(
-        "compression-as-number",
-        "the compression is a number",
-        _header(names.COMPRESSION, 1),
-        breaks="message.compression",
-        may_break=BODY,
-    ),
-)
+@wrong_value("extension-header.dictionary")
+def extension_header_as_list() -> Change:
+    """The extension header is a list of dictionaries."""
+    return _part(names.EXTENSION_HEADER, [{names.PRIORITY: 1}])
+
+
+@wrong_value("extension-header.dictionary")
+def extension_header_as_text() -> Change:
+    """The extension header is a string."""
+    return _part(names.EXTENSION_HEADER, "priority=1")
+
+
+@missing("extension-header.dictionary")
+def extension_header_null() -> Change:
+    """The extension header is null."""
+    return _part(names.EXTENSION_HEADER, None)
+
+
+@wrong_value("message.qos-default")
+def qos_by_default_1() -> Change:
+    """The qos of a message without one is 1."""
+    return _qos(1)
+
+
+@boundary("message.qos-default")
+def qos_by_default_2() -> Change:
+    """The qos of a message without one is 2."""
+    return _qos(2)
+
+
+@extra("extension-header.value")
+def attribute_null() -> Change:
+    """Every extension header has an attribute that is null."""
+    return _further(None)
+
+
+@extra("extension-header.value")
+def attribute_boolean() -> Change:
+    """Every extension header has an attribute that is a boolean."""
+    return _further(True)
+
+
+@extra("extension-header.value")
+def attribute_dictionary() -> Change:
+    """Every extension header has an attribute that is an empty dictionary."""
+    return _further({})
+
+
+@wrong_value("extension-header.number")
+def store_time_as_text() -> Change:
+    """storeTimestamp is a string of digits."""
+    return _told(names.STORE_TIMESTAMP, str)
+
+
+@boundary("extension-header.number", partial(_told, names.STORE_TIMESTAMP))
+def store_time_beyond_long(told: JsonValue) -> JsonValue:
+    """storeTimestamp is one more than a Long can be."""
+    return 2**63
+
+
+@missing("extension-header.number", partial(_told, names.STORE_TIMESTAMP))
+def store_time_boolean(told: JsonValue) -> JsonValue:
+    """storeTimestamp is a boolean."""
+    return True
+
+
+@wrong_value("extension-header.text", partial(_told, names.STORE_HOST))
+def store_host_as_number(told: JsonValue) -> JsonValue:
+    """storeHost is a number."""
+    return 2130706433
+
+
+@extra("document.printable")
+def attribute_with_control_character() -> Change:
+    """Every extension header has an attribute with a control character."""
+    return _further("a\u0007b")
+
+
+@boundary("document.printable")
+def attribute_with_line_separator() -> Change:
+    """Every extension header has an attribute with the character U+2028."""
+    return _further("a\u2028b")
+
+
+@missing("message.version")
+def version_dropped() -> Change:
+    """A message has no version."""
+    return _without(names.VERSION)
+
+
+@wrong_value("message.version")
+def version_as_number() -> Change:
+    """The version of a message is a number."""
+    return _part(names.VERSION, 1)
+
+
+@missing("message.properties")
+def properties_dropped() -> Change:
+    """A message has no properties."""
+    return _without(names.PROPERTIES)
+
+
+@extra("message.value")
+def property_null() -> Change:
+    """Every message has a property that is null."""
+    return _part(names.PROPERTIES, {"x": None})
+
+
+@extra("message.value")
+def header_with_list() -> Change:
+    """Every header has a value that is a list."""
+    return _header("hops", [])
+
+
+@missing("message.value")
+def header_with_null() -> Change:
+    """Every header has a value that is null."""
+    return _header("replyTo", None)
+
+
+@wrong_value("message.message-id")
+def message_id_as_number() -> Change:
+    """The messageId is a number."""
+    return _header(names.MESSAGE_ID, 7)
+
+
+@wrong_value("message.born-timestamp")
+def birth_as_text() -> Change:
+    """bornTimestamp is a string."""
+    return _header(names.BORN_TIMESTAMP, "1790000000000")
+
+
+@missing("message.born-timestamp")
+def birth_dropped() -> Change:
+    """A message has no bornTimestamp."""
+    return _headless(names.BORN_TIMESTAMP)
+
+
+@missing("message.born-host")
+def born_host_dropped() -> Change:
+    """A message has no bornHost."""
+    return _headless(names.BORN_HOST)
+
+
+@boundary("message.born-host")
+def born_host_empty() -> Change:
+    """The bornHost is empty."""
+    return _header(names.BORN_HOST, "")
+
+
+@boundary("message.qos")
+def qos_of_3() -> Change:
+    """The qos is 3."""
+    return _header(names.QOS, 3)
+
+
+@wrong_value("message.qos")
+def qos_as_text() -> Change:
+    """The qos is a string."""
+    return _header(names.QOS, "0")
+
+
+@wrong_value("message.destination")
+def destination_as_number() -> Change:
+    """The destination is a number."""
+    return _header(names.DESTINATION, 1)
+
+
+@wrong_value("message.compression")
+def compression_as_number() -> Change:
+    """The compression is a number."""
+    return _header(names.COMPRESSION, 1)
+
+
+FAULTS = list_faults(__name__)

@@ -1,7 +1,6 @@
-"""How faults are made: what they change, and which clauses they break."""
+"""What faults of the OpenMessaging server change: seams of its core."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import cast
 
 from msgspec.structs import replace
@@ -13,43 +12,8 @@ from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
 from wireproof_reference_impl.oms.core.sent import Sent
 from wireproof_reference_impl.overrides import Original, Override, around
-from wireproof_reference_impl.preset import (
-    BOUNDARY,
-    CLAUSE,
-    CONDITION,
-    EXTRA,
-    LATE,
-    MISSING,
-    WRONG_VALUE,
-    Preset,
-)
 from wireproof_spec.oms import names
 from wireproof_spec.strict_json import JsonValue
-
-
-def fault(
-    name: str, text: str, *overrides: Override, way: str, breaks: str, may_break: str = ""
-) -> Preset:
-    """Return a fault of the OpenMessaging server; `breaks` names clauses, without `oms.`."""
-    broken = _clauses(breaks)
-    return Preset(
-        name,
-        CLAUSE,
-        text,
-        {},
-        broken,
-        tuple(each for each in _clauses(may_break) if each not in broken),
-        way,
-        overrides=overrides,
-    )
-
-
-missing = partial(fault, way=MISSING)
-boundary = partial(fault, way=BOUNDARY)
-wrong_value = partial(fault, way=WRONG_VALUE)
-extra = partial(fault, way=EXTRA)
-condition = partial(fault, way=CONDITION)
-late = partial(fault, way=LATE)
 
 
 def change_received(change: Callable[[JsonObject, Message, int], None]) -> Override:
@@ -183,7 +147,3 @@ def wrap(number: int, bits: int) -> int:
     """Return a number as it wraps around in a signed integer of this many bits."""
     half = 1 << (bits - 1)
     return (number + half) % (1 << bits) - half
-
-
-def _clauses(words: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f"oms.{word}" for word in words.split()))

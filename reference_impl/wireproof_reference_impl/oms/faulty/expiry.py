@@ -2,38 +2,24 @@
 
 from collections.abc import Callable
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core.broker import Broker
 from wireproof_reference_impl.oms.core.group import Delivery, Group
-from wireproof_reference_impl.oms.faulty.effect import (
-    OfLast,
+from wireproof_reference_impl.oms.faulty.effect import OfLast, change_discard
+from wireproof_reference_impl.oms.faulty.ways import (
     boundary,
-    change_discard,
     condition,
     extra,
     missing,
     wrong_value,
 )
 from wireproof_reference_impl.overrides import Original, Override, around
-from wireproof_reference_impl.preset import Preset
 
-ABSENT = "expire.discarded"
-KEPT = "expire.delivered"
 _SECOND = 1000
 _LATE_MS = 3000
 
 IsWithdrawn = Callable[[Delivery, int], bool]
 """Tells whether a delivery is withdrawn so many ms after its message has expired."""
-
-
-def _expire_of_last() -> tuple[Override, ...]:
-    """Return overrides by which a message without expireTime takes that of the one before it."""
-    last = OfLast()
-
-    def change(born: int, expires: int | None, right: int | None) -> int | None:
-        of_last = last.swap(expires)
-        return of_last if expires is None else right
-
-    return last.override(), change_discard(change)
 
 
 def _withdraw(is_withdrawn: IsWithdrawn) -> tuple[Override, ...]:
@@ -56,79 +42,84 @@ def _withdraw(is_withdrawn: IsWithdrawn) -> tuple[Override, ...]:
     return around(Broker, "advance", advance), around(Group, "settle", settle)
 
 
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "expire-ignored",
-        "expireTime is ignored: no message is discarded",
-        change_discard(lambda born, expires, right: None),
-        breaks=ABSENT,
-    ),
-    wrong_value(
-        "expire-in-seconds",
-        "expireTime is taken for seconds since 1970",
-        change_discard(lambda born, expires, right: right and right * 1000),
-        breaks=ABSENT,
-    ),
-    wrong_value(
-        "expire-in-seconds-from-birth",
-        "expireTime counts seconds from the birth of the message",
-        change_discard(lambda born, expires, right: expires and born + expires * _SECOND),
-        breaks=ABSENT,
-    ),
-    boundary(
-        "expire-late-by-3-s",
-        "an undelivered message is discarded 3 s after its expireTime",
-        change_discard(lambda born, expires, right: right and right + _LATE_MS),
-        breaks=ABSENT,
-    ),
-    boundary(
-        "expire-within-a-second-ignored",
-        "an expireTime less than a second after birth is ignored",
-        change_discard(
-            lambda born, expires, right: right if right and right > born + _SECOND else None
-        ),
-        breaks=ABSENT,
-    ),
-    extra(
-        "expire-by-default",
-        "a message without expireTime is discarded 1 s after its birth",
-        change_discard(lambda born, expires, right: born + 1000 if expires is None else right),
-        breaks="expire.unset",
-    ),
-    boundary(
-        "expire-by-default-of-1400-ms",
-        "a message without expireTime is discarded 1.4 s after its birth",
-        change_discard(lambda born, expires, right: born + 1400 if expires is None else right),
-        breaks="expire.unset",
-    ),
-    condition(
-        "expire-of-the-last",
-        "a message without expireTime has that of the one before it",
-        *_expire_of_last(),
-        breaks="expire.unset",
-    ),
-    boundary(
-        "expire-before-birth-discards",
-        "a message whose expireTime lies before its birth is discarded",
-        change_discard(lambda born, expires, right: expires),
-        breaks="expire.earlier",
-    ),
-    missing(
-        "expired-withdrawn",
-        "a delivery is withdrawn from its consumer when its message expires",
-        *_withdraw(lambda delivery, since: True),
-        breaks=KEPT,
-    ),
-    condition(
-        "expired-withdrawn-at-first",
-        "a first delivery is withdrawn from its consumer when its message expires",
-        *_withdraw(lambda delivery, since: delivery.count == 1),
-        breaks=KEPT,
-    ),
-    boundary(
-        "expired-withdrawn-for-3-s",
-        "a delivery cannot be acknowledged in the 3 s after its message expires",
-        *_withdraw(lambda delivery, since: since < _LATE_MS),
-        breaks=KEPT,
-    ),
-)
+@missing("expire.discarded", change_discard)
+def expire_ignored(born: int, expires: int | None, right: int | None) -> int | None:
+    """expireTime is ignored: no message is discarded."""
+    return None
+
+
+@wrong_value("expire.discarded", change_discard)
+def expire_in_seconds(born: int, expires: int | None, right: int | None) -> int | None:
+    """expireTime is taken for seconds since 1970."""
+    return right and right * 1000
+
+
+@wrong_value("expire.discarded", change_discard)
+def expire_in_seconds_from_birth(born: int, expires: int | None, right: int | None) -> int | None:
+    """expireTime counts seconds from the birth of the message."""
+    return expires and born + expires * _SECOND
+
+
+@boundary("expire.discarded", change_discard)
+def expire_late_by_3_s(born: int, expires: int | None, right: int | None) -> int | None:
+    """An undelivered message is discarded 3 s after its expireTime."""
+    return right and right + _LATE_MS
+
+
+@boundary("expire.discarded", change_discard)
+def expire_within_a_second_ignored(
+    born: int, expires: int | None, right: int | None
+) -> int | None:
+    """An expireTime less than a second after birth is ignored."""
+    return right if right and right > born + _SECOND else None
+
+
+@extra("expire.unset", change_discard)
+def expire_by_default(born: int, expires: int | None, right: int | None) -> int | None:
+    """A message without expireTime is discarded 1 s after its birth."""
+    return born + 1000 if expires is None else right
+
+
+@boundary("expire.unset", change_discard)
+def expire_by_default_of_1400_ms(born: int, expires: int | None, right: int | None) -> int | None:
+    """A message without expireTime is discarded 1.4 s after its birth."""
+    return born + 1400 if expires is None else right
+
+
+@condition("expire.unset")
+def expire_of_the_last() -> Change:
+    """A message without expireTime has that of the one before it."""
+    last = OfLast()
+
+    def change(born: int, expires: int | None, right: int | None) -> int | None:
+        of_last = last.swap(expires)
+        return of_last if expires is None else right
+
+    return last.override(), change_discard(change)
+
+
+@boundary("expire.earlier", change_discard)
+def expire_before_birth_discards(born: int, expires: int | None, right: int | None) -> int | None:
+    """A message whose expireTime lies before its birth is discarded."""
+    return expires
+
+
+@missing("expire.delivered", _withdraw)
+def expired_withdrawn(delivery: Delivery, since: int) -> bool:
+    """A delivery is withdrawn from its consumer when its message expires."""
+    return True
+
+
+@condition("expire.delivered", _withdraw)
+def expired_withdrawn_at_first(delivery: Delivery, since: int) -> bool:
+    """A first delivery is withdrawn from its consumer when its message expires."""
+    return delivery.count == 1
+
+
+@boundary("expire.delivered", _withdraw)
+def expired_withdrawn_for_3_s(delivery: Delivery, since: int) -> bool:
+    """A delivery cannot be acknowledged in the 3 s after its message expires."""
+    return since < _LATE_MS
+
+
+FAULTS = list_faults(__name__)

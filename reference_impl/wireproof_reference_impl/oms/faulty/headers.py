@@ -3,16 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import cast
 
+from wireproof_reference_impl.faults import list_faults
 from wireproof_reference_impl.oms.core import sent
 from wireproof_reference_impl.oms.core.refusal import BAD_REQUEST, Refusal
-from wireproof_reference_impl.oms.faulty.effect import boundary, condition, missing
+from wireproof_reference_impl.oms.faulty.ways import boundary, condition, missing
 from wireproof_reference_impl.overrides import Original, Override, around
-from wireproof_reference_impl.preset import Preset
 from wireproof_spec.oms import names
 from wireproof_spec.oms.document import Document
 from wireproof_spec.strict_json import JsonValue
-
-SUBSET = "extension-header.subset"
 
 Attributes = Mapping[str, JsonValue]
 
@@ -29,29 +27,22 @@ def _refuse(is_refused: Callable[[Attributes | None], bool]) -> Override:
     return around(sent, "check_rules", check)
 
 
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "extension-header-required",
-        "a message without an extension header is refused",
-        _refuse(lambda attributes: attributes is None),
-        breaks=SUBSET,
-    ),
-    boundary(
-        "extension-header-empty-refused",
-        "a message with an empty extension header is refused",
-        _refuse(lambda attributes: attributes is not None and not attributes),
-        breaks=SUBSET,
-    ),
-    condition(
-        "trace-id-needs-correlation-id",
-        "a message with a traceId is refused unless it has a correlationId as well",
-        _refuse(
-            lambda attributes: (
-                names.TRACE_ID in (attributes or {})
-                and names.CORRELATION_ID not in (attributes or {})
-            )
-        ),
-        breaks=SUBSET,
-        may_break="round-trip.trace-id round-trip.unchanged round-trip.claimed",
-    ),
-)
+@missing("extension-header.subset", _refuse)
+def extension_header_required(attributes: Attributes | None) -> bool:
+    """A message without an extension header is refused."""
+    return attributes is None
+
+
+@boundary("extension-header.subset", _refuse)
+def extension_header_empty_refused(attributes: Attributes | None) -> bool:
+    """A message with an empty extension header is refused."""
+    return attributes is not None and not attributes
+
+
+@condition("extension-header.subset", _refuse)
+def trace_id_needs_correlation_id(attributes: Attributes | None) -> bool:
+    """A message with a traceId is refused unless it has a correlationId as well."""
+    return names.TRACE_ID in (attributes or {}) and names.CORRELATION_ID not in (attributes or {})
+
+
+FAULTS = list_faults(__name__)

@@ -1,21 +1,22 @@
 """Faults of the message around the extension header: ids, birth, destination, body."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core import body
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
-from wireproof_reference_impl.oms.faulty.effect import (
+from wireproof_reference_impl.oms.faulty.effect import change_header
+from wireproof_reference_impl.oms.faulty.ways import (
     boundary,
-    change_header,
     condition,
     extra,
     missing,
     wrong_value,
 )
 from wireproof_reference_impl.overrides import Original, Override, around
-from wireproof_reference_impl.preset import Preset
 from wireproof_spec.oms import names
 
 ID = "message.message-id-assigned"
@@ -67,97 +68,84 @@ def _unpacked(change: Callable[[bytes, str], bytes]) -> Override:
     return around(body, "unpack", wrong)
 
 
-def _still_packed(original: Original, data: bytes | None, compression: object) -> bytes | None:
+@extra("message.message-id-assigned")
+def message_id_of_the_sender() -> Change:
+    """A messageId that the sender set is kept."""
+    return _keep(names.MESSAGE_ID)
+
+
+@boundary("message.message-id-assigned", partial(_text, names.MESSAGE_ID))
+def message_id_empty(told: str) -> str:
+    """The messageId is empty."""
+    return ""
+
+
+@missing("message.message-id-assigned")
+def message_id_dropped() -> Change:
+    """A message has no messageId."""
+    return _drop(names.MESSAGE_ID)
+
+
+@extra("message.born-timestamp-assigned")
+def birth_of_the_sender() -> Change:
+    """A bornTimestamp that the sender set is kept."""
+    return _keep(names.BORN_TIMESTAMP)
+
+
+@boundary("message.born-timestamp-assigned", partial(_number, names.BORN_TIMESTAMP))
+def birth_an_hour_ahead(told: int) -> int:
+    """bornTimestamp lies an hour ahead."""
+    return told + _HOUR_MS
+
+
+@wrong_value("message.born-timestamp-assigned", partial(_number, names.BORN_TIMESTAMP))
+def birth_in_seconds(told: int) -> int:
+    """bornTimestamp is in seconds."""
+    return told // 1000
+
+
+@missing("message.born-timestamp-assigned", partial(_number, names.BORN_TIMESTAMP))
+def birth_is_0(told: int) -> int:
+    """bornTimestamp is 0."""
+    return 0
+
+
+@missing("message.destination-received")
+def destination_dropped() -> Change:
+    """A message has no destination."""
+    return _drop(names.DESTINATION)
+
+
+@boundary("message.destination-received", partial(_text, names.DESTINATION))
+def destination_empty(told: str) -> str:
+    """The destination is empty."""
+    return ""
+
+
+@wrong_value("message.destination-received", change_header)
+def destination_with_partition(told: JsonObject, message: Message) -> None:
+    """The destination has the partition behind its name."""
+    return told.update({names.DESTINATION: f"{told[names.DESTINATION]}-{message.partition}"})
+
+
+@missing("message.body-restored", around(body, "unpack"))
+def body_still_compressed(
+    original: Original, data: bytes | None, compression: object
+) -> bytes | None:
+    """A compressed body arrives compressed."""
     return data
 
 
-FAULTS: tuple[Preset, ...] = (
-    extra(
-        "message-id-of-the-sender",
-        "a messageId that the sender set is kept",
-        _keep(names.MESSAGE_ID),
-        breaks=ID,
-    ),
-    boundary(
-        "message-id-empty",
-        "the messageId is empty",
-        _text(names.MESSAGE_ID, lambda told: ""),
-        breaks=ID,
-        may_break="message.message-id",
-    ),
-    missing(
-        "message-id-dropped",
-        "a message has no messageId",
-        _drop(names.MESSAGE_ID),
-        breaks=ID,
-        may_break="message.message-id",
-    ),
-    extra(
-        "birth-of-the-sender",
-        "a bornTimestamp that the sender set is kept",
-        _keep(names.BORN_TIMESTAMP),
-        breaks=BIRTH,
-    ),
-    boundary(
-        "birth-an-hour-ahead",
-        "bornTimestamp lies an hour ahead",
-        _number(names.BORN_TIMESTAMP, lambda told: told + _HOUR_MS),
-        breaks=BIRTH,
-        may_break="store.timestamp-after-birth",
-    ),
-    wrong_value(
-        "birth-in-seconds",
-        "bornTimestamp is in seconds",
-        _number(names.BORN_TIMESTAMP, lambda told: told // 1000),
-        breaks=BIRTH,
-    ),
-    missing(
-        "birth-is-0",
-        "bornTimestamp is 0",
-        _number(names.BORN_TIMESTAMP, lambda told: 0),
-        breaks=BIRTH,
-    ),
-    missing(
-        "destination-dropped",
-        "a message has no destination",
-        _drop(names.DESTINATION),
-        breaks=PLACE,
-        may_break="message.destination",
-    ),
-    boundary(
-        "destination-empty",
-        "the destination is empty",
-        _text(names.DESTINATION, lambda told: ""),
-        breaks=PLACE,
-    ),
-    wrong_value(
-        "destination-with-partition",
-        "the destination has the partition behind its name",
-        change_header(
-            lambda told, message: told.update(
-                {names.DESTINATION: f"{told[names.DESTINATION]}-{message.partition}"}
-            )
-        ),
-        breaks=PLACE,
-    ),
-    missing(
-        "body-still-compressed",
-        "a compressed body arrives compressed",
-        around(body, "unpack", _still_packed),
-        breaks=BODY,
-    ),
-    boundary(
-        "body-compressed-cut",
-        "a compressed body arrives without its last byte",
-        _unpacked(lambda data, kind: data[:-1] if kind in body.COMPRESSIONS else data),
-        breaks=BODY,
-    ),
-    condition(
-        "body-large-lost",
-        "a compressed body of more than 1000 bytes arrives empty",
-        _unpacked(
-            lambda data, kind: b"" if kind in body.COMPRESSIONS and len(data) > _LARGE else data
-        ),
-        breaks=BODY,
-    ),
-)
+@boundary("message.body-restored", _unpacked)
+def body_compressed_cut(data: bytes, kind: str) -> bytes:
+    """A compressed body arrives without its last byte."""
+    return data[:-1] if kind in body.COMPRESSIONS else data
+
+
+@condition("message.body-restored", _unpacked)
+def body_large_lost(data: bytes, kind: str) -> bytes:
+    """A compressed body of more than 1000 bytes arrives empty."""
+    return b"" if kind in body.COMPRESSIONS and len(data) > _LARGE else data
+
+
+FAULTS = list_faults(__name__)

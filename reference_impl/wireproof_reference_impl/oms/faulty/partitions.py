@@ -4,45 +4,21 @@ from collections.abc import Callable
 from itertools import count as counting
 from typing import cast
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core import partitioning
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
 from wireproof_reference_impl.oms.core.refusal import Refusal
 from wireproof_reference_impl.oms.core.sent import Sent
-from wireproof_reference_impl.oms.faulty.effect import (
-    boundary,
-    change_sent,
-    change_told,
-    condition,
-    missing,
-    wrap,
-    wrong_value,
-)
+from wireproof_reference_impl.oms.faulty.effect import change_sent, change_told, wrap
+from wireproof_reference_impl.oms.faulty.ways import boundary, condition, missing, wrong_value
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
-from wireproof_reference_impl.preset import Preset
 from wireproof_spec.oms import names
 
 CHOSEN = "partition.delivered-from"
-UNKNOWN = "partition.unknown"
-NO_WRAP = "partition.no-wrap"
 NUMBERS = "partition.numbering"
 _HIDDEN = "hiddenPartition"
 ANY = f"{CHOSEN} round-trip.unchanged round-trip.claimed"
-
-
-def _drop_partition(attributes: JsonObject) -> None:
-    attributes.pop(names.PARTITION, None)
-
-
-def _hide_partition(attributes: JsonObject) -> None:
-    """Keep the sender's partition under a name that the broker does not know."""
-    if names.PARTITION in attributes:
-        attributes[_HIDDEN] = attributes.pop(names.PARTITION)
-
-
-def _tell_hidden(told: JsonObject, message: Message) -> None:
-    if _HIDDEN in told:
-        told[names.PARTITION] = told.pop(_HIDDEN)
 
 
 def _choose(change: Callable[[int, int], int]) -> Override:
@@ -67,16 +43,6 @@ def _replace_unknown(change: Callable[[int, int], int]) -> Override:
     return around(partitioning, "existing_partition", wrong)
 
 
-def _accept_below_first() -> Override:
-    """Return an override by which the partition before the first is the last."""
-
-    def wrong(original: Original, wanted: int, *, count: int, first: int) -> object:
-        wanted = first + count - 1 if wanted == first - 1 else wanted
-        return original(wanted, count=count, first=first)
-
-    return around(partitioning, "existing_partition", wrong)
-
-
 def _narrow(bits: int) -> tuple[Override, ...]:
     """Return overrides by which partition numbers of senders are kept in fewer bits.
 
@@ -94,19 +60,103 @@ def _narrow(bits: int) -> tuple[Override, ...]:
     )
 
 
-def _last_is_first(chosen: int, count: int) -> int:
+@missing("partition.delivered-from partition.unknown", change_sent)
+def partition_ignored(attributes: JsonObject) -> None:
+    """A partition that the sender chose is ignored."""
+    attributes.pop(names.PARTITION, None)
+
+
+def _hide_partition(attributes: JsonObject) -> None:
+    """Keep the sender's partition under a name that the broker does not know."""
+    if names.PARTITION in attributes:
+        attributes[_HIDDEN] = attributes.pop(names.PARTITION)
+
+
+def _tell_hidden(told: JsonObject, message: Message) -> None:
+    if _HIDDEN in told:
+        told[names.PARTITION] = told.pop(_HIDDEN)
+
+
+@missing("partition.delivered-from partition.unknown")
+def partition_told_only() -> Change:
+    """A partition that the sender chose is told to consumers, but not used."""
+    return (
+        change_sent(_hide_partition),
+        change_told(_tell_hidden),
+    )
+
+
+@wrong_value("partition.delivered-from", _choose)
+def partition_one_further(chosen: int, count: int) -> int:
+    """A message is stored in the partition after the one that its sender chose."""
+    return (chosen + 1) % count
+
+
+@boundary("partition.delivered-from", _choose)
+def partition_last_is_first(chosen: int, count: int) -> int:
+    """A message for the last partition is stored in the first."""
     return 0 if chosen == count - 1 else chosen
 
 
-def _with_key_by_key(original: Original, sent: Sent, **named: int) -> object:
-    """Return the partition of the message key, if there is one, whatever the sender chose."""
+@condition("partition.delivered-from", around(partitioning, "choose_partition"))
+def partition_of_key_first(original: Original, sent: Sent, **named: int) -> object:
+    """A message with a message key is stored in the key's partition, also if another is chosen."""
     key = sent.text(names.MESSAGE_KEY)
     if key is None:
         return original(sent, **named)
     return partitioning.partition_of_key(key, named["count"])
 
 
-def _by_turns() -> Override:
+@missing("partition.unknown", _replace_unknown)
+def partition_unknown_by_remainder(wanted: int, count: int) -> int:
+    """An unknown partition is replaced by its remainder."""
+    return wanted % count
+
+
+@wrong_value("partition.unknown", _replace_unknown)
+def partition_unknown_is_first(wanted: int, count: int) -> int:
+    """A message for an unknown partition is stored in the first."""
+    return 0
+
+
+@boundary("partition.unknown")
+def partition_below_first_is_last() -> Change:
+    """A message for partition -1 is stored in the last."""
+
+    def wrong(original: Original, wanted: int, *, count: int, first: int) -> object:
+        wanted = first + count - 1 if wanted == first - 1 else wanted
+        return original(wanted, count=count, first=first)
+
+    return around(partitioning, "existing_partition", wrong)
+
+
+@boundary("partition.unknown", _replace_unknown)
+def partition_after_last_is_last(wanted: int, count: int) -> int:
+    """A message for a partition beyond the last is stored in the last."""
+    return count - 1 if wanted > 0 else 0
+
+
+@wrong_value("partition.no-wrap")
+def partition_16_bits() -> Change:
+    """Partition numbers are kept in 16 bits."""
+    return _narrow(16)
+
+
+@wrong_value("partition.no-wrap")
+def partition_8_bits() -> Change:
+    """Partition numbers are kept in 8 bits."""
+    return _narrow(8)
+
+
+@boundary("partition.no-wrap")
+def partition_15_bits() -> Change:
+    """Partition numbers are kept in 15 bits."""
+    return _narrow(15)
+
+
+@missing("message-key.one-partition")
+def key_spread() -> Change:
+    """Messages of one message key are spread over the partitions."""
     turns = counting()
 
     def choose(key: str, count: int) -> int:
@@ -115,96 +165,4 @@ def _by_turns() -> Override:
     return replace_function(partitioning, "partition_of_key", choose)
 
 
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "partition-ignored",
-        "a partition that the sender chose is ignored",
-        change_sent(_drop_partition),
-        breaks=f"{CHOSEN} {UNKNOWN}",
-        may_break=f"{ANY} {NO_WRAP} {NUMBERS}",
-    ),
-    missing(
-        "partition-told-only",
-        "a partition that the sender chose is told to consumers, but not used",
-        change_sent(_hide_partition),
-        change_told(_tell_hidden),
-        breaks=f"{CHOSEN} {UNKNOWN}",
-        may_break=f"{ANY} {NO_WRAP} {NUMBERS}",
-    ),
-    wrong_value(
-        "partition-one-further",
-        "a message is stored in the partition after the one that its sender chose",
-        _choose(lambda chosen, count: (chosen + 1) % count),
-        breaks=CHOSEN,
-        may_break=ANY,
-    ),
-    boundary(
-        "partition-last-is-first",
-        "a message for the last partition is stored in the first",
-        _choose(_last_is_first),
-        breaks=CHOSEN,
-        may_break=ANY,
-    ),
-    condition(
-        "partition-of-key-first",
-        "a message with a message key is stored in the key's partition, also if another is chosen",
-        around(partitioning, "choose_partition", _with_key_by_key),
-        breaks=CHOSEN,
-        may_break=ANY,
-    ),
-    missing(
-        "partition-unknown-by-remainder",
-        "an unknown partition is replaced by its remainder",
-        _replace_unknown(lambda wanted, count: wanted % count),
-        breaks=UNKNOWN,
-        may_break=f"{NO_WRAP} {NUMBERS}",
-    ),
-    wrong_value(
-        "partition-unknown-is-first",
-        "a message for an unknown partition is stored in the first",
-        _replace_unknown(lambda wanted, count: 0),
-        breaks=UNKNOWN,
-        may_break=f"{NO_WRAP} {NUMBERS}",
-    ),
-    boundary(
-        "partition-below-first-is-last",
-        "a message for partition -1 is stored in the last",
-        _accept_below_first(),
-        breaks=UNKNOWN,
-        may_break=f"{NUMBERS}",
-    ),
-    boundary(
-        "partition-after-last-is-last",
-        "a message for a partition beyond the last is stored in the last",
-        _replace_unknown(lambda wanted, count: count - 1 if wanted > 0 else 0),
-        breaks=UNKNOWN,
-        may_break=f"{NO_WRAP} {NUMBERS}",
-    ),
-    wrong_value(
-        "partition-16-bits",
-        "partition numbers are kept in 16 bits",
-        *_narrow(16),
-        breaks=NO_WRAP,
-        may_break=f"{UNKNOWN} {NUMBERS}",
-    ),
-    wrong_value(
-        "partition-8-bits",
-        "partition numbers are kept in 8 bits",
-        *_narrow(8),
-        breaks=NO_WRAP,
-        may_break=f"{UNKNOWN} {NUMBERS}",
-    ),
-    boundary(
-        "partition-15-bits",
-        "partition numbers are kept in 15 bits",
-        *_narrow(15),
-        breaks=NO_WRAP,
-        may_break=f"{UNKNOWN} {NUMBERS}",
-    ),
-    missing(
-        "key-spread",
-        "messages of one message key are spread over the partitions",
-        _by_turns(),
-        breaks="message-key.one-partition",
-    ),
-)
+FAULTS = list_faults(__name__)

@@ -1,35 +1,22 @@
 """Faults of priorities."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core import broker, priority, ready_queue
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
 from wireproof_reference_impl.oms.core.ready_queue import Arrival, Rank
 from wireproof_reference_impl.oms.core.refusal import BAD_PARAMETER, Refusal
 from wireproof_reference_impl.oms.core.sent import Sent
-from wireproof_reference_impl.oms.faulty.effect import (
-    boundary,
-    change_attribute,
-    change_received,
-    condition,
-    missing,
-    wrap,
-    wrong_value,
-)
+from wireproof_reference_impl.oms.faulty.effect import change_attribute, change_received, wrap
+from wireproof_reference_impl.oms.faulty.ways import boundary, condition, missing, wrong_value
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
-from wireproof_reference_impl.preset import Preset
 from wireproof_spec.oms import names
 from wireproof_spec.oms.names import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from wireproof_spec.strict_json import JsonValue
-
-RANGE = "priority.range"
-DEFAULT = "priority.default"
-OUTSIDE = "priority.outside"
-FOLDED = "priority.not-folded"
-ORDER = "priority.order"
-ANY = "round-trip.unchanged round-trip.claimed"
 
 
 def _tell(change: Callable[[int], int]) -> Override:
@@ -76,141 +63,115 @@ def _is_outside(value: int) -> bool:
     return not LOWEST_PRIORITY <= value <= HIGHEST_PRIORITY
 
 
-def _reversed_rank(arrival: Arrival, *, orders_by_priority: bool) -> Rank:
-    return arrival.message.priority, arrival.number
+@missing("round-trip.claimed", partial(change_attribute, names.PRIORITY))
+def priority_dropped(told: JsonValue) -> None:
+    """Consumers are not told the priority."""
+    return
 
 
-def _clamp(value: int) -> int:
+@wrong_value("round-trip.unchanged", _tell)
+def priority_from_0(told: int) -> int:
+    """Consumers are told priorities from 0 to 9."""
+    return told - 1
+
+
+@boundary("round-trip.unchanged", _tell)
+def priority_10_is_9(told: int) -> int:
+    """The highest priority arrives as 9."""
+    return min(told, 9)
+
+
+@boundary("priority.range", _refuse)
+def priority_1_refused(value: int) -> bool:
+    """A message of the lowest priority is refused."""
+    return value == LOWEST_PRIORITY
+
+
+@boundary("priority.range", _refuse)
+def priority_10_refused(value: int) -> bool:
+    """A message of the highest priority is refused."""
+    return value == HIGHEST_PRIORITY
+
+
+@condition("priority.range", _refuse)
+def priority_from_eight_refused(value: int) -> bool:
+    """A message of a priority from 8 to 10 is refused."""
+    return 7 < value <= HIGHEST_PRIORITY
+
+
+@condition("round-trip.unchanged", _tell)
+def priority_of_three_levels(told: int) -> int:
+    """Priorities are told as one of three levels."""
+    return (told - 1) // 4 * 4 + 1
+
+
+@wrong_value("priority.default")
+def priority_by_default_4() -> Change:
+    """The default priority is 4."""
+    return _default(4)
+
+
+@boundary("priority.default")
+def priority_by_default_lowest() -> Change:
+    """A message without priority has the lowest one."""
+    return _default(LOWEST_PRIORITY)
+
+
+@boundary("priority.default")
+def priority_by_default_highest() -> Change:
+    """A message without priority has the highest one."""
+    return _default(HIGHEST_PRIORITY)
+
+
+@condition("priority.default")
+def priority_by_default_4_untold() -> Change:
+    """A message without priority is told to have 5, and is ordered as one of 4."""
+    return (
+        _default(4),
+        _tell(lambda told: 5 if told == 4 else told),
+    )
+
+
+@missing("priority.outside", _refuse)
+def priority_11_refused(value: int) -> bool:
+    """A message with a priority above 10 is refused."""
+    return value > HIGHEST_PRIORITY
+
+
+@boundary("priority.outside", _refuse)
+def priority_0_refused(value: int) -> bool:
+    """A message with priority 0 is refused."""
+    return value == 0
+
+
+@condition("priority.outside", _refuse)
+def priority_below_0_refused(value: int) -> bool:
+    """A message with a negative priority is refused."""
+    return value < 0
+
+
+@wrong_value("priority.not-folded", _fold)
+def priority_clamped(value: int) -> int:
+    """A priority above 10 counts as 10, one below 1 as 1."""
     return min(max(value, LOWEST_PRIORITY), HIGHEST_PRIORITY)
 
 
-def _no_priority(told: JsonValue) -> None:
-    return None
+@wrong_value("priority.not-folded", _fold)
+def priority_8_bits(value: int) -> int:
+    """Priorities are kept in 8 bits."""
+    return wrap(value, 8)
 
 
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "priority-dropped",
-        "consumers are not told the priority",
-        change_attribute(names.PRIORITY, _no_priority),
-        breaks="round-trip.claimed",
-        may_break=ANY,
-    ),
-    wrong_value(
-        "priority-from-0",
-        "consumers are told priorities from 0 to 9",
-        _tell(lambda told: told - 1),
-        breaks="round-trip.unchanged",
-        may_break=f"{ANY} {DEFAULT} {FOLDED}",
-    ),
-    boundary(
-        "priority-10-is-9",
-        "the highest priority arrives as 9",
-        _tell(lambda told: min(told, 9)),
-        breaks="round-trip.unchanged",
-        may_break=ANY,
-    ),
-    boundary(
-        "priority-1-refused",
-        "a message of the lowest priority is refused",
-        _refuse(lambda value: value == LOWEST_PRIORITY),
-        breaks=RANGE,
-        may_break=f"{ORDER} {DEFAULT}",
-    ),
-    boundary(
-        "priority-10-refused",
-        "a message of the highest priority is refused",
-        _refuse(lambda value: value == HIGHEST_PRIORITY),
-        breaks=RANGE,
-        may_break=f"{ORDER} {ANY}",
-    ),
-    condition(
-        "priority-from-eight-refused",
-        "a message of a priority from 8 to 10 is refused",
-        _refuse(lambda value: 7 < value <= HIGHEST_PRIORITY),
-        breaks=RANGE,
-        may_break=f"{ORDER} {ANY} priority.default",
-    ),
-    condition(
-        "priority-of-three-levels",
-        "priorities are told as one of three levels",
-        _tell(lambda told: (told - 1) // 4 * 4 + 1),
-        breaks="round-trip.unchanged",
-        may_break=ANY,
-    ),
-    wrong_value(
-        "priority-by-default-4",
-        "the default priority is 4",
-        _default(4),
-        breaks=DEFAULT,
-    ),
-    boundary(
-        "priority-by-default-lowest",
-        "a message without priority has the lowest one",
-        _default(LOWEST_PRIORITY),
-        breaks=DEFAULT,
-    ),
-    boundary(
-        "priority-by-default-highest",
-        "a message without priority has the highest one",
-        _default(HIGHEST_PRIORITY),
-        breaks=DEFAULT,
-    ),
-    condition(
-        "priority-by-default-4-untold",
-        "a message without priority is told to have 5, and is ordered as one of 4",
-        _default(4),
-        _tell(lambda told: 5 if told == 4 else told),
-        breaks=DEFAULT,
-        may_break=ANY,
-    ),
-    missing(
-        "priority-11-refused",
-        "a message with a priority above 10 is refused",
-        _refuse(lambda value: value > HIGHEST_PRIORITY),
-        breaks=OUTSIDE,
-        may_break=FOLDED,
-    ),
-    boundary(
-        "priority-0-refused",
-        "a message with priority 0 is refused",
-        _refuse(lambda value: value == 0),
-        breaks=OUTSIDE,
-        may_break=FOLDED,
-    ),
-    condition(
-        "priority-below-0-refused",
-        "a message with a negative priority is refused",
-        _refuse(lambda value: value < 0),
-        breaks=OUTSIDE,
-        may_break=FOLDED,
-    ),
-    wrong_value(
-        "priority-clamped",
-        "a priority above 10 counts as 10, one below 1 as 1",
-        *_fold(_clamp),
-        breaks=FOLDED,
-        may_break=OUTSIDE,
-    ),
-    wrong_value(
-        "priority-8-bits",
-        "priorities are kept in 8 bits",
-        *_fold(lambda value: wrap(value, 8)),
-        breaks=FOLDED,
-        may_break=OUTSIDE,
-    ),
-    wrong_value(
-        "priority-by-remainder",
-        "a priority outside 1 to 10 is replaced by a remainder in that range",
-        *_fold(lambda value: value % 10 + 1),
-        breaks=FOLDED,
-        may_break=OUTSIDE,
-    ),
-    wrong_value(
-        "priority-reversed",
-        "messages of the lowest priority come first",
-        replace_function(ready_queue, "rank", _reversed_rank),
-        breaks=ORDER,
-        may_break=f"{DEFAULT} {OUTSIDE}",
-    ),
-)
+@wrong_value("priority.not-folded", _fold)
+def priority_by_remainder(value: int) -> int:
+    """A priority outside 1 to 10 is replaced by a remainder in that range."""
+    return value % 10 + 1
+
+
+@wrong_value("priority.order", replace_function(ready_queue, "rank"))
+def priority_reversed(arrival: Arrival, *, orders_by_priority: bool) -> Rank:
+    """Messages of the lowest priority come first."""
+    return arrival.message.priority, arrival.number
+
+
+FAULTS = list_faults(__name__)

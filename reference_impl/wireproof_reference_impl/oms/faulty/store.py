@@ -3,22 +3,21 @@
 from collections.abc import Callable
 from typing import cast
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.behaviour import Behaviour
 from wireproof_reference_impl.oms.core import documents
 from wireproof_reference_impl.oms.core.broker import Broker
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
-from wireproof_reference_impl.oms.faulty.effect import (
+from wireproof_reference_impl.oms.faulty.effect import change_received, change_told
+from wireproof_reference_impl.oms.faulty.ways import (
     boundary,
-    change_received,
-    change_told,
     condition,
     extra,
     missing,
     wrong_value,
 )
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
-from wireproof_reference_impl.preset import Preset
 from wireproof_spec.oms import names
 
 TIME = "store.timestamp"
@@ -47,15 +46,57 @@ def _keep(name: str) -> Override:
     return change_told(wrong)
 
 
-def _keep_sane_timestamp(told: JsonObject, message: Message) -> None:
-    """Keep what the sender set if it is a time of about now."""
-    sent = message.sent.number(names.STORE_TIMESTAMP)
-    if sent is not None and abs(sent - message.stored) < 24 * _HOUR_MS:
-        told[names.STORE_TIMESTAMP] = sent
+@boundary("store.timestamp", _timestamp)
+def store_time_an_hour_ahead(stored: int) -> int:
+    """storeTimestamp lies an hour ahead of the server's clock."""
+    return stored + _HOUR_MS
 
 
-def _growing() -> Override:
-    """Return an override by which the time grows with each delivery of any message."""
+@boundary("store.timestamp", _timestamp)
+def store_time_an_hour_behind(stored: int) -> int:
+    """storeTimestamp lies an hour behind the server's clock."""
+    return stored - _HOUR_MS
+
+
+@condition("store.timestamp")
+def store_time_of_the_first() -> Change:
+    """All messages have the storeTimestamp of the first one."""
+    first: list[int] = []
+
+    def change(stored: int) -> int:
+        first.append(stored)
+        return first[0]
+
+    return _timestamp(change)
+
+
+@missing("store.timestamp", _timestamp)
+def store_time_is_0(stored: int) -> int:
+    """storeTimestamp is 0."""
+    return 0
+
+
+@wrong_value("store.timestamp-unit", _timestamp)
+def store_time_in_seconds(stored: int) -> int:
+    """storeTimestamp is in seconds."""
+    return stored // 1000
+
+
+@wrong_value("store.timestamp-unit", _timestamp)
+def store_time_in_microseconds(stored: int) -> int:
+    """storeTimestamp is in microseconds."""
+    return stored * 1000
+
+
+@wrong_value("store.timestamp-unit", _timestamp)
+def store_time_in_nanoseconds(stored: int) -> int:
+    """storeTimestamp is in nanoseconds."""
+    return stored * 1_000_000
+
+
+@wrong_value("store.timestamp-stable")
+def store_time_grows() -> Change:
+    """storeTimestamp grows with each delivery."""
     seen: list[int] = []
 
     def wrong(told: JsonObject, message: Message, count: int) -> None:
@@ -65,8 +106,9 @@ def _growing() -> Override:
     return change_received(wrong)
 
 
-def _of_delivery() -> tuple[Override, ...]:
-    """Return overrides by which a message has the time at which it is delivered."""
+@condition("store.timestamp-stable")
+def store_time_of_the_delivery() -> Change:
+    """storeTimestamp is the time of the delivery."""
     times: list[int] = []
 
     def receive(original: Original, *arguments: object, most: int, now: int) -> object:
@@ -79,8 +121,9 @@ def _of_delivery() -> tuple[Override, ...]:
     return around(Broker, "receive", receive), change_received(tell)
 
 
-def _cut_when_read_again() -> Override:
-    """Return an override by which the second reading of a message is cut to seconds."""
+@boundary("store.timestamp-stable")
+def store_time_cut_when_read_again() -> Change:
+    """storeTimestamp is told in whole seconds when a message is read a second time."""
     read: set[str] = set()
 
     def wrong(told: JsonObject, message: Message, count: int) -> None:
@@ -91,20 +134,39 @@ def _cut_when_read_again() -> Override:
     return change_received(wrong)
 
 
-def _later_of_both(told: JsonObject, message: Message) -> None:
+@boundary("store.timestamp-own", change_told)
+def store_time_of_the_sender_if_later(told: JsonObject, message: Message) -> None:
+    """A storeTimestamp that the sender set arrives if it lies after the server's."""
     sent = message.sent.number(names.STORE_TIMESTAMP)
     told[names.STORE_TIMESTAMP] = max(message.stored, sent or 0)
 
 
-def _of_first_sender() -> Override:
-    """Return an override by which all messages have the store time of the first one."""
-    first: list[int] = []
+@extra("store.timestamp-own")
+def store_time_of_the_sender() -> Change:
+    """A storeTimestamp that the sender set arrives."""
+    return _keep(names.STORE_TIMESTAMP)
 
-    def change(stored: int) -> int:
-        first.append(stored)
-        return first[0]
 
-    return _timestamp(change)
+@condition("store.timestamp-own", change_told)
+def store_time_of_the_sender_if_near(told: JsonObject, message: Message) -> None:
+    """A storeTimestamp that the sender set arrives if it lies within a day."""
+    sent = message.sent.number(names.STORE_TIMESTAMP)
+    if sent is not None and abs(sent - message.stored) < 24 * _HOUR_MS:
+        told[names.STORE_TIMESTAMP] = sent
+
+
+@extra("store.host")
+def store_host_of_the_sender() -> Change:
+    """A storeHost that the sender set arrives."""
+    return _keep(names.STORE_HOST)
+
+
+@boundary("store.host", change_told)
+def store_host_of_the_sender_in_front(told: JsonObject, message: Message) -> None:
+    """A storeHost that the sender set stands before the server's."""
+    sent = message.sent.text(names.STORE_HOST)
+    if sent:
+        told[names.STORE_HOST] = f"{sent},{told[names.STORE_HOST]}"
 
 
 def _host(change: Callable[[str], str | None]) -> Override:
@@ -118,131 +180,17 @@ def _host(change: Callable[[str], str | None]) -> Override:
     return change_told(wrong)
 
 
-def _append_host(told: JsonObject, message: Message) -> None:
+@boundary("store.host-not-empty", _host)
+def store_host_empty(host: str) -> str | None:
+    """storeHost is empty."""
+    return ""
+
+
+@condition("store.host", change_told)
+def store_host_appended(told: JsonObject, message: Message) -> None:
+    """A storeHost that the sender set is appended to the server's."""
     sent = message.sent.text(names.STORE_HOST)
     told[names.STORE_HOST] = f"{told[names.STORE_HOST]},{sent}" if sent else told[names.STORE_HOST]
 
 
-def _put_host_in_front(told: JsonObject, message: Message) -> None:
-    sent = message.sent.text(names.STORE_HOST)
-    if sent:
-        told[names.STORE_HOST] = f"{sent},{told[names.STORE_HOST]}"
-
-
-FAULTS: tuple[Preset, ...] = (
-    boundary(
-        "store-time-an-hour-ahead",
-        "storeTimestamp lies an hour ahead of the server's clock",
-        _timestamp(lambda stored: stored + _HOUR_MS),
-        breaks=TIME,
-        may_break=TIMES,
-    ),
-    boundary(
-        "store-time-an-hour-behind",
-        "storeTimestamp lies an hour behind the server's clock",
-        _timestamp(lambda stored: stored - _HOUR_MS),
-        breaks=TIME,
-        may_break=TIMES,
-    ),
-    condition(
-        "store-time-of-the-first",
-        "all messages have the storeTimestamp of the first one",
-        _of_first_sender(),
-        breaks=TIME,
-        may_break=TIMES,
-    ),
-    missing(
-        "store-time-is-0",
-        "storeTimestamp is 0",
-        _timestamp(lambda stored: 0),
-        breaks=TIME,
-        may_break=TIMES,
-    ),
-    wrong_value(
-        "store-time-in-seconds",
-        "storeTimestamp is in seconds",
-        _timestamp(lambda stored: stored // 1000),
-        breaks=UNIT,
-        may_break=TIMES,
-    ),
-    wrong_value(
-        "store-time-in-microseconds",
-        "storeTimestamp is in microseconds",
-        _timestamp(lambda stored: stored * 1000),
-        breaks=UNIT,
-        may_break=TIMES,
-    ),
-    wrong_value(
-        "store-time-in-nanoseconds",
-        "storeTimestamp is in nanoseconds",
-        _timestamp(lambda stored: stored * 1_000_000),
-        breaks=UNIT,
-        may_break=TIMES,
-    ),
-    wrong_value(
-        "store-time-grows",
-        "storeTimestamp grows with each delivery",
-        _growing(),
-        breaks=STABLE,
-        may_break=TIMES,
-    ),
-    condition(
-        "store-time-of-the-delivery",
-        "storeTimestamp is the time of the delivery",
-        *_of_delivery(),
-        breaks=STABLE,
-        may_break=TIMES,
-    ),
-    boundary(
-        "store-time-cut-when-read-again",
-        "storeTimestamp is told in whole seconds when a message is read a second time",
-        _cut_when_read_again(),
-        breaks=STABLE,
-        may_break=TIMES,
-    ),
-    boundary(
-        "store-time-of-the-sender-if-later",
-        "a storeTimestamp that the sender set arrives if it lies after the server's",
-        change_told(_later_of_both),
-        breaks=OWN,
-        may_break=TIMES,
-    ),
-    extra(
-        "store-time-of-the-sender",
-        "a storeTimestamp that the sender set arrives",
-        _keep(names.STORE_TIMESTAMP),
-        breaks=OWN,
-        may_break=f"{TIMES}",
-    ),
-    condition(
-        "store-time-of-the-sender-if-near",
-        "a storeTimestamp that the sender set arrives if it lies within a day",
-        change_told(_keep_sane_timestamp),
-        breaks=OWN,
-        may_break=TIMES,
-    ),
-    extra(
-        "store-host-of-the-sender",
-        "a storeHost that the sender set arrives",
-        _keep(names.STORE_HOST),
-        breaks=HOST,
-    ),
-    boundary(
-        "store-host-of-the-sender-in-front",
-        "a storeHost that the sender set stands before the server's",
-        change_told(_put_host_in_front),
-        breaks=HOST,
-    ),
-    boundary(
-        "store-host-empty",
-        "storeHost is empty",
-        _host(lambda host: ""),
-        breaks="store.host-not-empty",
-    ),
-    condition(
-        "store-host-appended",
-        "a storeHost that the sender set is appended to the server's",
-        change_told(_append_host),
-        breaks=HOST,
-    ),
-)
+FAULTS = list_faults(__name__)

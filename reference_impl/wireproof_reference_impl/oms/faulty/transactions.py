@@ -5,29 +5,26 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core.broker import Broker
 from wireproof_reference_impl.oms.core.destination import Destination
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
 from wireproof_reference_impl.oms.core.refusal import Refusal
 from wireproof_reference_impl.oms.core.transactions import Transactions
-from wireproof_reference_impl.oms.faulty.effect import (
+from wireproof_reference_impl.oms.faulty.effect import change_received, extension_header
+from wireproof_reference_impl.oms.faulty.ways import (
     boundary,
-    change_received,
     condition,
-    extension_header,
     extra,
     late,
     missing,
     wrong_value,
 )
 from wireproof_reference_impl.overrides import Original, Override, around
-from wireproof_reference_impl.preset import Preset
 from wireproof_spec.oms import names
 from wireproof_spec.oms.document import Document
 
-SAME = "transaction.same-id"
-ROLLED_BACK = "transaction.rolled-back"
 _LATE_MS = 3000
 
 
@@ -46,36 +43,33 @@ def _told(change: Callable[[str], str | None]) -> Override:
     return change_received(wrong)
 
 
-def _commit_instead(original: Original, broker: Broker, transaction_id: str) -> None:
+@missing("transaction.same-id", _told)
+def transaction_id_dropped(told: str) -> str | None:
+    """The consumer of a committed message gets no transactionId."""
+    return None
+
+
+@wrong_value("transaction.same-id", _told)
+def transaction_id_new(told: str) -> str | None:
+    """The consumer of a committed message gets a transactionId of the server."""
+    return f"server-{told}"
+
+
+@boundary("transaction.same-id", _told)
+def transaction_id_cut(told: str) -> str | None:
+    """The consumer of a committed message gets the first 16 characters of the transactionId."""
+    return told[:16]
+
+
+@extra("transaction.rolled-back", around(Broker, "roll_back"))
+def rolled_back_delivered(original: Original, broker: Broker, transaction_id: str) -> None:
+    """A message that was rolled back is delivered."""
     broker.commit(transaction_id)
 
 
-def _commit_nothing(original: Original, broker: Broker, transaction_id: str) -> None:
-    broker.roll_back(transaction_id)
-
-
-def _deliver_prepared() -> tuple[Override, ...]:
-    """Return overrides by which a transaction is committed as soon as it is prepared.
-
-    To end it a second time is no error then.
-    """
-
-    def prepare(original: Original, broker: Broker, document: Document, **named: object) -> object:
-        told = cast(JsonObject, original(broker, document, **named))
-        broker.commit(cast(str, extension_header(told)[names.TRANSACTION_ID]))
-        return told
-
-    def end(original: Original, transactions: Transactions, transaction_id: str) -> object:
-        try:
-            return original(transactions, transaction_id)
-        except Refusal:
-            return []
-
-    return around(Broker, "prepare", prepare), around(Transactions, "end", end)
-
-
-def _commit_later() -> tuple[Override, ...]:
-    """Return overrides by which a transaction that is rolled back is delivered 3 s later."""
+@late("transaction.rolled-back")
+def rolled_back_delivered_late() -> Change:
+    """A message that was rolled back is delivered 3 s later."""
     rolling_back: list[str] = []
 
     def roll_back(original: Original, broker: Broker, transaction_id: str) -> None:
@@ -92,48 +86,28 @@ def _commit_later() -> tuple[Override, ...]:
     return around(Broker, "roll_back", roll_back), around(Destination, "add", add)
 
 
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "transaction-id-dropped",
-        "the consumer of a committed message gets no transactionId",
-        _told(lambda told: None),
-        breaks=SAME,
-    ),
-    wrong_value(
-        "transaction-id-new",
-        "the consumer of a committed message gets a transactionId of the server",
-        _told(lambda told: f"server-{told}"),
-        breaks=SAME,
-    ),
-    boundary(
-        "transaction-id-cut",
-        "the consumer of a committed message gets the first 16 characters of the transactionId",
-        _told(lambda told: told[:16]),
-        breaks=SAME,
-    ),
-    extra(
-        "rolled-back-delivered",
-        "a message that was rolled back is delivered",
-        around(Broker, "roll_back", _commit_instead),
-        breaks=ROLLED_BACK,
-    ),
-    late(
-        "rolled-back-delivered-late",
-        "a message that was rolled back is delivered 3 s later",
-        *_commit_later(),
-        breaks=ROLLED_BACK,
-    ),
-    condition(
-        "prepared-delivered",
-        "a message is delivered before its transaction is committed",
-        *_deliver_prepared(),
-        breaks="transaction.prepared",
-        may_break=ROLLED_BACK,
-    ),
-    missing(
-        "committed-lost",
-        "a message that was committed is not delivered",
-        around(Broker, "commit", _commit_nothing),
-        breaks=SAME,
-    ),
-)
+@condition("transaction.prepared")
+def prepared_delivered() -> Change:
+    """A message is delivered before its transaction is committed."""
+
+    def prepare(original: Original, broker: Broker, document: Document, **named: object) -> object:
+        told = cast(JsonObject, original(broker, document, **named))
+        broker.commit(cast(str, extension_header(told)[names.TRANSACTION_ID]))
+        return told
+
+    def end(original: Original, transactions: Transactions, transaction_id: str) -> object:
+        try:
+            return original(transactions, transaction_id)
+        except Refusal:
+            return []
+
+    return around(Broker, "prepare", prepare), around(Transactions, "end", end)
+
+
+@missing("transaction.same-id", around(Broker, "commit"))
+def committed_lost(original: Original, broker: Broker, transaction_id: str) -> None:
+    """A message that was committed is not delivered."""
+    broker.roll_back(transaction_id)
+
+
+FAULTS = list_faults(__name__)

@@ -1,11 +1,12 @@
 """Faults of what keeps a client's connections, and of what ends them."""
 
-# An override reaches into the core from outside, and is called with whatever the core has there.
-# pyright: reportPrivateUsage=false, reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# A fault reaches into the core from outside, also for what is private there.
+# pyright: reportPrivateUsage=false
 
 from typing import cast
 
+from wireproof_reference_impl.client_faults import constant, die
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.client.core import commands, connection, link
 from wireproof_reference_impl.nsq.client.core.connection import (
     Event,
@@ -19,30 +20,17 @@ from wireproof_reference_impl.nsq.client.core.lookups import Lookups
 from wireproof_reference_impl.nsq.client.core.producer import Producer
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.client.shell import Shell
-from wireproof_reference_impl.nsq.faulty.clients.rows import (
-    around,
+from wireproof_reference_impl.nsq.faulty.clients.ways import (
     boundary,
     condition,
-    constant,
-    die,
     extra,
     missing,
     wrong_value,
 )
-from wireproof_reference_impl.overrides import Original, Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq.frame import FRAME_TYPE_ERROR, ServerFrame
 
 _SIZE_BYTES = 4
-_HEARTBEAT = "client.heartbeat client.heartbeat-nop"
-
-
-SIGNS_OF_LIFE = (
-    "client-robust.frame client-robust.prefix client-robust.recovery client.error-open "
-    "client-consume.no-late-finish client-consume.timed-out client.order-no-skip "
-    "client.asynchronous ext.client-header.broken client.subscribe-error "
-    "client-connection.subscribe-told client.identify-verified"
-)
-"""Clauses of which some case asks by a heartbeat whether the client still lives."""
 
 
 def _close_on(*codes: str) -> Override:
@@ -57,11 +45,41 @@ def _close_on(*codes: str) -> Override:
     return around(Link, "received", call)
 
 
-def _close_after(original: Original, self: Link, data: bytes) -> None:
-    """Answer the heartbeat that came with an error about a message, then close."""
+def _die_at(*, frame_type: int | None = None, empty_error: bool = False) -> Override:
+    def call(original: Original, self: NodeConnection, frame: ServerFrame) -> object:
+        if frame.frame_type > 2 and frame_type is not None:
+            die()
+        if empty_error and frame.frame_type == FRAME_TYPE_ERROR and not frame.data:
+            die()
+        return original(self, frame)
+
+    return around(NodeConnection, "_read", call)
+
+
+@wrong_value("client.error-open")
+def error_closes() -> Change:
+    """An error about a message closes the connection."""
+    return _close_on("E_FIN_", "E_REQ_", "E_TOUCH_")
+
+
+@condition("client.error-open", around(Link, "received"))
+def error_closes_afterwards(original: Original, self: Link, data: bytes) -> None:
+    """E_FIN_FAILED closes the connection once what came with it has been answered."""
     original(self, data)
     if b"FAILED" in data and b"E_FIN_" in data:
         self.reset("an error came")
+
+
+@condition("client.error-open")
+def req_error_closes() -> Change:
+    """E_REQ_FAILED closes the connection."""
+    return _close_on("E_REQ_")
+
+
+@missing("client.heartbeat client.heartbeat-nop")
+def heartbeats_unanswered() -> Change:
+    """Heartbeats are not answered."""
+    return constant(connection, "answer_heartbeat", b"")
 
 
 def _once(answer: bytes) -> Override:
@@ -77,22 +95,47 @@ def _once(answer: bytes) -> Override:
     return around(NodeConnection, "receive", call)
 
 
-def _idle_only(original: Original, state: State) -> object:
+@boundary("client.heartbeat client.heartbeat-nop")
+def heartbeat_answered_once() -> Change:
+    """Only the first heartbeat of a connection is answered."""
+    return _once(b"")
+
+
+@condition("client.heartbeat client.heartbeat-nop", around(connection, "answer_heartbeat"))
+def producer_heartbeats_unanswered(original: Original, state: State) -> object:
+    """A producer does not answer heartbeats."""
     return b"" if state in (State.IDLE, State.PUBLISHING) else original(state)
 
 
-def _die_at(*, frame_type: int | None = None, empty_error: bool = False) -> Override:
-    def call(original: Original, self: NodeConnection, frame: ServerFrame) -> object:
-        if frame.frame_type > 2 and frame_type is not None:
-            die()
-        if empty_error and frame.frame_type == FRAME_TYPE_ERROR and not frame.data:
-            die()
-        return original(self, frame)
-
-    return around(NodeConnection, "_read", call)
+@wrong_value("client.heartbeat-nop")
+def heartbeat_answered_rdy() -> Change:
+    """Heartbeats are answered with RDY."""
+    return constant(connection, "answer_heartbeat", b"RDY 1\n")
 
 
-def _deaf_after_strange(original: Original, self: NodeConnection, data: bytes) -> object:
+@wrong_value("client.heartbeat-nop")
+def heartbeat_answered_small() -> Change:
+    """Heartbeats are answered with nop in small letters."""
+    return constant(connection, "answer_heartbeat", b"nop\n")
+
+
+@extra("client-robust.frame client-robust.recovery")
+def dies_at_unknown_frame() -> Change:
+    """The process dies at a frame of an unknown type."""
+    return _die_at(frame_type=9)
+
+
+@extra("client-robust.frame client-robust.recovery")
+def dies_at_empty_error() -> Change:
+    """The process dies at an error without a text."""
+    return _die_at(empty_error=True)
+
+
+@condition("client-robust.recovery", around(NodeConnection, "receive"))
+def deaf_after_strange_frame(
+    original: Original, self: NodeConnection, data: bytes
+) -> tuple[list[Event], bytes]:
+    """A connection is not read any more after a frame that means nothing."""
     if vars(self).get("is_deaf"):
         return [], b""
     events, reply = cast(tuple[list[Event], bytes], original(self, data))
@@ -100,15 +143,6 @@ def _deaf_after_strange(original: Original, self: NodeConnection, data: bytes) -
         vars(self)["is_deaf"] = True
         reply = b""
     return events, reply
-
-
-def _die_below_four() -> Override:
-    def call(original: Original, self: NodeConnection, data: bytes) -> object:
-        if len(data) >= _SIZE_BYTES and int.from_bytes(data[:_SIZE_BYTES], "big") < _SIZE_BYTES:
-            die()
-        return original(self, data)
-
-    return around(NodeConnection, "receive", call)
 
 
 def _receive_or(at_fault: Original) -> Override:
@@ -122,7 +156,27 @@ def _receive_or(at_fault: Original) -> Override:
     return around(NodeConnection, "receive", call)
 
 
-def _stay_away(original: Original, self: Link, reason: str) -> None:
+@extra("client-robust.size client-robust.recovery")
+def dies_at_bad_size() -> Change:
+    """The process dies at a frame whose size cannot be."""
+    return _receive_or(die)
+
+
+@boundary("client-robust.size client-robust.recovery")
+def dies_at_size_below_four() -> Change:
+    """The process dies at a frame whose size leaves no room for its type."""
+
+    def call(original: Original, self: NodeConnection, data: bytes) -> object:
+        if len(data) >= _SIZE_BYTES and int.from_bytes(data[:_SIZE_BYTES], "big") < _SIZE_BYTES:
+            die()
+        return original(self, data)
+
+    return around(NodeConnection, "receive", call)
+
+
+@missing("client-robust.recovery", around(Link, "reset"))
+def away_after_bad_size(original: Original, self: Link, reason: str) -> None:
+    """A connection is closed for good at a frame whose size cannot be."""
     if "size" in reason or "at most" in reason:
         self._drop()
         self._closed = True
@@ -130,164 +184,51 @@ def _stay_away(original: Original, self: Link, reason: str) -> None:
     original(self, reason)
 
 
-async def _keep_all(self: Shell) -> None:
-    """Answer, and close nothing."""
+@missing("client-robust.loop")
+def reconnects_hot() -> Change:
+    """A lost connection is opened again at once."""
+    return constant(link, "reconnect_delay", 0.0)
 
 
-def _leave_without(original: Original, self: Subscription) -> None:
+@boundary("client-robust.loop")
+def reconnects_fast() -> Change:
+    """A lost connection is opened again after 10 ms."""
+    return constant(link, "reconnect_delay", 0.01)
+
+
+@missing("client-connection.graceful-end", around(Subscription, "leave"))
+def ends_without_cls(original: Original, self: Subscription) -> None:
+    """A consumer that ends closes its connections without CLS."""
     self._consumer.ready.leave(self)
     self._end()
 
 
-def _nop_for_cls(original: Original, self: NodeConnection) -> object:
+@wrong_value("client-connection.graceful-end", around(NodeConnection, "close"))
+def ends_with_nop(original: Original, self: NodeConnection) -> object:
+    """A consumer that ends sends NOP instead of CLS."""
     original(self)
     return commands.NOP
 
 
-def _never_idle(self: Subscription) -> None:
-    """Wait for ever for CLOSE_WAIT."""
+@missing("client.end", around(Shell, "close"))
+async def does_not_end(_: Original, self: Shell) -> None:
+    """A client that is asked to end keeps its connections."""
 
 
-FAULTS = (
-    wrong_value(
-        "error-closes",
-        "An error about a message closes the connection.",
-        "client.error-open",
-        _close_on("E_FIN_", "E_REQ_", "E_TOUCH_"),
-    ),
-    condition(
-        "error-closes-afterwards",
-        "E_FIN_FAILED closes the connection once what came with it has been answered.",
-        "client.error-open",
-        around(Link, "received", _close_after),
-    ),
-    condition(
-        "req-error-closes",
-        "E_REQ_FAILED closes the connection.",
-        "client.error-open",
-        _close_on("E_REQ_"),
-    ),
-    missing(
-        "heartbeats-unanswered",
-        "Heartbeats are not answered.",
-        _HEARTBEAT,
-        constant(connection, "answer_heartbeat", b""),
-        may=SIGNS_OF_LIFE,
-    ),
-    boundary(
-        "heartbeat-answered-once",
-        "Only the first heartbeat of a connection is answered.",
-        _HEARTBEAT,
-        _once(b""),
-        may="client.asynchronous",
-    ),
-    condition(
-        "producer-heartbeats-unanswered",
-        "A producer does not answer heartbeats.",
-        _HEARTBEAT,
-        around(connection, "answer_heartbeat", _idle_only),
-    ),
-    wrong_value(
-        "heartbeat-answered-rdy",
-        "Heartbeats are answered with RDY.",
-        "client.heartbeat-nop",
-        constant(connection, "answer_heartbeat", b"RDY 1\n"),
-    ),
-    wrong_value(
-        "heartbeat-answered-small",
-        "Heartbeats are answered with nop in small letters.",
-        "client.heartbeat-nop",
-        constant(connection, "answer_heartbeat", b"nop\n"),
-        may=SIGNS_OF_LIFE,
-    ),
-    extra(
-        "dies-at-unknown-frame",
-        "The process dies at a frame of an unknown type.",
-        "client-robust.frame client-robust.recovery",
-        _die_at(frame_type=9),
-    ),
-    extra(
-        "dies-at-empty-error",
-        "The process dies at an error without a text.",
-        "client-robust.frame client-robust.recovery",
-        _die_at(empty_error=True),
-    ),
-    condition(
-        "deaf-after-strange-frame",
-        "A connection is not read any more after a frame that means nothing.",
-        "client-robust.recovery",
-        around(NodeConnection, "receive", _deaf_after_strange),
-        may="client-robust.frame",
-    ),
-    extra(
-        "dies-at-bad-size",
-        "The process dies at a frame whose size cannot be.",
-        "client-robust.size client-robust.recovery",
-        _receive_or(die),
-    ),
-    boundary(
-        "dies-at-size-below-four",
-        "The process dies at a frame whose size leaves no room for its type.",
-        "client-robust.size client-robust.recovery",
-        _die_below_four(),
-    ),
-    missing(
-        "away-after-bad-size",
-        "A connection is closed for good at a frame whose size cannot be.",
-        "client-robust.recovery",
-        around(Link, "reset", _stay_away),
-        may="client-robust.size",
-    ),
-    missing(
-        "reconnects-hot",
-        "A lost connection is opened again at once.",
-        "client-robust.loop",
-        constant(link, "reconnect_delay", 0.0),
-        may="ext.client-header.no-loop",
-    ),
-    boundary(
-        "reconnects-fast",
-        "A lost connection is opened again after 10 ms.",
-        "client-robust.loop",
-        constant(link, "reconnect_delay", 0.01),
-        may="ext.client-header.no-loop",
-    ),
-    missing(
-        "ends-without-cls",
-        "A consumer that ends closes its connections without CLS.",
-        "client-connection.graceful-end",
-        around(Subscription, "leave", _leave_without),
-    ),
-    wrong_value(
-        "ends-with-nop",
-        "A consumer that ends sends NOP instead of CLS.",
-        "client-connection.graceful-end",
-        around(NodeConnection, "close", _nop_for_cls),
-    ),
-    missing(
-        "does-not-end",
-        "A client that is asked to end keeps its connections.",
-        "client.end",
-        around(Shell, "close", lambda _, self: _keep_all(self)),
-        may="client-connection.graceful-end",
-    ),
-    missing(
-        "lookups-never-end",
-        "A client that is asked to end goes on with its lookups.",
-        "client.end",
-        around(Lookups, "stop", lambda _, self: None),
-    ),
-    condition(
-        "producer-stays-connected",
-        "A producer that is asked to end stops its lookups, and keeps its connections.",
-        "client.end",
-        around(Producer, "stop", lambda _, self: self.lookups.stop()),
-    ),
-    boundary(
-        "ends-late",
-        "A consumer that ends keeps its connections after CLOSE_WAIT.",
-        "client.end",
-        around(Subscription, "_end", lambda _, self: _never_idle(self)),
-        may="client-connection.graceful-end client.lookup-leave",
-    ),
-)
+@missing("client.end", around(Lookups, "stop"))
+def lookups_never_end(_: Original, self: Lookups) -> None:
+    """A client that is asked to end goes on with its lookups."""
+
+
+@condition("client.end", around(Producer, "stop"))
+def producer_stays_connected(_: Original, self: Producer) -> None:
+    """A producer that is asked to end stops its lookups, and keeps its connections."""
+    self.lookups.stop()
+
+
+@boundary("client.end", around(Subscription, "_end"))
+def ends_late(_: Original, self: Subscription) -> None:
+    """A consumer that ends keeps its connections after CLOSE_WAIT."""
+
+
+FAULTS = list_faults(__name__)

@@ -1,29 +1,28 @@
 """Faults of a consumer's subscriptions and its RDY."""
 
-# An override reaches into the core from outside, and is called with whatever the core has there.
-# pyright: reportPrivateUsage=false, reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# A fault reaches into the core from outside, also for what is private there.
+# pyright: reportPrivateUsage=false
 
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.client.core import commands, consumer, ready
 from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
 from wireproof_reference_impl.nsq.client.core.connection import NodeConnection, Refused
 from wireproof_reference_impl.nsq.client.core.consumer import Consumer
+from wireproof_reference_impl.nsq.client.core.ready import Counted
+from wireproof_reference_impl.nsq.client.core.settings import Subscribing
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
-from wireproof_reference_impl.nsq.faulty.clients.rows import (
-    around,
+from wireproof_reference_impl.nsq.faulty.clients.ways import (
     boundary,
     condition,
     extra,
     missing,
     wrong_value,
 )
-from wireproof_reference_impl.overrides import Original, Override
-
-_MOVES = "client.error-refresh client-connection.error-lookup"
+from wireproof_reference_impl.overrides import Original, Override, around
 
 
 def _subscribe_line(change: Callable[[bytes, bytes, bytes, bytes], bytes]) -> Override:
@@ -47,6 +46,73 @@ def _rdy_with_sub(data: bytes, *, before: bool) -> Override:
     return around(NodeConnection, "subscribe", call)
 
 
+def _clamp(most: int) -> Override:
+    def call(original: Original, count: int, features: dict[str, object]) -> int:
+        return most if count > 1 else count
+
+    return around(subscriptions, "clamp_ready", call)
+
+
+@wrong_value("client-send.subscribe", _subscribe_line)
+def sub_words_swapped(name: bytes, topic: bytes, channel: bytes, number: bytes) -> bytes:
+    """SUB names the channel before the topic."""
+    return b" ".join([name, channel, topic, number])
+
+
+@wrong_value("client-send.subscribe", _subscribe_line)
+def sub_ephemeral(name: bytes, topic: bytes, channel: bytes, number: bytes) -> bytes:
+    """SUB makes the channel ephemeral."""
+    return b" ".join([name, topic, channel + b"#ephemeral", number])
+
+
+@extra("client.ready")
+def rdy_with_sub() -> Change:
+    """RDY is sent together with SUB."""
+    return _rdy_with_sub(b"RDY 1\n", before=False)
+
+
+@extra("client.ready")
+def rdy_before_sub() -> Change:
+    """RDY is sent before SUB."""
+    return _rdy_with_sub(b"RDY 1\n", before=True)
+
+
+@wrong_value("client-connection.first-ready", around(ready, "first_or_share"))
+def first_rdy_share(_: Original, wants: Subscribing, which: Counted, share: int) -> object:
+    """The first RDY is the whole share."""
+    return share
+
+
+@boundary("client-connection.first-ready", around(ready, "first_or_share"))
+def first_rdy_two(original: Callable[..., int], *args: object) -> int:
+    """The first RDY is 2."""
+    return max(original(*args), 2)
+
+
+@missing("client-send.ready", around(subscriptions, "clamp_ready"))
+def max_rdy_ignored(_: Original, count: int, features: dict[str, object]) -> object:
+    """RDY is whatever the user asks for."""
+    return count
+
+
+@boundary("client-send.ready")
+def rdy_2501() -> Change:
+    """RDY is 2501, one more than the node allows."""
+    return _clamp(2501)
+
+
+@wrong_value("client-send.ready")
+def rdy_million() -> Change:
+    """RDY is a million."""
+    return _clamp(1_000_000)
+
+
+@missing("client.subscribe-error", around(consumer, "close_refused"))
+def refused_sub_kept(original: Original, subscription: Subscription) -> object:
+    """A connection whose SUB was refused stays open."""
+    return None
+
+
 def _close_only(*codes: str) -> Override:
     def call(
         original: Original, self: Consumer, subscription: Subscription, event: Refused
@@ -62,145 +128,52 @@ def _close_if(original: Original, subscription: Subscription) -> None:
         original(subscription)
 
 
-def _tell_invalid(original: Original, self: Consumer, event: Refused) -> None:
+@condition("client.subscribe-error")
+def refused_sub_closed_if_invalid() -> Change:
+    """A connection whose SUB was refused is closed after E_INVALID only."""
+    return (
+        _close_only(),
+        around(consumer, "close_refused", _close_if),
+    )
+
+
+@missing("client-connection.subscribe-told", around(consumer, "tell_refused"))
+def refused_sub_untold(original: Original, self: Consumer, event: Refused) -> object:
+    """The user is not told that SUB was refused."""
+    return None
+
+
+@condition("client-connection.subscribe-told", around(consumer, "tell_refused"))
+def refused_sub_told_if_invalid(original: Original, self: Consumer, event: Refused) -> None:
+    """The user is told that SUB was refused with E_INVALID, and of no other error."""
     if event.code == "E_INVALID":
         original(self, event)
 
 
-def _stop_looking(
+@missing("client.error-refresh client-connection.error-lookup", around(Consumer, "handle_refusal"))
+def refused_sub_no_lookup(
     original: Original, self: Consumer, subscription: Subscription, event: Refused
 ) -> None:
+    """A consumer whose SUB was refused looks up no more."""
     self.lookups.stop()
     original(self, subscription, event)
 
 
-def _stay_refused(
+@missing("client.error-refresh client-connection.error-lookup", around(Consumer, "handle_refusal"))
+def refused_sub_final(
     original: Original, self: Consumer, subscription: Subscription, event: Refused
 ) -> None:
+    """A consumer whose SUB was refused subscribes nowhere again."""
     original(self, subscription, event)
     self._when_ended = lambda: None  # it follows no lookup any more
 
 
-def _code_is_all(
+@condition("client-connection.error-code", around(Consumer, "handle_refusal"))
+def refused_sub_text_is_code(
     original: Original, self: Consumer, subscription: Subscription, event: Refused
 ) -> None:
+    """A consumer takes all of an error's text for its code."""
     original(self, subscription, replace(event, code=event.text.strip()))
 
 
-def _clamp(most: int) -> Override:
-    def call(original: Original, count: int, features: dict[str, object]) -> int:
-        return most if count > 1 else count
-
-    return around(subscriptions, "clamp_ready", call)
-
-
-FAULTS = (
-    wrong_value(
-        "sub-words-swapped",
-        "SUB names the channel before the topic.",
-        "client-send.subscribe",
-        _subscribe_line(
-            lambda name, topic, channel, number: b" ".join([name, channel, topic, number])
-        ),
-    ),
-    wrong_value(
-        "sub-ephemeral",
-        "SUB makes the channel ephemeral.",
-        "client-send.subscribe",
-        _subscribe_line(
-            lambda name, topic, channel, number: b" ".join(
-                [name, topic, channel + b"#ephemeral", number]
-            )
-        ),
-    ),
-    extra(
-        "rdy-with-sub",
-        "RDY is sent together with SUB.",
-        "client.ready",
-        _rdy_with_sub(b"RDY 1\n", before=False),
-    ),
-    extra(
-        "rdy-before-sub",
-        "RDY is sent before SUB.",
-        "client.ready",
-        _rdy_with_sub(b"RDY 1\n", before=True),
-        may="client.handshake client.order-handshake",
-    ),
-    wrong_value(
-        "first-rdy-share",
-        "The first RDY is the whole share.",
-        "client-connection.first-ready",
-        around(ready, "first_or_share", lambda _, wants, which, share: share),
-        may="client.order-rdy",
-    ),
-    boundary(
-        "first-rdy-two",
-        "The first RDY is 2.",
-        "client-connection.first-ready",
-        around(ready, "first_or_share", lambda original, *args: max(original(*args), 2)),
-        may="client.order-rdy client.configuration",
-    ),
-    missing(
-        "max-rdy-ignored",
-        "RDY is whatever the user asks for.",
-        "client-send.ready",
-        around(subscriptions, "clamp_ready", lambda _, count, features: count),
-    ),
-    boundary(
-        "rdy-2501",
-        "RDY is 2501, one more than the node allows.",
-        "client-send.ready",
-        _clamp(2501),
-    ),
-    wrong_value(
-        "rdy-million",
-        "RDY is a million.",
-        "client-send.ready",
-        _clamp(1_000_000),
-    ),
-    missing(
-        "refused-sub-kept",
-        "A connection whose SUB was refused stays open.",
-        "client.subscribe-error",
-        around(consumer, "close_refused", lambda original, subscription: None),
-        may="client-connection.subscribe-told client.end",
-    ),
-    condition(
-        "refused-sub-closed-if-invalid",
-        "A connection whose SUB was refused is closed after E_INVALID only.",
-        "client.subscribe-error",
-        _close_only(),
-        around(consumer, "close_refused", _close_if),
-        may="client-connection.subscribe-told client.end",
-    ),
-    missing(
-        "refused-sub-untold",
-        "The user is not told that SUB was refused.",
-        "client-connection.subscribe-told",
-        around(consumer, "tell_refused", lambda original, self, event: None),
-    ),
-    condition(
-        "refused-sub-told-if-invalid",
-        "The user is told that SUB was refused with E_INVALID, and of no other error.",
-        "client-connection.subscribe-told",
-        around(consumer, "tell_refused", _tell_invalid),
-    ),
-    missing(
-        "refused-sub-no-lookup",
-        "A consumer whose SUB was refused looks up no more.",
-        _MOVES,
-        around(Consumer, "handle_refusal", _stop_looking),
-    ),
-    missing(
-        "refused-sub-final",
-        "A consumer whose SUB was refused subscribes nowhere again.",
-        _MOVES,
-        around(Consumer, "handle_refusal", _stay_refused),
-    ),
-    condition(
-        "refused-sub-text-is-code",
-        "A consumer takes all of an error's text for its code.",
-        "client-connection.error-code",
-        around(Consumer, "handle_refusal", _code_is_all),
-    ),
-)
+FAULTS = list_faults(__name__)

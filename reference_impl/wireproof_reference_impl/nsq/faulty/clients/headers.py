@@ -1,14 +1,14 @@
 """Faults with ext topics: IDENTIFY, PUB_EXT and its header, and what is read of one."""
 
-# An override reaches into the core from outside, and is called with whatever the core has there.
-# pyright: reportPrivateUsage=false, reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# A fault reaches into the core from outside, also for what is private there.
+# pyright: reportPrivateUsage=false
 
 import json
 from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.client.core import answers, commands, lookups
 from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
 from wireproof_reference_impl.nsq.client.core.commands import Identity, Publish
@@ -18,19 +18,17 @@ from wireproof_reference_impl.nsq.client.core.message import Message
 from wireproof_reference_impl.nsq.client.core.producer import Producer
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.client.core.topology import Topology
-from wireproof_reference_impl.nsq.faulty.clients.rows import (
-    around,
+from wireproof_reference_impl.nsq.faulty.clients.ways import (
     boundary,
     condition,
     extra,
     missing,
     wrong_value,
 )
-from wireproof_reference_impl.overrides import Original, Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq import names
 
 Header = Mapping[str, object]
-_EXT = "ext.client-header.publish"
 
 
 def _extended(test: Callable[[bytes], bool]) -> Override:
@@ -51,37 +49,6 @@ def _identity(change: Callable[[Identity], Identity]) -> Override:
     return around(subscriptions, "identity_of", call)
 
 
-def _plain(identity: Identity) -> bytes:
-    return commands.identify(replace(identity, extend_support=False))[len(names.MAGIC) :]
-
-
-def _identify_again(original: Original, self: Subscription) -> None:
-    """Send IDENTIFY once more, without extend_support; its answer is passed over."""
-    identity = self.identity()
-    if identity.extend_support:
-        self._extend = False
-        self._link.send(_plain(identity))
-        handle = self.handle_event
-
-        def pass_over(event: object) -> None:
-            vars(self)["handle_event"] = handle  # for one event
-            self._link.node.state = State.SUBSCRIBING
-            del event
-
-        vars(self)["handle_event"] = pass_over  # for one event
-    original(self)
-
-
-def _plain_from_second(original: Original, self: Subscription) -> None:
-    """Use no connection but the second, which is opened without extend_support."""
-    if self._extend:
-        self._extend = False
-        self._link._drop()
-        self._link.open()
-        return
-    original(self)
-
-
 def _header(change: Callable[[Header], object]) -> Override:
     def call(original: Original, publish: Publish) -> bytes:
         header = original(publish)
@@ -89,17 +56,6 @@ def _header(change: Callable[[Header], object]) -> Override:
         return json.dumps(change(json.loads(header))).encode()
 
     return around(commands, "header_of", call)
-
-
-def _upper(header: Header) -> object:
-    return {
-        name: value.upper() if isinstance(value, str) and not name.startswith("##") else value
-        for name, value in header.items()
-    }
-
-
-def _renamed(old: str, new: str) -> Callable[[Header], object]:
-    return lambda header: {new if name == old else name: value for name, value in header.items()}
 
 
 def _revalued(name: str, change: Callable[[object], object]) -> Callable[[Header], object]:
@@ -123,35 +79,6 @@ def _line(change: Callable[[str, int | None], tuple[str, int | None]]) -> Overri
     return around(NodeConnection, "publish", call)
 
 
-def _counts_itself(original: Original, publish: Publish) -> object:
-    body = original(publish)
-    assert isinstance(body, bytes)
-    if not publish.has_header:
-        return body
-    length = int.from_bytes(body[4:6], "big") + 2
-    return body[:4] + length.to_bytes(2, "big") + body[6:]
-
-
-def _needs_trace(original: Original, publish: Publish, *args: object) -> object:
-    read = original(publish, *args)
-    return read if not publish.has_header or publish.trace_id is not None else Failure("no trace")
-
-
-def _needs_bare(original: Original, publish: Publish, partition: object, data: bytes) -> object:
-    if publish.has_header and publish.trace_id is not None and data != names.OK:
-        return Failure("not OK")
-    return original(publish, partition, data)
-
-
-def _any_name(original: Original, publish: Publish) -> object:
-    return original(replace(publish, header=None, tag=""))
-
-
-def _no_prefix(original: Original, self: Producer, ticket: int, publish: Publish) -> None:
-    header = {name.lstrip("#"): value for name, value in (publish.header or {}).items()}
-    original(self, ticket, replace(publish, header=header if publish.header else None))
-
-
 def _read(change: Callable[[Message], Message]) -> Override:
     def call(original: Original, data: bytes, **named: object) -> object:
         read = original(data, **named)
@@ -161,171 +88,185 @@ def _read(change: Callable[[Message], Message]) -> Override:
     return around(subscriptions, "read_message", call)
 
 
-def _no_header(read: Message) -> Message:
+@extra("ext.client-header.identify-plain", _extended)
+def identify_extend_always(body: bytes) -> bool:
+    """A consumer of any topic says extend_support."""
+    return True
+
+
+@condition("ext.client-header.identify-plain", _extended)
+def identify_extend_if_named(body: bytes) -> bool:
+    """A consumer says extend_support wherever the lookup has that name, whatever its value."""
+    return names.EXTEND_SUPPORT.encode() in body
+
+
+def _plain(identity: Identity) -> bytes:
+    return commands.identify(replace(identity, extend_support=False))[len(names.MAGIC) :]
+
+
+@wrong_value("ext.client.identify", around(Subscription, "handle_ready"))
+def identify_twice(original: Original, self: Subscription) -> None:
+    """A consumer of an ext topic says IDENTIFY twice, the second time without extend_support."""
+    identity = self.identity()
+    if identity.extend_support:
+        self._extend = False
+        self._link.send(_plain(identity))
+        handle = self.handle_event
+
+        def pass_over(event: object) -> None:
+            vars(self)["handle_event"] = handle  # for one event
+            self._link.node.state = State.SUBSCRIBING
+            del event
+
+        vars(self)["handle_event"] = pass_over  # for one event
+    original(self)
+
+
+@condition("ext.client.identify", around(Subscription, "handle_ready"))
+def identify_first_connection_only(original: Original, self: Subscription) -> None:
+    """Only the first connection to an ext topic says extend_support."""
+    if self._extend:
+        self._extend = False
+        self._link._drop()
+        self._link.open()
+        return
+    original(self)
+
+
+@missing("ext.client-header.desired-tag", _identity)
+def tag_undesired(identity: Identity) -> Identity:
+    """IDENTIFY does not name the tag that the user desires."""
+    return replace(identity, desired_tag="")
+
+
+@wrong_value("ext.client-header.desired-tag", _identity)
+def tag_desired_small(identity: Identity) -> Identity:
+    """IDENTIFY names the desired tag in small letters."""
+    return replace(identity, desired_tag=identity.desired_tag.lower())
+
+
+@missing("ext.client-header.publish", _line)
+def header_partition_unnamed(topic: str, partition: int | None) -> tuple[str, int | None]:
+    """PUB_EXT names no partition."""
+    return (topic, None)
+
+
+@wrong_value("ext.client-header.publish", _line)
+def header_topic_capital(topic: str, partition: int | None) -> tuple[str, int | None]:
+    """PUB_EXT names the topic in capital letters."""
+    return (topic.upper(), partition)
+
+
+@boundary("ext.client-header.publish", around(commands, "publish_body"))
+def header_length_counts_itself(original: Original, publish: Publish) -> object:
+    """The header length of PUB_EXT counts its own two bytes."""
+    body = original(publish)
+    assert isinstance(body, bytes)
+    if not publish.has_header:
+        return body
+    length = int.from_bytes(body[4:6], "big") + 2
+    return body[:4] + length.to_bytes(2, "big") + body[6:]
+
+
+@wrong_value("ext.client-header.publish", _header)
+def header_capital(header: Header) -> object:
+    """Values of the header are sent in capital letters."""
+    return {
+        name: value.upper() if isinstance(value, str) and not name.startswith("##") else value
+        for name, value in header.items()
+    }
+
+
+@wrong_value("ext.client-header.publish", _header)
+def header_in_list(header: Header) -> object:
+    """The header is sent in a list."""
+    return [header]
+
+
+def _renamed(old: str, new: str) -> Callable[[Header], object]:
+    return lambda header: {new if name == old else name: value for name, value in header.items()}
+
+
+@wrong_value("ext.client-header.tag")
+def tag_name_plain() -> Change:
+    """The tag is sent without ## before its name."""
+    return _header(_renamed(names.CLIENT_DISPATCH_TAG, "client_dispatch_tag"))
+
+
+@wrong_value("ext.client-header.tag")
+def tag_in_list() -> Change:
+    """The tag is sent in a list."""
+    return _header(_revalued(names.CLIENT_DISPATCH_TAG, lambda value: [value]))
+
+
+@wrong_value("ext.client-header.trace")
+def header_trace_number() -> Change:
+    """The trace id stands in the header as a number."""
+    return _header(_revalued(names.TRACE_ID, lambda value: int(str(value))))
+
+
+@wrong_value("ext.client-header.trace")
+def header_trace_hex() -> Change:
+    """The trace id stands in the header in hexadecimal digits."""
+    return _header(_revalued(names.TRACE_ID, lambda value: f"{int(str(value)):x}"))
+
+
+@missing("ext.client-header.receipt", around(answers, "read_answer"))
+def bare_ok_refused(original: Original, publish: Publish, *args: object) -> object:
+    """A bare OK to PUB_EXT is taken for a failure."""
+    read = original(publish, *args)
+    return read if not publish.has_header or publish.trace_id is not None else Failure("no trace")
+
+
+@missing("ext.client-header.receipt", around(answers, "read_answer"))
+def traced_ok_refused(
+    original: Original, publish: Publish, partition: object, data: bytes
+) -> object:
+    """An answer with a trace id to PUB_EXT is taken for a failure."""
+    if publish.has_header and publish.trace_id is not None and data != names.OK:
+        return Failure("not OK")
+    return original(publish, partition, data)
+
+
+@missing("ext.client-header.reserved", around(answers, "find_fault"))
+def reserved_allowed(original: Original, publish: Publish) -> object:
+    """Header names of the user may begin with ##."""
+    return original(replace(publish, header=None, tag=""))
+
+
+@wrong_value("ext.client-header.reserved", around(Producer, "publish"))
+def reserved_stripped(original: Original, self: Producer, ticket: int, publish: Publish) -> None:
+    """## at the beginning of the user's header names is left out."""
+    header = {name.lstrip("#"): value for name, value in (publish.header or {}).items()}
+    original(self, ticket, replace(publish, header=header if publish.header else None))
+
+
+@missing("ext.client.decode", _read)
+def header_untold(read: Message) -> Message:
+    """The handler is not given the header."""
     return replace(read, header=None)
 
 
-def _small_names(read: Message) -> Message:
+@wrong_value("ext.client.decode", _read)
+def header_told_capital(read: Message) -> Message:
+    """The handler is given the values of the header in capital letters."""
     header = {name: str(value).upper() for name, value in (read.header or {}).items()}
     return replace(read, header=header or None)
 
 
-def _keep_version(original: Original, data: bytes, *, extend: bool, ordered: bool) -> Message:
+@condition("ext.client.decode", around(subscriptions, "read_message"))
+def version_in_body(original: Original, data: bytes, *, extend: bool, ordered: bool) -> Message:
+    """The body of a message without a header begins with the version of its ext part."""
     read = original(data, extend=extend, ordered=ordered)
     assert isinstance(read, Message)
     has_none = extend and read.header is None and not read.tag
     return replace(read, body=b"\x00" + read.body) if has_none else read
 
 
-def _keep_length(read: Message) -> Message:
+@condition("ext.client.decode", _read)
+def tag_shifts_body(read: Message) -> Message:
+    """The body after a bare tag begins one byte too early."""
     return replace(read, body=b"\x00" + read.body) if read.tag else read
 
 
-FAULTS = (
-    extra(
-        "identify-extend-always",
-        "A consumer of any topic says extend_support.",
-        "ext.client-header.identify-plain",
-        _extended(lambda body: True),
-    ),
-    condition(
-        "identify-extend-if-named",
-        "A consumer says extend_support wherever the lookup has that name, whatever its value.",
-        "ext.client-header.identify-plain",
-        _extended(lambda body: names.EXTEND_SUPPORT.encode() in body),
-    ),
-    wrong_value(
-        "identify-twice",
-        "A consumer of an ext topic says IDENTIFY twice, the second time without extend_support.",
-        "ext.client.identify",
-        around(Subscription, "handle_ready", _identify_again),
-        may="ext.client.decode ext.client-header.desired-tag ext.client-header.broken "
-        "ext.client-header.no-loop client-order.place client.handshake",
-    ),
-    condition(
-        "identify-first-connection-only",
-        "Only the first connection to an ext topic says extend_support.",
-        "ext.client.identify",
-        around(Subscription, "handle_ready", _plain_from_second),
-        may="ext.client.decode ext.client-header.desired-tag ext.client-header.broken "
-        "ext.client-header.no-loop client-order.place",
-    ),
-    missing(
-        "tag-undesired",
-        "IDENTIFY does not name the tag that the user desires.",
-        "ext.client-header.desired-tag",
-        _identity(lambda identity: replace(identity, desired_tag="")),
-    ),
-    wrong_value(
-        "tag-desired-small",
-        "IDENTIFY names the desired tag in small letters.",
-        "ext.client-header.desired-tag",
-        _identity(lambda identity: replace(identity, desired_tag=identity.desired_tag.lower())),
-    ),
-    missing(
-        "header-partition-unnamed",
-        "PUB_EXT names no partition.",
-        _EXT,
-        _line(lambda topic, partition: (topic, None)),
-    ),
-    wrong_value(
-        "header-topic-capital",
-        "PUB_EXT names the topic in capital letters.",
-        _EXT,
-        _line(lambda topic, partition: (topic.upper(), partition)),
-    ),
-    boundary(
-        "header-length-counts-itself",
-        "The header length of PUB_EXT counts its own two bytes.",
-        _EXT,
-        around(commands, "publish_body", _counts_itself),
-        may="ext.client-header.tag ext.client-header.trace ext.client-header.receipt",
-    ),
-    wrong_value(
-        "header-capital",
-        "Values of the header are sent in capital letters.",
-        _EXT,
-        _header(_upper),
-    ),
-    wrong_value(
-        "header-in-list",
-        "The header is sent in a list.",
-        _EXT,
-        _header(lambda header: [header]),
-        may="ext.client-header.tag ext.client-header.trace ext.client-header.receipt",
-    ),
-    wrong_value(
-        "tag-name-plain",
-        "The tag is sent without ## before its name.",
-        "ext.client-header.tag",
-        _header(_renamed(names.CLIENT_DISPATCH_TAG, "client_dispatch_tag")),
-    ),
-    wrong_value(
-        "tag-in-list",
-        "The tag is sent in a list.",
-        "ext.client-header.tag",
-        _header(_revalued(names.CLIENT_DISPATCH_TAG, lambda value: [value])),
-    ),
-    wrong_value(
-        "header-trace-number",
-        "The trace id stands in the header as a number.",
-        "ext.client-header.trace",
-        _header(_revalued(names.TRACE_ID, lambda value: int(str(value)))),
-        may="ext.client-header.receipt ext.client-header.publish",
-    ),
-    wrong_value(
-        "header-trace-hex",
-        "The trace id stands in the header in hexadecimal digits.",
-        "ext.client-header.trace",
-        _header(_revalued(names.TRACE_ID, lambda value: f"{int(str(value)):x}")),
-        may="ext.client-header.receipt",
-    ),
-    missing(
-        "bare-ok-refused",
-        "A bare OK to PUB_EXT is taken for a failure.",
-        "ext.client-header.receipt",
-        around(answers, "read_answer", _needs_trace),
-    ),
-    missing(
-        "traced-ok-refused",
-        "An answer with a trace id to PUB_EXT is taken for a failure.",
-        "ext.client-header.receipt",
-        around(answers, "read_answer", _needs_bare),
-    ),
-    missing(
-        "reserved-allowed",
-        "Header names of the user may begin with ##.",
-        "ext.client-header.reserved",
-        around(answers, "find_fault", _any_name),
-    ),
-    wrong_value(
-        "reserved-stripped",
-        "## at the beginning of the user's header names is left out.",
-        "ext.client-header.reserved",
-        around(Producer, "publish", _no_prefix),
-    ),
-    missing(
-        "header-untold",
-        "The handler is not given the header.",
-        "ext.client.decode",
-        _read(_no_header),
-    ),
-    wrong_value(
-        "header-told-capital",
-        "The handler is given the values of the header in capital letters.",
-        "ext.client.decode",
-        _read(_small_names),
-    ),
-    condition(
-        "version-in-body",
-        "The body of a message without a header begins with the version of its ext part.",
-        "ext.client.decode",
-        around(subscriptions, "read_message", _keep_version),
-    ),
-    condition(
-        "tag-shifts-body",
-        "The body after a bare tag begins one byte too early.",
-        "ext.client.decode",
-        _read(_keep_length),
-    ),
-)
+FAULTS = list_faults(__name__)

@@ -1,13 +1,13 @@
 """Faults of a consumer in order: its command, RDY, the place in the queue, its checks and log."""
 
-# An override reaches into the core from outside, and is called with whatever the core has there.
-# pyright: reportPrivateUsage=false, reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# A fault reaches into the core from outside, also for what is private there.
+# pyright: reportPrivateUsage=false
 
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.client.core import commands, consumer, ready
 from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
 from wireproof_reference_impl.nsq.client.core.consumer import Consumer, Outcome
@@ -16,20 +16,13 @@ from wireproof_reference_impl.nsq.client.core.order import OrderCheck
 from wireproof_reference_impl.nsq.client.core.settings import Subscribing
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.client.core.topology import Topology
-from wireproof_reference_impl.nsq.faulty.clients.rows import (
-    around,
+from wireproof_reference_impl.nsq.faulty.clients.ways import (
     boundary,
     condition,
     missing,
     wrong_value,
 )
-from wireproof_reference_impl.overrides import Original, Override
-
-
-def _sub_from_second(
-    original: Original, topic: str, channel: str, partition: int | None, *, ordered: bool
-) -> object:
-    return original(topic, channel, partition, ordered=ordered and not partition)
+from wireproof_reference_impl.overrides import Original, Override, around
 
 
 def _ordered_line(change: Callable[[str, str], tuple[str, str]]) -> Override:
@@ -43,10 +36,6 @@ def _ordered_line(change: Callable[[str, str], tuple[str, str]]) -> Override:
         return original(topic, channel, partition, ordered=ordered)
 
     return around(commands, "subscribe", call)
-
-
-def _first_if_ordered(original: Original, topology: Topology) -> object:
-    return topology.places[:1] if topology.ordered else original(topology)
 
 
 def _rdy(count: int) -> Override:
@@ -67,57 +56,12 @@ def _read(change: object) -> Override:
     return around(subscriptions, "read_message", call)
 
 
-def _place_in_body(message: Message) -> Message:
-    offset, size = message.disk_queue_offset or 0, message.disk_queue_data_size or 0
-    place = offset.to_bytes(8, "big") + size.to_bytes(4, "big")
-    return replace(message, body=place + message.body)
-
-
-def _short_offset(message: Message) -> Message:
-    return replace(message, disk_queue_offset=(message.disk_queue_offset or 0) & 0xFFFFFFFF)
-
-
-def _size_of_body(message: Message) -> Message:
-    return replace(message, disk_queue_data_size=len(message.body))
-
-
 def _only(part: str) -> Override:
     def call(original: Original, self: OrderCheck, message: Message) -> str:
         found = str(original(self, message))
         return found if ("offset" in found) == (part == "offset") else ""
 
     return around(OrderCheck, "find_fault", call)
-
-
-def _check_only(
-    original: Original, subscription: Subscription, order: OrderCheck, message: Message
-) -> None:
-    original(subscription, order, replace(message, attempts=1))
-
-
-def _log_only(
-    original: Original, subscription: Subscription, order: OrderCheck, message: Message
-) -> None:
-    original(subscription, OrderCheck(), message)
-
-
-def _log_to_100(
-    original: Original, subscription: Subscription, order: OrderCheck, message: Message
-) -> None:
-    shown = message.attempts if message.attempts <= 100 else 1
-    original(subscription, order, replace(message, attempts=shown))
-
-
-def _finish_third_failure(
-    original: Original, self: Consumer, ticket: int, outcome: Outcome
-) -> None:
-    _, message = self._handed[ticket]
-    is_third = self.wants.ordered and message.attempts >= 3
-    original(self, ticket, Outcome.FINISHED if is_third else outcome)
-
-
-def _give_back_unseen(subscription: Subscription, id: bytes) -> None:
-    subscription._consumer.give_back(subscription, id, attempts=1)
 
 
 def _refuse_again(refuse: Callable[[Subscription, bytes], None]) -> Override:
@@ -136,123 +80,133 @@ def _refuse_again(refuse: Callable[[Subscription, bytes], None]) -> Override:
     return around(Consumer, "hand", call)
 
 
-FAULTS = (
-    condition(
-        "sub-from-second-partition",
-        "A consumer in order subscribes with SUB from the second partition on.",
-        "client.order-each",
-        around(commands, "subscribe", _sub_from_second),
-        may="client-order.place",
-    ),
-    missing(
-        "ordered-first-partition",
-        "A consumer in order subscribes to the first partition only.",
-        "client.order-each",
-        around(consumer, "places_of", _first_if_ordered),
-    ),
-    wrong_value(
-        "ordered-topic-capital",
-        "A subscription in order names the topic in capital letters.",
-        "client.order-each",
-        _ordered_line(lambda topic, channel: (topic.upper(), channel)),
-    ),
-    wrong_value(
-        "ordered-channel-first",
-        "A subscription in order names the channel before the topic.",
-        "client.order-each",
-        _ordered_line(lambda topic, channel: (channel, topic)),
-    ),
-    wrong_value(
-        "ordered-rdy-20",
-        "RDY is 20 in order.",
-        "client.order-rdy",
-        _rdy(20),
-    ),
-    boundary(
-        "ordered-rdy-2",
-        "RDY is 2 in order.",
-        "client.order-rdy",
-        _rdy(2),
-    ),
-    wrong_value(
-        "place-in-body",
-        "The body begins with offset and size.",
-        "client-order.place",
-        _read(_place_in_body),
-    ),
-    boundary(
-        "offset-32-bits",
-        "Only the low half of the offset is read.",
-        "client-order.place",
-        _read(_short_offset),
-    ),
-    wrong_value(
-        "size-of-body",
-        "The size told is that of the body.",
-        "client-order.place",
-        _read(_size_of_body),
-    ),
-    missing(
-        "order-unchecked",
-        "The order of messages is not checked.",
-        "client.order-validate",
-        around(subscriptions, "check_order", _log_only),
-    ),
-    condition(
-        "offsets-unchecked",
-        "Only internal ids are checked for their order.",
-        "client.order-validate",
-        _only("id"),
-    ),
-    condition(
-        "ids-unchecked",
-        "Only offsets are checked for their order.",
-        "client.order-validate",
-        _only("offset"),
-    ),
-    boundary(
-        "same-id-left",
-        "A message in order with the internal id of the one before is left to its time-out.",
-        "client.order-validate",
-        _refuse_again(lambda subscription, id: None),
-    ),
-    boundary(
-        "same-id-given-back",
-        "A message in order with the internal id of the one before is given back unseen.",
-        "client.order-validate",
-        _refuse_again(_give_back_unseen),
-    ),
-    missing(
-        "attempts-unlogged",
-        "Messages attempted too often are not logged.",
-        "client.order-log",
-        around(subscriptions, "check_order", _check_only),
-    ),
-    boundary(
-        "attempts-logged-to-100",
-        "Messages are logged up to attempt 100 only.",
-        "client.order-log",
-        around(subscriptions, "check_order", _log_to_100),
-    ),
-    boundary(
-        "third-failure-finished",
-        "A message in order whose handler has failed three times is finished.",
-        "client.order-policy client.order-no-skip",
-        around(Consumer, "settle", _finish_third_failure),
-        may="client.order-log",
-    ),
-    wrong_value(
-        "rdy-for-each",
-        "Each connection gets all of max_in_flight as its RDY.",
-        "client.configuration",
-        around(ready, "first_or_share", lambda _, wants, *args: wants.max_in_flight),
-        may="client.order-rdy client-connection.first-ready",
-    ),
-    boundary(
-        "rdy-rounded-up",
-        "The RDY of a connection is one more than its share of max_in_flight.",
-        "client.configuration",
-        around(ready, "first_or_share", lambda original, *args: original(*args) + 1),
-        may="client.order-rdy client-connection.first-ready",
-    ),
-)
+@condition("client.order-each", around(commands, "subscribe"))
+def sub_from_second_partition(
+    original: Original, topic: str, channel: str, partition: int | None, *, ordered: bool
+) -> object:
+    """A consumer in order subscribes with SUB from the second partition on."""
+    return original(topic, channel, partition, ordered=ordered and not partition)
+
+
+@missing("client.order-each", around(consumer, "places_of"))
+def ordered_first_partition(original: Original, topology: Topology) -> object:
+    """A consumer in order subscribes to the first partition only."""
+    return topology.places[:1] if topology.ordered else original(topology)
+
+
+@wrong_value("client.order-each", _ordered_line)
+def ordered_topic_capital(topic: str, channel: str) -> tuple[str, str]:
+    """A subscription in order names the topic in capital letters."""
+    return (topic.upper(), channel)
+
+
+@wrong_value("client.order-each", _ordered_line)
+def ordered_channel_first(topic: str, channel: str) -> tuple[str, str]:
+    """A subscription in order names the channel before the topic."""
+    return (channel, topic)
+
+
+@wrong_value("client.order-rdy")
+def ordered_rdy_20() -> Change:
+    """RDY is 20 in order."""
+    return _rdy(20)
+
+
+@boundary("client.order-rdy")
+def ordered_rdy_2() -> Change:
+    """RDY is 2 in order."""
+    return _rdy(2)
+
+
+@wrong_value("client-order.place", _read)
+def place_in_body(message: Message) -> Message:
+    """The body begins with offset and size."""
+    offset, size = message.disk_queue_offset or 0, message.disk_queue_data_size or 0
+    place = offset.to_bytes(8, "big") + size.to_bytes(4, "big")
+    return replace(message, body=place + message.body)
+
+
+@boundary("client-order.place", _read)
+def offset_32_bits(message: Message) -> Message:
+    """Only the low half of the offset is read."""
+    return replace(message, disk_queue_offset=(message.disk_queue_offset or 0) & 0xFFFFFFFF)
+
+
+@wrong_value("client-order.place", _read)
+def size_of_body(message: Message) -> Message:
+    """The size told is that of the body."""
+    return replace(message, disk_queue_data_size=len(message.body))
+
+
+@missing("client.order-validate", around(subscriptions, "check_order"))
+def order_unchecked(
+    original: Original, subscription: Subscription, order: OrderCheck, message: Message
+) -> None:
+    """The order of messages is not checked."""
+    original(subscription, OrderCheck(), message)
+
+
+@condition("client.order-validate")
+def offsets_unchecked() -> Change:
+    """Only internal ids are checked for their order."""
+    return _only("id")
+
+
+@condition("client.order-validate")
+def ids_unchecked() -> Change:
+    """Only offsets are checked for their order."""
+    return _only("offset")
+
+
+@boundary("client.order-validate", _refuse_again)
+def same_id_left(subscription: Subscription, id: bytes) -> None:
+    """A message in order with the internal id of the one before is left to its time-out."""
+    return
+
+
+@boundary("client.order-validate", _refuse_again)
+def same_id_given_back(subscription: Subscription, id: bytes) -> None:
+    """A message in order with the internal id of the one before is given back unseen."""
+    subscription._consumer.give_back(subscription, id, attempts=1)
+
+
+@missing("client.order-log", around(subscriptions, "check_order"))
+def attempts_unlogged(
+    original: Original, subscription: Subscription, order: OrderCheck, message: Message
+) -> None:
+    """Messages attempted too often are not logged."""
+    original(subscription, order, replace(message, attempts=1))
+
+
+@boundary("client.order-log", around(subscriptions, "check_order"))
+def attempts_logged_to_100(
+    original: Original, subscription: Subscription, order: OrderCheck, message: Message
+) -> None:
+    """Messages are logged up to attempt 100 only."""
+    shown = message.attempts if message.attempts <= 100 else 1
+    original(subscription, order, replace(message, attempts=shown))
+
+
+@boundary("client.order-policy client.order-no-skip", around(Consumer, "settle"))
+def third_failure_finished(
+    original: Original, self: Consumer, ticket: int, outcome: Outcome
+) -> None:
+    """A message in order whose handler has failed three times is finished."""
+    _, message = self._handed[ticket]
+    is_third = self.wants.ordered and message.attempts >= 3
+    original(self, ticket, Outcome.FINISHED if is_third else outcome)
+
+
+@wrong_value("client.configuration", around(ready, "first_or_share"))
+def rdy_for_each(_: Original, wants: Subscribing, *args: object) -> object:
+    """Each connection gets all of max_in_flight as its RDY."""
+    return wants.max_in_flight
+
+
+@boundary("client.configuration", around(ready, "first_or_share"))
+def rdy_rounded_up(original: Callable[..., int], *args: object) -> int:
+    """The RDY of a connection is one more than its share of max_in_flight."""
+    return original(*args) + 1
+
+
+FAULTS = list_faults(__name__)

@@ -1,14 +1,15 @@
 """Faults of a producer in order: partitions of sharding ids, and those that nobody leads."""
 
-# An override reaches into the core from outside, and is called with whatever the core has there.
-# pyright: reportPrivateUsage=false, reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# A fault reaches into the core from outside, also for what is private there.
+# pyright: reportPrivateUsage=false
 
 from collections.abc import Callable
 from itertools import count
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.client_faults import constant
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.client.core import answers, partitioning
 from wireproof_reference_impl.nsq.client.core.commands import Publish
 from wireproof_reference_impl.nsq.client.core.connection import Refused
@@ -16,18 +17,14 @@ from wireproof_reference_impl.nsq.client.core.effects import Failure
 from wireproof_reference_impl.nsq.client.core.producer import Job, Lane, Producer
 from wireproof_reference_impl.nsq.client.core.topology import Place, Topology
 from wireproof_reference_impl.nsq.faulty.clients.publishing import _silent_if
-from wireproof_reference_impl.nsq.faulty.clients.rows import (
-    around,
+from wireproof_reference_impl.nsq.faulty.clients.ways import (
     boundary,
     condition,
-    constant,
     extra,
     missing,
     wrong_value,
 )
-from wireproof_reference_impl.overrides import Original, Override
-
-_SHARDS = "client.shard-unavailable client.complete client.shard-refresh client.lookup-all"
+from wireproof_reference_impl.overrides import Original, Override, around
 
 
 def _place_at(at: Callable[[int], int]) -> Override:
@@ -39,23 +36,6 @@ def _place_at(at: Callable[[int], int]) -> Override:
     return around(partitioning, "shard", call)
 
 
-def _of_those_led(original: Original, topology: Topology, key: bytes) -> object:
-    return original(replace(topology, partition_num=0), key)
-
-
-def _or_any_other(original: Original, topology: Topology, key: bytes) -> object:
-    return original(topology, key) or (topology.places[0] if topology.places else None)
-
-
-def _by_leader(original: Original, topology: Topology, key: bytes) -> object:
-    place = original(topology, key)
-    if isinstance(place, Place) and len(topology.leaders) > 1:
-        shift = topology.leaders[0][1] > topology.leaders[1][1]
-        number = ((place.partition or 0) + shift) % len(topology.leaders)
-        return Place(number, topology.leaders[number])
-    return place
-
-
 def _no_refresh(original: Original, self: Producer, job: Job) -> None:
     place = self._choose(job) if job.message.key is not None else None
     if job.message.key is not None and self.lookups.topology.places and place is None:
@@ -64,10 +44,87 @@ def _no_refresh(original: Original, self: Producer, job: Job) -> None:
         original(self, job)
 
 
-def _refresh_later(original: Original, self: Producer, job: Job) -> None:
+@missing("client-publish.shards")
+def key_means_nothing() -> Change:
+    """All messages in order go to the first partition."""
+    return constant(partitioning, "shard", 0)
+
+
+@wrong_value("client-publish.shards", around(partitioning, "shard"))
+def key_by_length(_: Original, key: bytes, partition_num: int) -> object:
+    """The partition of a sharding id is its length."""
+    return len(key) % partition_num
+
+
+@wrong_value("client.shard", _place_at)
+def key_in_turn(number: int) -> int:
+    """Messages in order go to the partitions in turn, four at a time."""
+    return number // 5
+
+
+@wrong_value("client.shard", _place_at)
+def key_ignored(number: int) -> int:
+    """Messages in order go to the partitions in turn, whatever their sharding ids."""
+    return number
+
+
+@condition("client.shard", around(partitioning, "place_of_key"))
+def key_follows_leader(original: Original, topology: Topology, key: bytes) -> object:
+    """The partition of a sharding id depends on the addresses of the leaders."""
+    place = original(topology, key)
+    if isinstance(place, Place) and len(topology.leaders) > 1:
+        shift = topology.leaders[0][1] > topology.leaders[1][1]
+        number = ((place.partition or 0) + shift) % len(topology.leaders)
+        return Place(number, topology.leaders[number])
+    return place
+
+
+@wrong_value(
+    "client.complete client.shard-refresh client.shard-unavailable",
+    around(partitioning, "place_of_key"),
+)
+def partitions_counted(original: Original, topology: Topology, key: bytes) -> object:
+    """The partitions that have a leader are taken for all."""
+    return original(replace(topology, partition_num=0), key)
+
+
+@extra(
+    "client.complete client.shard-refresh client.shard-unavailable",
+    around(partitioning, "place_of_key"),
+)
+def other_partition_taken(original: Original, topology: Topology, key: bytes) -> object:
+    """A sharding id whose partition nobody leads goes to another partition."""
+    return original(topology, key) or (topology.places[0] if topology.places else None)
+
+
+@missing("client.complete client.shard-refresh client.shard-unavailable", _silent_if)
+def unavailable_untold(self: Producer, job: Job, failure: Failure) -> bool:
+    """The user is told nothing when nobody leads the partition of a sharding id."""
+    return job.message.key is not None and not failure.code
+
+
+@missing("client.shard-refresh")
+def unavailable_not_refreshed() -> Change:
+    """No lookup follows when nobody leads the partition of a sharding id."""
+    return around(Producer, "dispatch", _no_refresh)
+
+
+@boundary("client.shard-refresh", around(Producer, "dispatch"))
+def unavailable_refreshed_late(original: Original, self: Producer, job: Job) -> None:
+    """The lookup comes five minutes later when nobody leads the partition of a sharding id."""
     _no_refresh(original, self, job)
     if job.is_settled:
         self.host.after(300.0, lambda: self.lookups.refresh(lambda: None))
+
+
+@missing("client.shard-retry", around(Lane, "_repeat"))
+def ordered_not_repeated(original: Original, self: Lane, job: Job, failure: Failure) -> None:
+    """An ordered publish is not repeated."""
+    if job.message.key is None:
+        original(self, job, failure)
+    else:
+        self._producer.settle(job, failure)
+        self._release()
 
 
 def _remember_refusal(original: Original, self: Lane, job: Job, event: object) -> None:
@@ -80,118 +137,25 @@ def _stay_if_refused(original: Original, self: Lane, place: Place) -> None:
         original(self, place)
 
 
-def _no_keyed_repeat(original: Original, self: Lane, job: Job, failure: Failure) -> None:
-    if job.message.key is None:
-        original(self, job, failure)
-    else:
-        self._producer.settle(job, failure)
-        self._release()
+@condition("client.shard-retry")
+def ordered_repeated_there() -> Change:
+    """An ordered publish is repeated at the node that has refused it."""
+    return (
+        around(Lane, "_judge", _remember_refusal),
+        around(Lane, "move", _stay_if_refused),
+    )
 
 
-def _allow_no_key(original: Original, message: Publish) -> object:
+@missing("client-publish.no-key", around(answers, "find_fault"))
+def no_key_allowed(original: Original, message: Publish) -> object:
+    """An ordered publish with an empty sharding id is sent."""
     return "" if message.key == b"" else original(message)
 
 
-def _no_key_is_none(original: Original, self: Producer, ticket: int, message: Publish) -> None:
+@missing("client-publish.no-key", around(Producer, "publish"))
+def no_key_unordered(original: Original, self: Producer, ticket: int, message: Publish) -> None:
+    """An ordered publish with an empty sharding id goes to any partition."""
     original(self, ticket, replace(message, key=message.key or None))
 
 
-FAULTS = (
-    missing(
-        "key-means-nothing",
-        "All messages in order go to the first partition.",
-        "client-publish.shards",
-        constant(partitioning, "shard", 0),
-        may=_SHARDS,
-    ),
-    wrong_value(
-        "key-by-length",
-        "The partition of a sharding id is its length.",
-        "client-publish.shards",
-        around(partitioning, "shard", lambda _, key, partition_num: len(key) % partition_num),
-        may=_SHARDS,
-    ),
-    wrong_value(
-        "key-in-turn",
-        "Messages in order go to the partitions in turn, four at a time.",
-        "client.shard",
-        _place_at(lambda number: number // 5),
-        may=_SHARDS,
-    ),
-    wrong_value(
-        "key-ignored",
-        "Messages in order go to the partitions in turn, whatever their sharding ids.",
-        "client.shard",
-        _place_at(lambda number: number),
-        may=_SHARDS,
-    ),
-    condition(
-        "key-follows-leader",
-        "The partition of a sharding id depends on the addresses of the leaders.",
-        "client.shard",
-        around(partitioning, "place_of_key", _by_leader),
-        may=_SHARDS,
-    ),
-    wrong_value(
-        "partitions-counted",
-        "The partitions that have a leader are taken for all.",
-        "client.complete client.shard-refresh client.shard-unavailable",
-        around(partitioning, "place_of_key", _of_those_led),
-        may="client.shard client.lookup-all",
-    ),
-    extra(
-        "other-partition-taken",
-        "A sharding id whose partition nobody leads goes to another partition.",
-        "client.complete client.shard-refresh client.shard-unavailable",
-        around(partitioning, "place_of_key", _or_any_other),
-    ),
-    missing(
-        "unavailable-untold",
-        "The user is told nothing when nobody leads the partition of a sharding id.",
-        "client.complete client.shard-refresh client.shard-unavailable",
-        _silent_if(lambda self, job, failure: job.message.key is not None and not failure.code),
-        may="client-publish.no-key client.shard-retry",
-    ),
-    missing(
-        "unavailable-not-refreshed",
-        "No lookup follows when nobody leads the partition of a sharding id.",
-        "client.shard-refresh",
-        around(Producer, "dispatch", _no_refresh),
-        may="client.lookup-all",
-    ),
-    boundary(
-        "unavailable-refreshed-late",
-        "The lookup comes five minutes later when nobody leads the partition of a sharding id.",
-        "client.shard-refresh",
-        around(Producer, "dispatch", _refresh_later),
-        may="client.lookup-all",
-    ),
-    missing(
-        "ordered-not-repeated",
-        "An ordered publish is not repeated.",
-        "client.shard-retry",
-        around(Lane, "_repeat", _no_keyed_repeat),
-        may="client.shard",
-    ),
-    condition(
-        "ordered-repeated-there",
-        "An ordered publish is repeated at the node that has refused it.",
-        "client.shard-retry",
-        around(Lane, "_judge", _remember_refusal),
-        around(Lane, "move", _stay_if_refused),
-        may="client.shard",
-    ),
-    missing(
-        "no-key-allowed",
-        "An ordered publish with an empty sharding id is sent.",
-        "client-publish.no-key",
-        around(answers, "find_fault", _allow_no_key),
-    ),
-    missing(
-        "no-key-unordered",
-        "An ordered publish with an empty sharding id goes to any partition.",
-        "client-publish.no-key",
-        around(Producer, "publish", _no_key_is_none),
-        may="client.lookup-all",
-    ),
-)
+FAULTS = list_faults(__name__)

@@ -1,13 +1,13 @@
 """Faults of tracing: PUB_TRACE, its answer, the switch, and the logs of both sides."""
 
-# An override reaches into the core from outside, and is called with whatever the core has there.
-# pyright: reportPrivateUsage=false, reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# A fault reaches into the core from outside, also for what is private there.
+# pyright: reportPrivateUsage=false
 
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.client.core import answers, commands
 from wireproof_reference_impl.nsq.client.core import producer as producers
 from wireproof_reference_impl.nsq.client.core import subscription as subscriptions
@@ -16,15 +16,14 @@ from wireproof_reference_impl.nsq.client.core.connection import NodeConnection
 from wireproof_reference_impl.nsq.client.core.effects import Receipt
 from wireproof_reference_impl.nsq.client.core.producer import Job, Lane, Producer
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
-from wireproof_reference_impl.nsq.faulty.clients.rows import (
-    around,
+from wireproof_reference_impl.nsq.faulty.clients.ways import (
     boundary,
     condition,
     extra,
     missing,
     wrong_value,
 )
-from wireproof_reference_impl.overrides import Original, Override
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq import names
 
 
@@ -63,29 +62,6 @@ def _receipt(change: Callable[[Receipt], Receipt]) -> Override:
         return change(read) if isinstance(read, Receipt) and traced else read
 
     return around(answers, "read_answer", call)
-
-
-def _swap_ids(read: Receipt) -> Receipt:
-    return replace(read, internal_id=read.trace_id, trace_id=read.internal_id)
-
-
-def _low_offset(read: Receipt) -> Receipt:
-    return replace(read, disk_queue_offset=(read.disk_queue_offset or 0) & (2**63 - 1))
-
-
-def _accept_ok(original: Original, publish: Publish, partition: int | None, data: bytes) -> object:
-    if data == names.OK:
-        return Receipt(partition)
-    return original(publish, partition, data)
-
-
-def _repeat_untraced(original: Original, self: Lane, job: Job, event: object) -> None:
-    """Publish a traced message again, without a trace, when its answer is a bare OK."""
-    if job.message.trace_id is not None and getattr(event, "data", b"") == names.OK:
-        job.message = replace(job.message, trace_id=None)
-        self._producer.dispatch(job)
-    else:
-        original(self, job, event)
 
 
 def _sticky(*, on: bool) -> Override:
@@ -145,147 +121,150 @@ def _without(*names: str) -> Callable[..., str]:
     return call
 
 
-FAULTS = (
-    wrong_value(
-        "trace-id-little-endian",
-        "The trace id of PUB_TRACE is little-endian.",
-        "client-send.trace",
-        _traced_body(lambda data: data[::-1]),
-        may="client-trace.receipt",
-    ),
-    boundary(
-        "trace-id-63-bits",
-        "The highest bit of the trace id is lost.",
-        "client-send.trace",
-        _traced_body(lambda data: bytes([data[0] & 0x7F]) + data[1:]),
-    ),
-    missing(
-        "trace-partition-unnamed",
-        "PUB_TRACE names no partition.",
-        "client.trace-publish",
-        _traced_line(lambda topic, partition: (topic, None)),
-    ),
-    wrong_value(
-        "trace-topic-capital",
-        "PUB_TRACE names the topic in capital letters.",
-        "client.trace-publish",
-        _traced_line(lambda topic, partition: (topic.upper(), partition)),
-    ),
-    wrong_value(
-        "receipt-ids-swapped",
-        "The user is told internal id and trace id of a publish the wrong way round.",
-        "client-trace.receipt",
-        _receipt(_swap_ids),
-    ),
-    boundary(
-        "receipt-offset-63-bits",
-        "The highest bit of the offset of a publish is lost.",
-        "client-trace.receipt",
-        _receipt(_low_offset),
-        may="client.trace-log",
-    ),
-    missing(
-        "bare-ok-accepted",
-        "A bare OK to PUB_TRACE is taken for success.",
-        "client-trace.bare-ok",
-        around(answers, "read_answer", _accept_ok),
-    ),
-    extra(
-        "bare-ok-repeated",
-        "After a bare OK to PUB_TRACE the message is published again with PUB.",
-        "client-trace.bare-ok",
-        around(Lane, "_judge", _repeat_untraced),
-    ),
-    missing(
-        "trace-stays-on",
-        "A producer that has traced one message traces all.",
-        "client.trace-switch",
-        _sticky(on=True),
-    ),
-    condition(
-        "trace-stays-off",
-        "A producer traces its first message only.",
-        "client.trace-switch",
-        _sticky(on=False),
-        may="client.trace-log",
-    ),
-    missing(
-        "ordered-untraced",
-        "A message with a sharding id is not traced.",
-        "client-trace.ordered",
-        _untraced_by_key(2**64),
-    ),
-    boundary(
-        "ordered-untraced-below-ten",
-        "A message with a sharding id is not traced if its trace id is below ten.",
-        "client-trace.ordered",
-        _untraced_by_key(10),
-    ),
-    extra(
-        "sub-advanced-traced",
-        "A consumer that traces subscribes with SUB_ADVANCED.",
-        "client-trace.no-command",
-        *_advanced(traced_only=True),
-    ),
-    extra(
-        "sub-advanced",
-        "A consumer subscribes with SUB_ADVANCED.",
-        "client-trace.no-command",
-        *_advanced(traced_only=False),
-        may="ext.client-header.broken ext.client-header.no-loop client-send.subscribe",
-    ),
-    missing(
-        "published-unlogged",
-        "A producer logs nothing of traced messages.",
-        "client.trace-log",
-        around(producers, "tell_published", lambda *_: "published"),
-    ),
-    missing(
-        "published-offset-unlogged",
-        "A producer does not log the offset of a traced message.",
-        "client.trace-log",
-        around(producers, "tell_published", _without("disk_queue_offset")),
-    ),
-    missing(
-        "consumed-unlogged",
-        "A consumer logs nothing while it traces.",
-        "client.trace-log-consumer client-trace.log-id",
-        around(subscriptions, "tell_consumed", lambda *_, **__: "consumed"),
-    ),
-    missing(
-        "consumed-id-unlogged",
-        "A consumer does not log the internal id while it traces.",
-        "client.trace-log-consumer",
-        around(subscriptions, "tell_consumed", _without("internal_id")),
-    ),
-    missing(
-        "consumed-timestamp-unlogged",
-        "A consumer does not log the timestamp while it traces.",
-        "client.trace-log-consumer",
-        around(subscriptions, "tell_consumed", _without("timestamp")),
-    ),
-    missing(
-        "consumed-addresses-unlogged",
-        "A consumer does not log the IP addresses while it traces.",
-        "client.trace-log-consumer",
-        around(subscriptions, "tell_consumed", _without("consumer_ip", "nsqd_ip")),
-    ),
-    missing(
-        "consumed-offset-unlogged",
-        "A consumer does not log the disk queue offset while it traces.",
-        "client.trace-log-consumer",
-        around(subscriptions, "tell_consumed", _without("disk_queue_offset")),
-    ),
-    missing(
-        "consumed-size-unlogged",
-        "A consumer does not log the disk queue data size while it traces.",
-        "client.trace-log-consumer",
-        around(subscriptions, "tell_consumed", _without("disk_queue_data_size")),
-    ),
-    missing(
-        "consumed-trace-id-unlogged",
-        "A consumer does not log the trace id while it traces.",
-        "client-trace.log-id",
-        around(subscriptions, "tell_consumed", _without("trace_id")),
-    ),
-)
+@wrong_value("client-send.trace", _traced_body)
+def trace_id_little_endian(data: bytes) -> bytes:
+    """The trace id of PUB_TRACE is little-endian."""
+    return data[::-1]
+
+
+@boundary("client-send.trace", _traced_body)
+def trace_id_63_bits(data: bytes) -> bytes:
+    """The highest bit of the trace id is lost."""
+    return bytes([data[0] & 0x7F]) + data[1:]
+
+
+@missing("client.trace-publish", _traced_line)
+def trace_partition_unnamed(topic: str, partition: int | None) -> tuple[str, int | None]:
+    """PUB_TRACE names no partition."""
+    return (topic, None)
+
+
+@wrong_value("client.trace-publish", _traced_line)
+def trace_topic_capital(topic: str, partition: int | None) -> tuple[str, int | None]:
+    """PUB_TRACE names the topic in capital letters."""
+    return (topic.upper(), partition)
+
+
+@wrong_value("client-trace.receipt", _receipt)
+def receipt_ids_swapped(read: Receipt) -> Receipt:
+    """The user is told internal id and trace id of a publish the wrong way round."""
+    return replace(read, internal_id=read.trace_id, trace_id=read.internal_id)
+
+
+@boundary("client-trace.receipt", _receipt)
+def receipt_offset_63_bits(read: Receipt) -> Receipt:
+    """The highest bit of the offset of a publish is lost."""
+    return replace(read, disk_queue_offset=(read.disk_queue_offset or 0) & (2**63 - 1))
+
+
+@missing("client-trace.bare-ok", around(answers, "read_answer"))
+def bare_ok_accepted(
+    original: Original, publish: Publish, partition: int | None, data: bytes
+) -> object:
+    """A bare OK to PUB_TRACE is taken for success."""
+    if data == names.OK:
+        return Receipt(partition)
+    return original(publish, partition, data)
+
+
+@extra("client-trace.bare-ok", around(Lane, "_judge"))
+def bare_ok_repeated(original: Original, self: Lane, job: Job, event: object) -> None:
+    """After a bare OK to PUB_TRACE the message is published again with PUB."""
+    if job.message.trace_id is not None and getattr(event, "data", b"") == names.OK:
+        job.message = replace(job.message, trace_id=None)
+        self._producer.dispatch(job)
+    else:
+        original(self, job, event)
+
+
+@missing("client.trace-switch")
+def trace_stays_on() -> Change:
+    """A producer that has traced one message traces all."""
+    return _sticky(on=True)
+
+
+@condition("client.trace-switch")
+def trace_stays_off() -> Change:
+    """A producer traces its first message only."""
+    return _sticky(on=False)
+
+
+@missing("client-trace.ordered")
+def ordered_untraced() -> Change:
+    """A message with a sharding id is not traced."""
+    return _untraced_by_key(2**64)
+
+
+@boundary("client-trace.ordered")
+def ordered_untraced_below_ten() -> Change:
+    """A message with a sharding id is not traced if its trace id is below ten."""
+    return _untraced_by_key(10)
+
+
+@extra("client-trace.no-command")
+def sub_advanced_traced() -> Change:
+    """A consumer that traces subscribes with SUB_ADVANCED."""
+    return _advanced(traced_only=True)
+
+
+@extra("client-trace.no-command")
+def sub_advanced() -> Change:
+    """A consumer subscribes with SUB_ADVANCED."""
+    return _advanced(traced_only=False)
+
+
+@missing("client.trace-log", around(producers, "tell_published"))
+def published_unlogged(*_: object) -> object:
+    """A producer logs nothing of traced messages."""
+    return "published"
+
+
+@missing("client.trace-log")
+def published_offset_unlogged() -> Change:
+    """A producer does not log the offset of a traced message."""
+    return around(producers, "tell_published", _without("disk_queue_offset"))
+
+
+@missing("client.trace-log-consumer client-trace.log-id", around(subscriptions, "tell_consumed"))
+def consumed_unlogged(*_: object, **__: object) -> object:
+    """A consumer logs nothing while it traces."""
+    return "consumed"
+
+
+@missing("client.trace-log-consumer")
+def consumed_id_unlogged() -> Change:
+    """A consumer does not log the internal id while it traces."""
+    return around(subscriptions, "tell_consumed", _without("internal_id"))
+
+
+@missing("client.trace-log-consumer")
+def consumed_timestamp_unlogged() -> Change:
+    """A consumer does not log the timestamp while it traces."""
+    return around(subscriptions, "tell_consumed", _without("timestamp"))
+
+
+@missing("client.trace-log-consumer")
+def consumed_addresses_unlogged() -> Change:
+    """A consumer does not log the IP addresses while it traces."""
+    return around(subscriptions, "tell_consumed", _without("consumer_ip", "nsqd_ip"))
+
+
+@missing("client.trace-log-consumer")
+def consumed_offset_unlogged() -> Change:
+    """A consumer does not log the disk queue offset while it traces."""
+    return around(subscriptions, "tell_consumed", _without("disk_queue_offset"))
+
+
+@missing("client.trace-log-consumer")
+def consumed_size_unlogged() -> Change:
+    """A consumer does not log the disk queue data size while it traces."""
+    return around(subscriptions, "tell_consumed", _without("disk_queue_data_size"))
+
+
+@missing("client-trace.log-id")
+def consumed_trace_id_unlogged() -> Change:
+    """A consumer does not log the trace id while it traces."""
+    return around(subscriptions, "tell_consumed", _without("trace_id"))
+
+
+FAULTS = list_faults(__name__)

@@ -1,20 +1,21 @@
 """Faults of creating and deleting topics through a lookup server."""
 
 from collections.abc import Callable
+from functools import partial
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
-from wireproof_reference_impl.nsq.lookupd import topics
-from wireproof_reference_impl.nsq.preset import (
-    Preset,
+from wireproof_reference_impl.nsq.faulty.ways import (
     boundary,
     condition,
     extra,
     missing,
     wrong_value,
 )
+from wireproof_reference_impl.nsq.lookupd import topics
 from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.overrides import Original, Override, around
 
@@ -47,8 +48,40 @@ def _is_single(request: Request) -> bool:
     return asked == ("1", "1")
 
 
-def _is_extended(request: Request) -> bool:
-    return request.text("extend") == "true"
+def _keep_when(kept: Callable[[ClusterTopic], bool]) -> tuple[Override, ...]:
+    """Return overrides under which the deletion of some topics is answered and not done."""
+
+    def delete(
+        original: Original, coordinator: Coordinator, topic: ClusterTopic, now_ns: int
+    ) -> None:
+        if not kept(topic):
+            original(coordinator, topic, now_ns)
+
+    return (around(Coordinator, "delete", delete),)
+
+
+@boundary("create.extend", partial(_create_as, extend=b"false"))
+def create_extend_of_one_partition(r: Request) -> bool:
+    """Creating a topic of one partition ignores extend=true."""
+    return _is_single(r) and not r.text("multipart")
+
+
+@condition("create.extend", partial(_create_as, extend=b"false"))
+def create_extend_of_parts(r: Request) -> bool:
+    """Creating a topic with multipart=true ignores extend=true."""
+    return r.text("multipart") == "true"
+
+
+@condition("create.extend", partial(_create_as, extend=b"false"))
+def create_extend_of_ordered_topics(r: Request) -> bool:
+    """Creating a topic of one partition with orderedmulti=true ignores extend=true."""
+    return _is_single(r) and r.text("orderedmulti") == "true"
+
+
+@wrong_value("create.parameters")
+def create_two_partitions() -> Change:
+    """Creating a topic of one partition creates two partitions."""
+    return _create_as(_is_single, partition_num=b"2")
 
 
 class _RetentionOnce:
@@ -65,16 +98,44 @@ class _RetentionOnce:
         return replace(request, query={**request.query, "retention": b""}) if known else request
 
 
-def _keep_when(kept: Callable[[ClusterTopic], bool]) -> tuple[Override, ...]:
-    """Return overrides under which the deletion of some topics is answered and not done."""
+@condition("create.again")
+def create_again_without_retention() -> Change:
+    """Creating a topic again ignores retention."""
+    return _count_as(_RetentionOnce())
 
-    def delete(
-        original: Original, coordinator: Coordinator, topic: ClusterTopic, now_ns: int
-    ) -> None:
-        if not kept(topic):
-            original(coordinator, topic, now_ns)
 
-    return (around(Coordinator, "delete", delete),)
+def _is_extended(request: Request) -> bool:
+    return request.text("extend") == "true"
+
+
+@condition("create.parameters", partial(_create_as, replicator=b"1"))
+def create_one_copy(r: Request) -> bool:
+    """Creating an ext topic of one partition ignores replicator."""
+    return r.text("partition_num") == "1" and _is_extended(r)
+
+
+@boundary("create.parameters", partial(_create_as, extend=b"true"))
+def create_extend_by_its_name(r: Request) -> bool:
+    """Creating a topic of one partition reads any value of extend as true."""
+    return _is_single(r) and "extend" in r.query
+
+
+@extra("create.parameters", partial(_create_as, extend=b"true"))
+def create_extend_unasked(r: Request) -> bool:
+    """Creating a topic of one partition makes it an ext topic even if extend is not given."""
+    return _is_single(r) and "extend" not in r.query
+
+
+@missing("create.delete", _keep_when)
+def delete_never(topic: ClusterTopic) -> bool:
+    """The deletion of a topic is answered with success and does nothing."""
+    return True
+
+
+@condition("create.delete", _keep_when)
+def delete_not_plain(topic: ClusterTopic) -> bool:
+    """The deletion of a topic without ext support is answered with success and does nothing."""
+    return not topic.settings.extend
 
 
 class _SecondDeletion:
@@ -90,94 +151,10 @@ class _SecondDeletion:
         return not known
 
 
-_EXTEND = "create.extend"
-_DELETE = "create.delete"
-_PARAMETERS = "create.parameters"
-_SINGLE = (
-    "create.extend create.parameters create.odd create.again create.refused create.delete "
-    "create.delete-odd create.update lookup.extend-support"
-)
-"""Clauses of which some case creates a topic of one partition."""
-_DELETED = "create.delete-odd smart.lookup.unknown-topic"
-"""Clauses of which some case deletes a topic."""
+@boundary("create.delete")
+def delete_at_the_second_request() -> Change:
+    """A topic is deleted only when its deletion is requested for the second time."""
+    return _keep_when(_SecondDeletion())
 
-FAULTS: tuple[Preset, ...] = (
-    boundary(
-        "create-extend-of-one-partition",
-        "creating a topic of one partition ignores extend=true",
-        breaks=_EXTEND,
-        may_break=_SINGLE,
-        overrides=_create_as(lambda r: _is_single(r) and not r.text("multipart"), extend=b"false"),
-    ),
-    condition(
-        "create-extend-of-parts",
-        "creating a topic with multipart=true ignores extend=true",
-        breaks=_EXTEND,
-        overrides=_create_as(lambda r: r.text("multipart") == "true", extend=b"false"),
-    ),
-    condition(
-        "create-extend-of-ordered-topics",
-        "creating a topic of one partition with orderedmulti=true ignores extend=true",
-        breaks=_EXTEND,
-        overrides=_create_as(
-            lambda r: _is_single(r) and r.text("orderedmulti") == "true", extend=b"false"
-        ),
-    ),
-    wrong_value(
-        "create-two-partitions",
-        "creating a topic of one partition creates two partitions",
-        breaks=_PARAMETERS,
-        may_break=_SINGLE,
-        overrides=_create_as(_is_single, partition_num=b"2"),
-    ),
-    condition(
-        "create-again-without-retention",
-        "creating a topic again ignores retention",
-        breaks="create.again",
-        overrides=_count_as(_RetentionOnce()),
-    ),
-    condition(
-        "create-one-copy",
-        "creating an ext topic of one partition ignores replicator",
-        breaks=_PARAMETERS,
-        may_break="smart.cluster.not-leader",
-        overrides=_create_as(
-            lambda r: r.text("partition_num") == "1" and _is_extended(r), replicator=b"1"
-        ),
-    ),
-    boundary(
-        "create-extend-by-its-name",
-        "creating a topic of one partition reads any value of extend as true",
-        breaks=_PARAMETERS,
-        may_break="create.odd",
-        overrides=_create_as(lambda r: _is_single(r) and "extend" in r.query, extend=b"true"),
-    ),
-    extra(
-        "create-extend-unasked",
-        "creating a topic of one partition makes it an ext topic even if extend is not given",
-        breaks=_PARAMETERS,
-        may_break="create.odd create.again",
-        overrides=_create_as(lambda r: _is_single(r) and "extend" not in r.query, extend=b"true"),
-    ),
-    missing(
-        "delete-never",
-        "the deletion of a topic is answered with success and does nothing",
-        breaks=_DELETE,
-        may_break=_DELETED,
-        overrides=_keep_when(lambda topic: True),
-    ),
-    condition(
-        "delete-not-plain",
-        "the deletion of a topic without ext support is answered with success and does nothing",
-        breaks=_DELETE,
-        may_break=_DELETED,
-        overrides=_keep_when(lambda topic: not topic.settings.extend),
-    ),
-    boundary(
-        "delete-at-the-second-request",
-        "a topic is deleted only when its deletion is requested for the second time",
-        breaks=_DELETE,
-        may_break=_DELETED,
-        overrides=_keep_when(_SecondDeletion()),
-    ),
-)
+
+FAULTS = list_faults(__name__)

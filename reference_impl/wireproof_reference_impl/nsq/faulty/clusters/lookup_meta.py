@@ -1,9 +1,12 @@
 """Faults of a topic's metadata, of the list of lookup servers, and of slave servers."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.faulty.ways import boundary, condition, missing, wrong_value
 from wireproof_reference_impl.nsq.lookup_changes import (
     Data,
     When,
@@ -19,13 +22,6 @@ from wireproof_reference_impl.nsq.lookup_changes import (
 from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.api import Question
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
-from wireproof_reference_impl.nsq.preset import (
-    Preset,
-    boundary,
-    condition,
-    missing,
-    wrong_value,
-)
 from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.overrides import Original, Override, around
 
@@ -79,166 +75,126 @@ def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple
     return (around(api, "find", find),)
 
 
-_META = "smart.lookup.metainfo"
-_LIST = "smart.lookup.listlookup"
-_SLAVES = "smart.lookup.slaves"
-_AGREE = "smart.lookup.agree"
-_EXTEND = "lookup.extend-support"
-_FIELDS = "lookup.meta-fields"
-_TOLD = (
-    f"{_META} {_FIELDS} smart.lookup.slaves smart.lookup.metainfo-unasked smart.lookup.disabled "
-    "create.parameters create.odd create.delete create.delete-odd"
-)
-"""Clauses of which some case compares the numbers in meta."""
-_FORM = "smart.lookup.listlookup-form create.slave"
+@missing("smart.lookup.metainfo", partial(change_some, _no_meta))
+def lookup_meta_not_for_consumers(r: Request) -> bool:
+    """Lookup answers to consumers in the older style have no meta."""
+    return is_old(r) and is_for_reading(r)
 
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "lookup-meta-not-for-consumers",
-        "lookup answers to consumers in the older style have no meta",
-        breaks=_META,
-        may_break=f"{_TOLD} {_EXTEND}",
-        settings=change_some(_no_meta, lambda r: is_old(r) and is_for_reading(r)),
-    ),
-    boundary(
-        "lookup-meta-one-less",
-        "partition_num in the meta of lookup answers is one too low",
-        breaks=_META,
-        may_break=_TOLD,
-        settings=_meta(lambda meta: {**meta, "partition_num": _count(meta) - 1}, is_lookup),
-    ),
-    wrong_value(
-        "lookup-meta-replica-always-one",
-        "replica in the meta of lookup answers is 1 for every topic",
-        breaks=f"{_META} create.parameters",
-        may_break=f"{_TOLD} create.update",
-        settings=_meta(lambda meta: {**meta, "replica": 1}, is_lookup),
-    ),
-    condition(
-        "lookup-meta-not-of-ordered-topics",
-        "the meta of an ordered topic has no partition_num in lookup answers",
-        breaks=_META,
-        may_break=_TOLD,
-        settings=_meta(
-            lambda meta: _without(meta, "partition_num") if meta.get("ordered") else meta,
-            is_lookup,
-        ),
-    ),
-    wrong_value(
-        "lookup-ext-meta-as-text",
-        "partition_num in the meta of an ext topic is a string in lookup answers",
-        breaks=_FIELDS,
-        may_break=_TOLD,
-        settings=_meta(
-            _of_ext(lambda meta: {**meta, "partition_num": str(_count(meta))}), is_for_reading
-        ),
-    ),
-    missing(
-        "lookup-ext-meta-without-replica",
-        "the meta of an ext topic has no replica in lookup answers",
-        breaks=_FIELDS,
-        may_break=_TOLD,
-        settings=_meta(_of_ext(lambda meta: _without(meta, "replica")), is_lookup),
-    ),
-    boundary(
-        "lookup-ext-meta-one-more",
-        "partition_num in the meta of an ext topic is one too high in lookup answers",
-        breaks=_FIELDS,
-        may_break=_TOLD,
-        settings=_meta(
-            _of_ext(lambda meta: {**meta, "partition_num": _count(meta) + 1}), is_for_reading
-        ),
-    ),
-    missing(
-        "lookup-extend-support-missing",
-        "the meta of lookup answers in the older style has no extend_support",
-        breaks=_EXTEND,
-        settings=_meta(lambda meta: _without(meta, "extend_support"), is_old),
-    ),
-    wrong_value(
-        "lookup-extend-support-as-text",
-        "extend_support is a string in lookup answers to consumers",
-        breaks=f"{_EXTEND} create.extend",
-        may_break="create.parameters create.odd create.update",
-        settings=_meta(
-            lambda meta: {**meta, "extend_support": str(meta["extend_support"]).lower()},
-            is_for_reading,
-        ),
-    ),
-    condition(
-        "lookup-extend-support-everywhere",
-        "extend_support is true for every topic in lookup answers in the older style",
-        breaks=_EXTEND,
-        settings=_meta(lambda meta: {**meta, "extend_support": True}, is_old),
-    ),
-    missing(
-        "listlookup-master-only",
-        "listlookup lists only the master lookup server",
-        breaks=_LIST,
-        may_break=_FORM,
-        settings=change_some(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
-    ),
-    boundary(
-        "listlookup-last-left-out",
-        "listlookup in the older style omits the last lookup server",
-        breaks=_LIST,
-        may_break=_FORM,
-        settings=change_some(
-            lambda data: {**data, "lookupdnodes": _nodes(data)[:-1]},
-            lambda r: _is_list(r) and not r.v1,
-        ),
-    ),
-    wrong_value(
-        "listlookup-without-http",
-        "listlookup gives the TCP port as the HTTP port",
-        breaks=_LIST,
-        may_break=_FORM,
-        settings=change_some(
-            lambda data: {
-                **data,
-                "lookupdnodes": [{**node, "HttpPort": node["TcpPort"]} for node in _nodes(data)],
-            },
-            _is_list,
-        ),
-    ),
-    condition(
-        "listlookup-by-the-master-only",
-        "listlookup at a slave lookup server lists only the master",
-        breaks=_LIST,
-        may_break=_FORM,
-        overrides=_as_slave(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
-    ),
-    missing(
-        "slave-refuses-lookups",
-        "a slave lookup server refuses every lookup",
-        breaks=_SLAVES,
-        may_break=f"{_AGREE} smart.lookup.access smart.lookup.disabled",
-        overrides=_as_slave(refuse),
-    ),
-    condition(
-        "slave-refuses-producers",
-        "a slave lookup server refuses lookups by producers",
-        breaks=_SLAVES,
-        may_break=f"{_AGREE} smart.lookup.access smart.lookup.disabled",
-        overrides=_as_slave(refuse, lambda r: is_lookup(r) and is_for_writing(r)),
-    ),
-    missing(
-        "slave-knows-no-node",
-        "lookup answers of a slave server list no node",
-        breaks=_SLAVES,
-        may_break=f"{_AGREE} smart.lookup.access smart.lookup.disabled",
-        overrides=_as_slave(lambda data: {**data, "partitions": {}, "producers": []}),
-    ),
-    wrong_value(
-        "slave-disagrees",
-        "lookup answers of a slave server list each partition with the node of another partition",
-        breaks=f"{_SLAVES} {_AGREE}",
-        overrides=_as_slave(exchange_nodes),
-    ),
-    missing(
-        "slave-without-meta",
-        "lookup answers of a slave server have no meta",
-        breaks=_SLAVES,
-        overrides=_as_slave(_no_meta),
-    ),
-)
+
+@boundary("smart.lookup.metainfo", partial(_meta, when=is_lookup))
+def lookup_meta_one_less(meta: Meta) -> Meta:
+    """partition_num in the meta of lookup answers is one too low."""
+    return {**meta, "partition_num": _count(meta) - 1}
+
+
+@wrong_value("smart.lookup.metainfo create.parameters", partial(_meta, when=is_lookup))
+def lookup_meta_replica_always_one(meta: Meta) -> Meta:
+    """Replica in the meta of lookup answers is 1 for every topic."""
+    return {**meta, "replica": 1}
+
+
+@condition("smart.lookup.metainfo", partial(_meta, when=is_lookup))
+def lookup_meta_not_of_ordered_topics(meta: Meta) -> Meta:
+    """The meta of an ordered topic has no partition_num in lookup answers."""
+    return _without(meta, "partition_num") if meta.get("ordered") else meta
+
+
+@wrong_value("lookup.meta-fields")
+def lookup_ext_meta_as_text() -> Change:
+    """partition_num in the meta of an ext topic is a string in lookup answers."""
+    return _meta(
+        _of_ext(lambda meta: {**meta, "partition_num": str(_count(meta))}), is_for_reading
+    )
+
+
+@missing("lookup.meta-fields")
+def lookup_ext_meta_without_replica() -> Change:
+    """The meta of an ext topic has no replica in lookup answers."""
+    return _meta(_of_ext(lambda meta: _without(meta, "replica")), is_lookup)
+
+
+@boundary("lookup.meta-fields")
+def lookup_ext_meta_one_more() -> Change:
+    """partition_num in the meta of an ext topic is one too high in lookup answers."""
+    return _meta(_of_ext(lambda meta: {**meta, "partition_num": _count(meta) + 1}), is_for_reading)
+
+
+@missing("lookup.extend-support", partial(_meta, when=is_old))
+def lookup_extend_support_missing(meta: Meta) -> Meta:
+    """The meta of lookup answers in the older style has no extend_support."""
+    return _without(meta, "extend_support")
+
+
+@wrong_value("lookup.extend-support create.extend", partial(_meta, when=is_for_reading))
+def lookup_extend_support_as_text(meta: Meta) -> Meta:
+    """extend_support is a string in lookup answers to consumers."""
+    return {**meta, "extend_support": str(meta["extend_support"]).lower()}
+
+
+@condition("lookup.extend-support", partial(_meta, when=is_old))
+def lookup_extend_support_everywhere(meta: Meta) -> Meta:
+    """extend_support is true for every topic in lookup answers in the older style."""
+    return {**meta, "extend_support": True}
+
+
+@missing("smart.lookup.listlookup", partial(change_some, when=_is_list))
+def listlookup_master_only(data: Data) -> object:
+    """Listlookup lists only the master lookup server."""
+    return {**data, "lookupdnodes": _nodes(data)[:1]}
+
+
+@boundary("smart.lookup.listlookup")
+def listlookup_last_left_out() -> Change:
+    """Listlookup in the older style omits the last lookup server."""
+    return change_some(
+        lambda data: {**data, "lookupdnodes": _nodes(data)[:-1]},
+        lambda r: _is_list(r) and not r.v1,
+    )
+
+
+@wrong_value("smart.lookup.listlookup", partial(change_some, when=_is_list))
+def listlookup_without_http(data: Data) -> object:
+    """Listlookup gives the TCP port as the HTTP port."""
+    return {
+        **data,
+        "lookupdnodes": [{**node, "HttpPort": node["TcpPort"]} for node in _nodes(data)],
+    }
+
+
+@condition("smart.lookup.listlookup", partial(_as_slave, when=_is_list))
+def listlookup_by_the_master_only(data: Data) -> object:
+    """Listlookup at a slave lookup server lists only the master."""
+    return {**data, "lookupdnodes": _nodes(data)[:1]}
+
+
+@missing("smart.lookup.slaves")
+def slave_refuses_lookups() -> Change:
+    """A slave lookup server refuses every lookup."""
+    return _as_slave(refuse)
+
+
+@condition("smart.lookup.slaves", partial(_as_slave, refuse))
+def slave_refuses_producers(r: Request) -> bool:
+    """A slave lookup server refuses lookups by producers."""
+    return is_lookup(r) and is_for_writing(r)
+
+
+@missing("smart.lookup.slaves", _as_slave)
+def slave_knows_no_node(data: Data) -> object:
+    """Lookup answers of a slave server list no node."""
+    return {**data, "partitions": {}, "producers": []}
+
+
+@wrong_value("smart.lookup.slaves smart.lookup.agree")
+def slave_disagrees() -> Change:
+    """Lookup answers of a slave server list each partition with the node of another partition."""
+    return _as_slave(exchange_nodes)
+
+
+@missing("smart.lookup.slaves")
+def slave_without_meta() -> Change:
+    """Lookup answers of a slave server have no meta."""
+    return _as_slave(_no_meta)
+
+
+FAULTS = list_faults(__name__)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from struct import pack
 
+from wireproof_reference_impl.faults import Change, list_faults, setting
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.preset import (
-    Preset,
+from wireproof_reference_impl.nsq.faulty.ways import (
     boundary,
     condition,
     extra,
@@ -71,30 +71,6 @@ def _header(entry: NewMessage) -> bytes:
     return entry.header or b""
 
 
-def _little_endian(entry: NewMessage, version: int) -> bytes:
-    return pack("<BH", version, len(_header(entry))) + _header(entry)
-
-
-def _wide_length(entry: NewMessage, version: int) -> bytes:
-    return pack(">BI", version, len(_header(entry))) + _header(entry)
-
-
-def _no_length(entry: NewMessage, version: int) -> bytes:
-    return bytes([version]) + _header(entry)
-
-
-def _ids_swapped(
-    entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
-) -> bytes:
-    return record.build(
-        entry._replace(trace_id=internal_id),
-        timestamp_ns,
-        internal_id=entry.trace_id,
-        extend=extend,
-        version=version,
-    )
-
-
 def _on_large_plain(attempts: int, part: bytes = b"") -> Settings:
     """Return settings that change records of plain topics with larger bodies."""
 
@@ -116,94 +92,80 @@ def _on_large_plain(attempts: int, part: bytes = b"") -> Settings:
     return {"disk.build": build}
 
 
-_LAYOUT = "disk.layout"
-_INDICATED = "disk.indicator"
-_PLAIN = "disk.plain-record"
+@wrong_value("disk.layout", _with_header)
+def disk_length_little_endian(entry: NewMessage, version: int) -> bytes:
+    """Records on disk have the ext length in little-endian byte order."""
+    return pack("<BH", version, len(_header(entry))) + _header(entry)
 
-FAULTS: tuple[Preset, ...] = (
-    wrong_value(
-        "disk-length-little-endian",
-        "records on disk have the ext length in little-endian byte order",
-        breaks=_LAYOUT,
-        may_break="disk.indicator disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
-        settings=_with_header(_little_endian),
-    ),
-    extra(
-        "disk-length-of-4-bytes",
-        "the ext length in records on disk takes 4 bytes",
-        breaks=_LAYOUT,
-        may_break="disk.upgraded upgrade.subscribe-rules",
-        settings=_with_header(_wide_length),
-    ),
-    missing(
-        "disk-length-missing",
-        "records on disk have the ext data without its length",
-        breaks=_LAYOUT,
-        may_break="disk.indicator disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
-        settings=_with_header(_no_length),
-    ),
-    wrong_value(
-        "disk-ext-behind-body",
-        "records on disk have the ext part after the body",
-        breaks=_LAYOUT,
-        may_break=(
-            "disk.indicator disk.no-ext-record disk.upgraded upgrade.accept "
-            "upgrade.subscribe-rules"
-        ),
-        settings=_change_stored(
-            lambda entry, version: entry.body + record.extend_part(entry, version)
-        ),
-    ),
-    wrong_value(
-        "disk-ids-swapped",
-        "the trace id is stored before the internal id",
-        breaks=_LAYOUT,
-        may_break="consume.no-header disk.no-ext-record upgrade.accept upgrade.subscribe-rules",
-        settings={"disk.build": _ids_swapped},
-    ),
-    missing(
-        "disk-indicator-missing",
-        "no record has the indicator",
-        breaks=_INDICATED,
-        may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
-        settings=_change_attempts(lambda entry, extend: 0),
-    ),
-    wrong_value(
-        "disk-indicator-in-low-bits",
-        "the indicator is stored in the low bits of attempts",
-        breaks=_INDICATED,
-        may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
-        settings=_change_attempts(lambda entry, extend: _INDICATOR >> 12 if extend else 0),
-    ),
-    condition(
-        "disk-indicator-not-with-header",
-        "records of messages with a header lack the indicator bits on disk",
-        breaks=_INDICATED,
-        may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
-        settings=_change_attempts(
-            lambda entry, extend: _INDICATOR if extend and entry.header is None else 0
-        ),
-    ),
-    wrong_value(
-        "disk-indicator-on-plain",
-        "records of 200 bytes or more of topics without ext support have the indicator bits on "
-        "disk",
-        breaks=_PLAIN,
-        may_break="disk.upgraded",
-        settings=_on_large_plain(_INDICATOR),
-    ),
-    extra(
-        "disk-version-on-plain",
-        "records of 200 bytes or more of topics without ext support have an ext version on disk",
-        breaks=_PLAIN,
-        may_break="disk.upgraded",
-        settings=_on_large_plain(0, b"\0"),
-    ),
-    boundary(
-        "disk-ext-part-on-plain",
-        "records of 200 bytes or more of topics without ext support are stored in the ext layout",
-        breaks=_PLAIN,
-        may_break="disk.upgraded",
-        settings=_on_large_plain(_INDICATOR, b"\0"),
-    ),
-)
+
+@extra("disk.layout", _with_header)
+def disk_length_of_4_bytes(entry: NewMessage, version: int) -> bytes:
+    """The ext length in records on disk takes 4 bytes."""
+    return pack(">BI", version, len(_header(entry))) + _header(entry)
+
+
+@missing("disk.layout", _with_header)
+def disk_length_missing(entry: NewMessage, version: int) -> bytes:
+    """Records on disk have the ext data without its length."""
+    return bytes([version]) + _header(entry)
+
+
+@wrong_value("disk.layout", _change_stored)
+def disk_ext_behind_body(entry: NewMessage, version: int) -> bytes:
+    """Records on disk have the ext part after the body."""
+    return entry.body + record.extend_part(entry, version)
+
+
+@wrong_value("disk.layout", setting("disk.build"))
+def disk_ids_swapped(
+    entry: NewMessage, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+) -> bytes:
+    """The trace id is stored before the internal id."""
+    return record.build(
+        entry._replace(trace_id=internal_id),
+        timestamp_ns,
+        internal_id=entry.trace_id,
+        extend=extend,
+        version=version,
+    )
+
+
+@missing("disk.indicator", _change_attempts)
+def disk_indicator_missing(entry: NewMessage, extend: bool) -> int:
+    """No record has the indicator."""
+    return 0
+
+
+@wrong_value("disk.indicator", _change_attempts)
+def disk_indicator_in_low_bits(entry: NewMessage, extend: bool) -> int:
+    """The indicator is stored in the low bits of attempts."""
+    return _INDICATOR >> 12 if extend else 0
+
+
+@condition("disk.indicator", _change_attempts)
+def disk_indicator_not_with_header(entry: NewMessage, extend: bool) -> int:
+    """Records of messages with a header lack the indicator bits on disk."""
+    return _INDICATOR if extend and entry.header is None else 0
+
+
+@wrong_value("disk.plain-record")
+def disk_indicator_on_plain() -> Change:
+    """Records of 200 bytes or more of topics without ext support have the indicator bits on
+    disk.
+    """
+    return _on_large_plain(_INDICATOR)
+
+
+@extra("disk.plain-record")
+def disk_version_on_plain() -> Change:
+    """Records of 200 bytes or more of topics without ext support have an ext version on disk."""
+    return _on_large_plain(0, b"\0")
+
+
+@boundary("disk.plain-record")
+def disk_ext_part_on_plain() -> Change:
+    """Records of 200 bytes or more of topics without ext support are stored in the ext layout."""
+    return _on_large_plain(_INDICATOR, b"\0")
+
+
+FAULTS = list_faults(__name__)

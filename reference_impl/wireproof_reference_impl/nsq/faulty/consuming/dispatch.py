@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 from weakref import WeakKeyDictionary
 
+from wireproof_reference_impl.faults import Change, list_faults, setting
 from wireproof_reference_impl.nsq.core import channel as channels
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.delivery.dispatch import (
@@ -17,21 +18,17 @@ from wireproof_reference_impl.nsq.delivery.in_flight import Held
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.faulty.late import LATE_NS, ServeTime
 from wireproof_reference_impl.nsq.faulty.neighbours import NOTED, other_clients
-from wireproof_reference_impl.nsq.preset import (
-    CONDITION,
-    EXTRA,
-    LATE,
-    READERS,
-    WRONG_VALUE,
-    Preset,
+from wireproof_reference_impl.nsq.faulty.ways import (
     boundary,
     condition,
-    fault,
+    extra,
+    late,
     missing,
     wrong_value,
 )
 from wireproof_reference_impl.nsq.wire.message import Message
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
+from wireproof_reference_impl.preset import Effect
 
 _MINUTE_NS = 60_000_000_000
 
@@ -86,19 +83,10 @@ def _send_wrongly(channel: Channel, held: Held, wrong: Chosen, now_ns: int) -> N
         subscriber.outlet.push(channel.data(held, subscriber))
 
 
-def make_misdirecting(
-    name: str, text: str, choose: Choose, *, way: str, breaks: str, may_break: str = ""
-) -> Preset:
-    """Return a fault that sends messages to wrong clients, with a twin that does so 3 s late."""
-    return fault(
-        name,
-        text,
-        way=way,
-        breaks=breaks,
-        may_break=may_break,
-        overrides=(NOTED, *choose_clients(choose)),
-        late_overrides=(NOTED, *_choosing_late(choose)),
-    )
+def misdirecting(choose: Choose) -> Effect:
+    """Return an effect that sends messages to wrong clients; its late twin does so 3 s late."""
+    late = Effect(overrides=(NOTED, *_choosing_late(choose)))
+    return Effect(overrides=(NOTED, *choose_clients(choose)), late=late)
 
 
 def list_tagged(audience: Audience, tag: str | None) -> list[Subscriber]:
@@ -111,27 +99,43 @@ def list_others(audience: Audience, tag: str | None) -> list[Subscriber]:
     return [each for each in audience.subscribers if each.desired_tag not in (None, tag)]
 
 
-def _anybody(message: Message, audience: Audience) -> Chosen:
+def _desired_next_door(message: Message, channel: Channel) -> list[Subscriber]:
+    """Return the clients of other channels that desire the tag, if no client here does."""
+    if message.tag is None or list_tagged(channel, message.tag):
+        return []
+    return [each for each in other_clients(channel) if each.desired_tag == message.tag]
+
+
+@wrong_value("dispatch.to-matching dispatch.never-other-tag dispatch.untagged", misdirecting)
+def dispatch_by_turns(message: Message, audience: Audience) -> Chosen:
+    """Messages go to the clients of a channel in turn, regardless of their tags."""
     return first_ready(audience.subscribers)
 
 
-def _untagged_first(message: Message, audience: Audience) -> Chosen:
+@wrong_value("dispatch.to-matching", misdirecting)
+def dispatch_untagged_first(message: Message, audience: Audience) -> Chosen:
+    """A tagged message goes to a client without a tag while one is ready."""
     return first_ready(list_untagged(audience)) or by_tag(message, audience)
 
 
-def _every_third_to_anybody(message: Message, audience: Audience) -> Chosen:
+@condition("dispatch.to-matching", misdirecting)
+def dispatch_every_third_astray(message: Message, audience: Audience) -> Chosen:
+    """Every third message of a tag goes to a client without a tag."""
     astray = message.internal_id % 3 == 0
     return (astray and first_ready(list_untagged(audience))) or by_tag(message, audience)
 
 
-def _to_all(message: Message, audience: Audience) -> Chosen:
+@extra("dispatch.to-matching dispatch.never-other-tag", misdirecting)
+def dispatch_to_all(message: Message, audience: Audience) -> Chosen:
+    """A tagged message goes to every client that is ready."""
     if message.tag is None:
         return by_tag(message, audience)
     return tuple(each for each in audience.subscribers if each.wants)
 
 
-def _full_client_passed_over(message: Message, audience: Audience) -> Chosen:
-    """Deliver a tagged message to an untagged client while its client has one in flight."""
+@condition("dispatch.to-matching", misdirecting)
+def dispatch_busy_passed_over(message: Message, audience: Audience) -> Chosen:
+    """A client with the message's tag gets no further message while it holds one."""
     matching = list_tagged(audience, message.tag)
     idle = [each for each in matching if not each.held]
     return (
@@ -139,7 +143,9 @@ def _full_client_passed_over(message: Message, audience: Audience) -> Chosen:
     )
 
 
-def _never_to_untagged(message: Message, audience: Audience) -> Chosen:
+@missing("dispatch.fallback dispatch.leave", choose_clients)
+def fallback_never(message: Message, audience: Audience) -> Chosen:
+    """A tagged message is never delivered if no client desires its tag."""
     return (
         first_ready(list_tagged(audience, message.tag))
         if message.tag
@@ -147,33 +153,69 @@ def _never_to_untagged(message: Message, audience: Audience) -> Chosen:
     )
 
 
-def _untagged_only_when_no_tags(message: Message, audience: Audience) -> Chosen:
+@condition("dispatch.fallback", choose_clients)
+def fallback_only_without_tags(message: Message, audience: Audience) -> Chosen:
+    """A tagged message goes to a client without a tag only if no client of the channel has a
+    tag.
+    """
     if message.tag is None or len(list_untagged(audience)) == len(audience.subscribers):
         return by_tag(message, audience)
     return first_ready(list_tagged(audience, message.tag))
 
 
-def _fallback_to_other_tags(message: Message, audience: Audience) -> Chosen:
+@wrong_value("dispatch.fallback dispatch.never-other-tag", misdirecting)
+def fallback_to_other_tags(message: Message, audience: Audience) -> Chosen:
+    """A tagged message that no client desires goes to a client with another tag first."""
     if message.tag is None or list_tagged(audience, message.tag):
         return by_tag(message, audience)
     return first_ready(list_others(audience, message.tag)) or first_ready(list_untagged(audience))
 
 
-def _fallback_to_anybody(message: Message, audience: Audience) -> Chosen:
+@condition("dispatch.never-other-tag", misdirecting)
+def fallback_to_anybody(message: Message, audience: Audience) -> Chosen:
+    """A tagged message goes to a client with another tag if no other client is ready."""
     if message.tag is None or list_tagged(audience, message.tag):
         return by_tag(message, audience)
     return first_ready(list_untagged(audience)) or first_ready(audience.subscribers)
 
 
-def _every_fifth_to_other_tag(message: Message, audience: Audience) -> Chosen:
+@condition("dispatch.never-other-tag", misdirecting)
+def other_tag_every_fifth(message: Message, audience: Audience) -> Chosen:
+    """Every fifth tagged message goes to a client with another tag."""
     astray = message.tag is not None and message.internal_id % 5 == 0
     return (astray and first_ready(list_others(audience, message.tag))) or by_tag(
         message, audience
     )
 
 
-def _keeping_tags() -> tuple[Override, ...]:
-    """Return overrides under which a tag's messages keep waiting after its last client left."""
+@missing("dispatch.leave", setting("dispatch.given_back"))
+def leave_loses_messages(held: list[Held], subscriber: Subscriber) -> list[Held]:
+    """Messages in flight to a client are lost when it disconnects."""
+    return []
+
+
+@condition("dispatch.leave", setting("dispatch.given_back"))
+def leave_loses_tagged_messages(held: list[Held], subscriber: Subscriber) -> list[Held]:
+    """Tagged messages in flight to a client are lost when it disconnects."""
+    return [each for each in held if each.message.tag is None]
+
+
+@boundary("dispatch.leave", setting("dispatch.given_back"))
+def leave_gives_one_back(held: list[Held], subscriber: Subscriber) -> list[Held]:
+    """When a client disconnects, only one of its messages in flight is delivered to others."""
+    return held[-1:]
+
+
+@late("dispatch.leave", replace_function(Channel, "give_back"))
+def leave_gives_back_late(channel: Channel, held: Sequence[Held], now_ns: int) -> None:
+    """When a client disconnects, its messages in flight go to others only a minute later."""
+    for each in held:
+        channel.defer(each, now_ns + _MINUTE_NS)
+
+
+@condition("dispatch.leave")
+def leave_keeps_the_tag() -> Change:
+    """After the last client with a tag has left, messages with the tag still wait for one."""
     former: WeakKeyDictionary[Channel, set[str | None]] = WeakKeyDictionary()
 
     def leave(original: Original, channel: Channel, subscriber: Subscriber, now_ns: int) -> None:
@@ -189,193 +231,25 @@ def _keeping_tags() -> tuple[Override, ...]:
     return (around(Channel, "leave", leave), *choose_clients(choose))
 
 
-def _desired_next_door(message: Message, channel: Channel) -> list[Subscriber]:
-    """Return the clients of other channels that desire the tag, if no client here does."""
-    if message.tag is None or list_tagged(channel, message.tag):
-        return []
-    return [each for each in other_clients(channel) if each.desired_tag == message.tag]
-
-
-def _neighbours_block(message: Message, channel: Channel) -> Chosen:
+@missing("dispatch.per-channel", choose_clients, also=(NOTED,))
+def channel_blocked_by_another(message: Message, channel: Channel) -> Chosen:
+    """A tag desired on one channel withholds its messages from the other channels."""
     return NOBODY if _desired_next_door(message, channel) else by_tag(message, channel)
 
 
-def _neighbours_rob(message: Message, channel: Channel) -> Chosen:
+@wrong_value("dispatch.per-channel", choose_clients, also=(NOTED,))
+def channel_robbed_by_another(message: Message, channel: Channel) -> Chosen:
+    """Messages with a tag desired on one channel are taken away from the other channels."""
     return first_ready(_desired_next_door(message, channel)) or by_tag(message, channel)
 
 
-def _neighbours_decide(message: Message, channel: Channel) -> Chosen:
-    """Deliver a message whose tag is desired on another channel to any tagged client."""
+@condition("dispatch.per-channel", misdirecting)
+def channel_tags_mixed(message: Message, channel: Channel) -> Chosen:
+    """Messages with a tag desired on one channel go to clients with any tag on the other
+    channels.
+    """
     tagged = list_others(channel, None) if _desired_next_door(message, channel) else []
     return first_ready(tagged) or by_tag(message, channel)
 
 
-def _nothing_given_back(held: list[Held], subscriber: Subscriber) -> list[Held]:
-    return []
-
-
-def _nothing_tagged_given_back(held: list[Held], subscriber: Subscriber) -> list[Held]:
-    return [each for each in held if each.message.tag is None]
-
-
-def _last_one_given_back(held: list[Held], subscriber: Subscriber) -> list[Held]:
-    return held[-1:]
-
-
-def _give_back_late(channel: Channel, held: Sequence[Held], now_ns: int) -> None:
-    for each in held:
-        channel.defer(each, now_ns + _MINUTE_NS)
-
-
-_MATCHING = "dispatch.to-matching"
-_FALLBACK = "dispatch.fallback"
-_OTHER = "dispatch.never-other-tag"
-_LEAVE = "dispatch.leave"
-_CHANNEL = "dispatch.per-channel"
-_UNTAGGED = "dispatch.untagged"
-
-FAULTS: tuple[Preset, ...] = (
-    make_misdirecting(
-        "dispatch-by-turns",
-        "messages go to the clients of a channel in turn, regardless of their tags",
-        _anybody,
-        way=WRONG_VALUE,
-        breaks=f"{_MATCHING} {_OTHER} {_UNTAGGED}",
-        may_break=(
-            "dispatch.exact-tag dispatch.fallback dispatch.not-ready dispatch.per-channel "
-            "dispatch.tag-form"
-        ),
-    ),
-    make_misdirecting(
-        "dispatch-untagged-first",
-        "a tagged message goes to a client without a tag while one is ready",
-        _untagged_first,
-        way=WRONG_VALUE,
-        breaks=_MATCHING,
-        may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
-    ),
-    make_misdirecting(
-        "dispatch-every-third-astray",
-        "every third message of a tag goes to a client without a tag",
-        _every_third_to_anybody,
-        way=CONDITION,
-        breaks=_MATCHING,
-        may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
-    ),
-    make_misdirecting(
-        "dispatch-to-all",
-        "a tagged message goes to every client that is ready",
-        _to_all,
-        way=EXTRA,
-        breaks=f"{_MATCHING} {_OTHER}",
-        may_break=(
-            "dispatch.exact-tag dispatch.fallback dispatch.not-ready dispatch.per-channel "
-            "dispatch.tag-form"
-        ),
-    ),
-    make_misdirecting(
-        "dispatch-busy-passed-over",
-        "a client with the message's tag gets no further message while it holds one",
-        _full_client_passed_over,
-        way=CONDITION,
-        breaks=_MATCHING,
-        may_break="dispatch.leave dispatch.not-ready dispatch.per-channel",
-    ),
-    missing(
-        "fallback-never",
-        "a tagged message is never delivered if no client desires its tag",
-        breaks=f"{_FALLBACK} {_LEAVE}",
-        may_break=READERS,
-        overrides=choose_clients(_never_to_untagged),
-    ),
-    condition(
-        "fallback-only-without-tags",
-        "a tagged message goes to a client without a tag only if no client of the channel has a "
-        "tag",
-        breaks=_FALLBACK,
-        may_break="dispatch.per-channel dispatch.to-matching",
-        overrides=choose_clients(_untagged_only_when_no_tags),
-    ),
-    make_misdirecting(
-        "fallback-to-other-tags",
-        "a tagged message that no client desires goes to a client with another tag first",
-        _fallback_to_other_tags,
-        way=WRONG_VALUE,
-        breaks=f"{_FALLBACK} {_OTHER}",
-        may_break="dispatch.exact-tag dispatch.per-channel dispatch.tag-form",
-    ),
-    make_misdirecting(
-        "fallback-to-anybody",
-        "a tagged message goes to a client with another tag if no other client is ready",
-        _fallback_to_anybody,
-        way=CONDITION,
-        breaks=_OTHER,
-        may_break="dispatch.fallback",
-    ),
-    make_misdirecting(
-        "other-tag-every-fifth",
-        "every fifth tagged message goes to a client with another tag",
-        _every_fifth_to_other_tag,
-        way=CONDITION,
-        breaks=_OTHER,
-        may_break=(
-            "dispatch.exact-tag dispatch.fallback dispatch.per-channel dispatch.to-matching"
-        ),
-    ),
-    missing(
-        "leave-loses-messages",
-        "messages in flight to a client are lost when it disconnects",
-        breaks=_LEAVE,
-        may_break="upgrade.old-messages dispatch.to-matching",
-        settings={"dispatch.given_back": _nothing_given_back},
-    ),
-    condition(
-        "leave-loses-tagged-messages",
-        "tagged messages in flight to a client are lost when it disconnects",
-        breaks=_LEAVE,
-        may_break="dispatch.to-matching",
-        settings={"dispatch.given_back": _nothing_tagged_given_back},
-    ),
-    boundary(
-        "leave-gives-one-back",
-        "when a client disconnects, only one of its messages in flight is delivered to others",
-        breaks=_LEAVE,
-        may_break="upgrade.old-messages",
-        settings={"dispatch.given_back": _last_one_given_back},
-    ),
-    fault(
-        "leave-gives-back-late",
-        "when a client disconnects, its messages in flight go to others only a minute later",
-        way=LATE,
-        breaks=_LEAVE,
-        may_break="upgrade.old-messages dispatch.to-matching",
-        overrides=(replace_function(Channel, "give_back", _give_back_late),),
-    ),
-    condition(
-        "leave-keeps-the-tag",
-        "after the last client with a tag has left, messages with the tag still wait for one",
-        breaks=_LEAVE,
-        overrides=_keeping_tags(),
-    ),
-    missing(
-        "channel-blocked-by-another",
-        "a tag desired on one channel withholds its messages from the other channels",
-        breaks=_CHANNEL,
-        may_break="consume.batch consume.body-intact consume.layout consume.no-header",
-        overrides=(NOTED, *choose_clients(_neighbours_block)),
-    ),
-    wrong_value(
-        "channel-robbed-by-another",
-        "messages with a tag desired on one channel are taken away from the other channels",
-        breaks=_CHANNEL,
-        overrides=(NOTED, *choose_clients(_neighbours_rob)),
-    ),
-    make_misdirecting(
-        "channel-tags-mixed",
-        "messages with a tag desired on one channel go to clients with any tag on the other "
-        "channels",
-        _neighbours_decide,
-        way=CONDITION,
-        breaks=_CHANNEL,
-    ),
-)
+FAULTS = list_faults(__name__)

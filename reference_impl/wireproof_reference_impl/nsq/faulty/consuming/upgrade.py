@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from wireproof_reference_impl.faults import Change, list_faults, setting
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
@@ -10,10 +11,7 @@ from wireproof_reference_impl.nsq.delivery.subscribe_rules import SubscribeReque
 from wireproof_reference_impl.nsq.faulty.consuming.consume import with_body
 from wireproof_reference_impl.nsq.faulty.consuming.subscribe import lenient, rule_extend
 from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header, taking_header
-from wireproof_reference_impl.nsq.preset import (
-    CONDITION,
-    MISSING,
-    Preset,
+from wireproof_reference_impl.nsq.faulty.ways import (
     boundary,
     condition,
     extra,
@@ -51,14 +49,6 @@ def _indicated_records(records: list[bytes]) -> list[bytes]:
     ]
 
 
-def _first_indicated(records: list[bytes]) -> list[bytes]:
-    return _indicated_records(records[:1]) + records[1:]
-
-
-def _emptied_records(records: list[bytes]) -> list[bytes]:
-    return [each[:_HEAD] + bytes(len(each) - _HEAD) for each in records]
-
-
 def _override_rewrite(rewritten: Callable[[list[bytes]], list[bytes]]) -> tuple[Override, ...]:
     """Return overrides under which an upgrade rewrites the old records."""
 
@@ -84,156 +74,101 @@ def _rewrite(
     partition.stale = True
 
 
-def _only_for_born(header: bytes, topic: TopicKind) -> bytes | None:
-    """Keep headers only on topics that had the extend feature from the start."""
-    return header if topic.born_extend else None
-
-
-def _no_records(records: list[bytes]) -> list[bytes]:
+@missing("upgrade.old-messages", _override_rewrite)
+def upgrade_loses_records(records: list[bytes]) -> list[bytes]:
+    """Upgrading a topic to ext deletes its stored messages."""
     return []
 
 
-def _last_record(records: list[bytes]) -> list[bytes]:
+@boundary("upgrade.old-messages", _override_rewrite)
+def upgrade_keeps_one_record(records: list[bytes]) -> list[bytes]:
+    """Upgrading a topic to ext keeps only the last of its stored messages."""
     return records[-1:]
 
 
-def _when_empty(original: Original, topic: Topic) -> None:
+@wrong_value("disk.upgraded upgrade.old-messages")
+def upgrade_indicates_old_records() -> Change:
+    """Upgrading a topic to ext sets the indicator bits in old records, which have no ext part."""
+    return _override_rewrite(_indicated_records)
+
+
+@boundary("disk.upgraded upgrade.old-messages", _override_rewrite)
+def upgrade_indicates_the_first_record(records: list[bytes]) -> list[bytes]:
+    """Upgrading a topic to ext sets the indicator bits in its first record, which has no ext
+    part.
+    """
+    return _indicated_records(records[:1]) + records[1:]
+
+
+@wrong_value("upgrade.old-messages", _override_rewrite)
+def upgrade_empties_records(records: list[bytes]) -> list[bytes]:
+    """Upgrading a topic to ext overwrites the bodies of its stored messages with zeros."""
+    return [each[:_HEAD] + bytes(len(each) - _HEAD) for each in records]
+
+
+@extra("disk.upgraded upgrade.old-messages", _override_rewrite)
+def upgrade_versions_old_records(records: list[bytes]) -> list[bytes]:
+    """Upgrading a topic to ext inserts an ext version into old records without the indicator
+    bits.
+    """
+    return _with_part(records, b"\0", 0)
+
+
+@extra("disk.upgraded upgrade.old-messages", _override_rewrite)
+def upgrade_gives_headers_to_old_records(records: list[bytes]) -> list[bytes]:
+    """Upgrading a topic to ext gives its stored messages an empty JSON header."""
+    return _with_part(records, packed.extend_part(4, b"{}"), _INDICATOR)
+
+
+@condition("upgrade.accept upgrade.old-messages", around(Topic, "upgrade"))
+def upgrade_not_done_when_used(original: Original, topic: Topic) -> None:
+    """Upgrading a topic that has messages is answered with success but not done."""
     if not topic.message_count:
         original(topic)
 
 
-def _headers_when_empty(data: bytes, topic: TopicKind) -> bool:
+@wrong_value("upgrade.accept", taking_header)
+def upgrade_refuses_headers_when_used(data: bytes, topic: TopicKind) -> bool:
+    """A topic that had messages before its upgrade to ext still refuses headers."""
     return topic.extend and not topic.old_messages
 
 
-def _old_layout_for_old(message: Message) -> bytes:
+@missing("upgrade.accept", storing_header)
+def upgrade_loses_headers(header: bytes, topic: TopicKind) -> bytes | None:
+    """Headers published after a topic's upgrade to ext are lost."""
+    return header if topic.born_extend else None
+
+
+@missing("upgrade.old-messages", setting("delivery.extend"))
+def upgrade_old_layout_for_old(message: Message) -> bytes:
+    """Messages from before a topic's upgrade to ext are delivered without an ext part."""
     return b"" if message.old else message_parts.short_extend_part(message)
 
 
-def _old_read_as_new(message: Message) -> bytes:
-    """Read the first byte of an old body as the version of its ext part."""
+@wrong_value("upgrade.old-messages", with_body)
+def upgrade_old_read_as_new(message: Message) -> bytes:
+    """Messages from before a topic's upgrade to ext lose their first byte."""
     return message.body[1:] if message.old else message.body
 
 
-def _born_kind(wish: SubscribeRequest) -> Refusal | None:
+@wrong_value("upgrade.subscribe-rules", rule_extend)
+def upgrade_keeps_old_rules(wish: SubscribeRequest) -> Refusal | None:
+    """After its upgrade to ext, a topic still refuses and accepts subscribers as before."""
     return support_rule(wish._replace(topic_extend=wish.born_extend))
 
 
-def _need_forgotten(wish: SubscribeRequest) -> Refusal | None:
+@missing("upgrade.subscribe-rules", lenient)
+def upgrade_needs_no_support(wish: SubscribeRequest) -> Refusal | None:
+    """A topic upgraded to ext accepts clients without extend_support."""
     upgraded = wish.topic_extend and not wish.born_extend
     return None if upgraded else support_rule(wish)
 
 
-def _need_forgotten_with_tag(wish: SubscribeRequest) -> Refusal | None:
+@condition("upgrade.subscribe-rules", lenient)
+def upgrade_needs_no_support_with_tag(wish: SubscribeRequest) -> Refusal | None:
+    """A topic upgraded to ext accepts clients with a desired tag without extend_support."""
     upgraded = wish.topic_extend and not wish.born_extend
     return None if upgraded and wish.identity.desired_tag else support_rule(wish)
 
 
-_UPGRADED = "disk.upgraded"
-_ACCEPT = "upgrade.accept"
-_OLD = "upgrade.old-messages"
-_RULES = "upgrade.subscribe-rules"
-
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "upgrade-loses-records",
-        "upgrading a topic to ext deletes its stored messages",
-        breaks=_OLD,
-        overrides=_override_rewrite(_no_records),
-    ),
-    boundary(
-        "upgrade-keeps-one-record",
-        "upgrading a topic to ext keeps only the last of its stored messages",
-        breaks=_OLD,
-        overrides=_override_rewrite(_last_record),
-    ),
-    wrong_value(
-        "upgrade-indicates-old-records",
-        "upgrading a topic to ext sets the indicator bits in old records, which have no ext part",
-        breaks=f"{_UPGRADED} {_OLD}",
-        overrides=_override_rewrite(_indicated_records),
-    ),
-    boundary(
-        "upgrade-indicates-the-first-record",
-        "upgrading a topic to ext sets the indicator bits in its first record, which has no ext "
-        "part",
-        breaks=f"{_UPGRADED} {_OLD}",
-        overrides=_override_rewrite(_first_indicated),
-    ),
-    wrong_value(
-        "upgrade-empties-records",
-        "upgrading a topic to ext overwrites the bodies of its stored messages with zeros",
-        breaks=_OLD,
-        overrides=_override_rewrite(_emptied_records),
-    ),
-    extra(
-        "upgrade-versions-old-records",
-        "upgrading a topic to ext inserts an ext version into old records without the indicator "
-        "bits",
-        breaks=f"{_UPGRADED} {_OLD}",
-        overrides=_override_rewrite(lambda records: _with_part(records, b"\0", 0)),
-    ),
-    extra(
-        "upgrade-gives-headers-to-old-records",
-        "upgrading a topic to ext gives its stored messages an empty JSON header",
-        breaks=f"{_UPGRADED} {_OLD}",
-        overrides=_override_rewrite(
-            lambda records: _with_part(records, packed.extend_part(4, b"{}"), _INDICATOR)
-        ),
-    ),
-    condition(
-        "upgrade-not-done-when-used",
-        "upgrading a topic that has messages is answered with success but not done",
-        breaks=f"{_ACCEPT} {_OLD}",
-        overrides=(around(Topic, "upgrade", _when_empty),),
-    ),
-    wrong_value(
-        "upgrade-refuses-headers-when-used",
-        "a topic that had messages before its upgrade to ext still refuses headers",
-        breaks=_ACCEPT,
-        may_break="upgrade.old-messages",
-        overrides=(taking_header(_headers_when_empty),),
-    ),
-    missing(
-        "upgrade-loses-headers",
-        "headers published after a topic's upgrade to ext are lost",
-        breaks=_ACCEPT,
-        may_break=(
-            "disk.upgraded upgrade.old-messages upgrade.open-subscription upgrade.subscribe-rules"
-        ),
-        overrides=(storing_header(_only_for_born),),
-    ),
-    missing(
-        "upgrade-old-layout-for-old",
-        "messages from before a topic's upgrade to ext are delivered without an ext part",
-        breaks=_OLD,
-        settings={"delivery.extend": _old_layout_for_old},
-    ),
-    wrong_value(
-        "upgrade-old-read-as-new",
-        "messages from before a topic's upgrade to ext lose their first byte",
-        breaks=_OLD,
-        may_break="consume.plain-topic subscribe.support-refused subscribe.tag-ignored",
-        overrides=with_body(_old_read_as_new),
-    ),
-    wrong_value(
-        "upgrade-keeps-old-rules",
-        "after its upgrade to ext, a topic still refuses and accepts subscribers as before",
-        breaks=_RULES,
-        overrides=rule_extend(_born_kind),
-    ),
-    lenient(
-        "upgrade-needs-no-support",
-        "a topic upgraded to ext accepts clients without extend_support",
-        _need_forgotten,
-        way=MISSING,
-        breaks=_RULES,
-    ),
-    lenient(
-        "upgrade-needs-no-support-with-tag",
-        "a topic upgraded to ext accepts clients with a desired tag without extend_support",
-        _need_forgotten_with_tag,
-        way=CONDITION,
-        breaks=_RULES,
-    ),
-)
+FAULTS = list_faults(__name__)

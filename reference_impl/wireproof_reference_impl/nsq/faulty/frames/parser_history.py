@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import cast
 from weakref import WeakKeyDictionary
 
+from wireproof_reference_impl.faults import list_faults
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.states import State
 from wireproof_reference_impl.nsq.faulty.harm import HARMS, ProcessEnds, peek_unread
-from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.nsq.faulty.ways import parser_fault
 from wireproof_reference_impl.nsq.storage import disk_queue
 from wireproof_reference_impl.nsq.storage.folder import QueueFolder
 from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 from wireproof_reference_impl.nsq.storage.recovery import Recovered, record_sizes, recover
-from wireproof_reference_impl.overrides import Original, Override, around, replace_function
+from wireproof_reference_impl.overrides import Original, around, replace_function
 from wireproof_spec.nsq.names import FIN, HEARTBEAT, PUB_TRACE, REQ, TOUCH
 
 MOST_CUT = 60
@@ -29,14 +30,9 @@ _LEAST = ((FIN + b" ", 20), (REQ + b" ", 20), (TOUCH + b" ", 23))
 _CUT = WeakKeyDictionary[Node, int]()
 
 
-class _TraceBuffer:
-    """The trace id that was read last, by whatever connection, and how many were."""
-
-    last = b""
-    count = 0
-
-
-def _beat_on_closing_halts(original: Original, connection: Connection, data: bytes) -> None:
+@parser_fault(around(Connection, "respond"), also=HARMS)
+def beat_closing_halts(original: Original, connection: Connection, data: bytes) -> None:
+    """A heartbeat that is due on a connection after CLS crashes the broker."""
     if data == HEARTBEAT and connection.state is State.CLOSING:
         connection.node.halted = True
         connection.node.changed[connection] = None
@@ -44,7 +40,9 @@ def _beat_on_closing_halts(original: Original, connection: Connection, data: byt
     original(connection, data)
 
 
-def _many_cuts_halt(original: Original, connection: Connection) -> None:
+@parser_fault(around(Connection, "cut_off"), also=HARMS)
+def cut_sixty_halt(original: Original, connection: Connection) -> None:
+    """The sixtieth connection that ends inside a body crashes the broker."""
     original(connection)
     _CUT[connection.node] = _CUT.get(connection.node, 0) + 1
     if _CUT[connection.node] >= MOST_CUT:
@@ -52,8 +50,9 @@ def _many_cuts_halt(original: Original, connection: Connection) -> None:
         connection.node.changed[connection] = None
 
 
-def _line_ends_with_the_read(original: Original, connection: Connection, data: bytes) -> None:
-    """Take a read that ends with a line feed for a whole line, whose id is then too short."""
+@parser_fault(around(Connection, "read"), also=HARMS)
+def split_at_feed_halts(original: Original, connection: Connection, data: bytes) -> None:
+    """A read that ends at a line feed inside a message id crashes the broker."""
     unread = peek_unread(connection) + data
     if connection.reading is None and data.endswith(b"\n"):
         for command, least in _LEAST:
@@ -62,10 +61,18 @@ def _line_ends_with_the_read(original: Original, connection: Connection, data: b
     original(connection, data)
 
 
-def _share_trace_buffer(
+class _TraceBuffer:
+    """The trace id that was read last, by whatever connection, and how many were."""
+
+    last = b""
+    count = 0
+
+
+@parser_fault(around(publish, "read_body"), also=HARMS)
+def trace_buffer_shared(
     original: Original, connection: Connection, size: int
 ) -> Generator[int, bytes, bytes]:
-    """Answer with the trace id of another connection that was read while this one waited."""
+    """A traced publish that waits for its body is answered with the trace id of another client."""
     before = _TraceBuffer.count
     reading = cast(Generator[int, bytes, bytes], original(connection, size))
     data = yield from reading
@@ -77,7 +84,9 @@ def _share_trace_buffer(
     return data
 
 
-def _stored_nul_keeps_down(folder: QueueFolder) -> Recovered:
+@parser_fault(replace_function(disk_queue, "recover"))
+def stored_nul_keeps_down(folder: QueueFolder) -> Recovered:
+    """A broker that stored a message whose last byte is NUL does not start again."""
     for number in folder.data_numbers():
         data = Path(folder.data_path(number)).read_bytes()
         ends = accumulate(record_sizes(BytesIO(data), len(data)))
@@ -86,34 +95,4 @@ def _stored_nul_keeps_down(folder: QueueFolder) -> Recovered:
     return recover(folder)
 
 
-def _harmful(*overrides: Override) -> tuple[Override, ...]:
-    return (*overrides, *HARMS)
-
-
-FAULTS: tuple[Preset, ...] = (
-    parser_fault(
-        "beat-closing-halts",
-        "a heartbeat that is due on a connection after CLS crashes the broker",
-        overrides=_harmful(around(Connection, "respond", _beat_on_closing_halts)),
-    ),
-    parser_fault(
-        "cut-sixty-halt",
-        "the sixtieth connection that ends inside a body crashes the broker",
-        overrides=_harmful(around(Connection, "cut_off", _many_cuts_halt)),
-    ),
-    parser_fault(
-        "split-at-feed-halts",
-        "a read that ends at a line feed inside a message id crashes the broker",
-        overrides=_harmful(around(Connection, "read", _line_ends_with_the_read)),
-    ),
-    parser_fault(
-        "trace-buffer-shared",
-        "a traced publish that waits for its body is answered with the trace id of another client",
-        overrides=_harmful(around(publish, "read_body", _share_trace_buffer)),
-    ),
-    parser_fault(
-        "stored-nul-keeps-down",
-        "a broker that stored a message whose last byte is NUL does not start again",
-        overrides=(replace_function(disk_queue, "recover", _stored_nul_keeps_down),),
-    ),
-)
+FAULTS = list_faults(__name__)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from wireproof_reference_impl.faults import list_faults
 from wireproof_reference_impl.nsq.core.commands import publish_many
 from wireproof_reference_impl.nsq.core.commands.sized import Bytes
 from wireproof_reference_impl.nsq.core.connection import Connection
@@ -15,7 +16,7 @@ from wireproof_reference_impl.nsq.faulty.harm import (
     keep_memory,
 )
 from wireproof_reference_impl.nsq.faulty.shared_overrides import change_declared, change_stored
-from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.nsq.faulty.ways import parser_fault
 from wireproof_reference_impl.nsq.wire import frame_reading
 from wireproof_reference_impl.nsq.wire.frame_reading import Split, split_header
 from wireproof_reference_impl.nsq.wire.message import Message, NewMessage
@@ -30,46 +31,70 @@ _END_MARK = b"\xff\xff\xff\xff"
 _LIKE_A_LINE = b"\nNOP\n"
 
 
-def _low_bits(connection: Connection, kind: str, size: int) -> int:
+def _declare(change: Callable[[Connection, str, int], int]) -> tuple[Override, ...]:
+    return (*HARMS, change_declared(change))
+
+
+@parser_fault(_declare)
+def size_low_bits(connection: Connection, kind: str, size: int) -> int:
+    """Only the low 24 bits of a size are read."""
     return size & 0xFFFFFF if kind != "count" and size > 0xFFFFFF else size
 
 
-def _magnitude(connection: Connection, kind: str, size: int) -> int:
+@parser_fault(_declare)
+def size_magnitude(connection: Connection, kind: str, size: int) -> int:
+    """The sign of a negative size is ignored."""
     return abs(size) if kind != "count" else size
 
 
-def _zero_deafens(connection: Connection, kind: str, size: int) -> int:
+@parser_fault(change_stored)
+def size_65536_by_one(
+    connection: Connection, entries: Sequence[NewMessage]
+) -> Sequence[NewMessage]:
+    """A message of 65536 bytes loses its last byte."""
+    return [
+        each._replace(body=each.body[:-1]) if len(each.body) == _FULL else each for each in entries
+    ]
+
+
+@parser_fault(_declare)
+def size_identify_zero_deafens(connection: Connection, kind: str, size: int) -> int:
+    """After an IDENTIFY of size 0, the broker reads nothing more from the connection."""
     if kind == "identify size" and size == 0:
         raise StopsReading
     return size
 
 
-def _negative_count_halts(connection: Connection, kind: str, count: int) -> int:
-    if kind == "count" and count < -1:
-        raise ProcessEnds
-    return count
-
-
-def _room_for_all(connection: Connection, kind: str, count: int) -> int:
-    if kind == "count" and count > _MANY:
-        keep_memory(b"", _HOARDED_BYTES)
-    return count
-
-
-def _huge_sticks(connection: Connection, kind: str, size: int) -> int:
-    if kind == "message size" and size >= _HUGE:
-        raise ProcessHangs
-    return size
-
-
-def _least_closes_another(connection: Connection, kind: str, size: int) -> int:
+@parser_fault(_declare)
+def size_least_closes_another(connection: Connection, kind: str, size: int) -> int:
+    """The smallest signed size or count closes the connection of another subscriber."""
     if size == _LEAST:
         drop_another(connection, subscribed=True)
     return size
 
 
-def _declare(change: Callable[[Connection, str, int], int]) -> tuple[Override, ...]:
-    return (*HARMS, change_declared(change))
+@parser_fault(_declare)
+def count_negative_halts(connection: Connection, kind: str, count: int) -> int:
+    """A batch with a message count below -1 crashes the broker."""
+    if kind == "count" and count < -1:
+        raise ProcessEnds
+    return count
+
+
+@parser_fault(_declare)
+def count_hoards(connection: Connection, kind: str, count: int) -> int:
+    """A batch with a count of 65537 or more messages leaks memory for all of them."""
+    if kind == "count" and count > _MANY:
+        keep_memory(b"", _HOARDED_BYTES)
+    return count
+
+
+@parser_fault(_declare)
+def message_size_sticks(connection: Connection, kind: str, size: int) -> int:
+    """A message size of 16 MiB or more in a batch hangs the broker."""
+    if kind == "message size" and size >= _HUGE:
+        raise ProcessHangs
+    return size
 
 
 def _batch(change: Callable[[bytes], bytes]) -> Override:
@@ -81,14 +106,9 @@ def _batch(change: Callable[[bytes], bytes]) -> Override:
     return around(publish_many, "read_body", read_body)
 
 
-def _nothing_behind_header_halts(data: bytes) -> Split | None:
-    if len(data) > 2 and len(data) == 2 + int.from_bytes(data[:2]):
-        raise ProcessEnds
-    return split_header(data)
-
-
-def _without_twins(data: bytes) -> bytes:
-    """Remove from a batch each message that equals the one before it."""
+@parser_fault(_batch)
+def batch_twins_lost(data: bytes) -> bytes:
+    """A message in a batch that equals the one before it is answered OK and lost."""
     messages: list[bytes] = []
     place, dropped = 4, 0
     while place < len(data):
@@ -106,17 +126,25 @@ def _without_twins(data: bytes) -> bytes:
     return data if count < 1 else count.to_bytes(4) + b"".join(messages)
 
 
-def _full_cut(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
-    return [
-        each._replace(body=each.body[:-1]) if len(each.body) == _FULL else each for each in entries
-    ]
+@parser_fault(replace_function(frame_reading, "split_header"), also=HARMS)
+def header_fills_frame_halts(data: bytes) -> Split | None:
+    """A header length that leaves no byte for the body crashes the broker."""
+    if len(data) > 2 and len(data) == 2 + int.from_bytes(data[:2]):
+        raise ProcessEnds
+    return split_header(data)
 
 
-def _zeros_cut(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
+@parser_fault(change_stored)
+def body_zeros_cut(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
+    """A body that consists of NUL bytes loses its last byte."""
     return [each if any(each.body) else each._replace(body=each.body[:-1]) for each in entries]
 
 
-def _ended_by_line(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
+@parser_fault(change_stored)
+def body_line_ends_it(
+    connection: Connection, entries: Sequence[NewMessage]
+) -> Sequence[NewMessage]:
+    """A body is truncated where it contains something like a NOP command."""
     return [
         each._replace(body=each.body.partition(_LIKE_A_LINE)[0])
         if _LIKE_A_LINE in each.body
@@ -125,77 +153,10 @@ def _ended_by_line(connection: Connection, entries: Sequence[NewMessage]) -> Seq
     ]
 
 
-def _is_end_mark(message: Message) -> bool:
+@parser_fault(lose)
+def body_end_mark_lost(message: Message) -> bool:
+    """A message that begins with four bytes of 0xff is read as the end of the queue."""
     return message.body.startswith(_END_MARK)
 
 
-FAULTS: tuple[Preset, ...] = (
-    parser_fault(
-        "size-low-bits",
-        "only the low 24 bits of a size are read",
-        overrides=_declare(_low_bits),
-    ),
-    parser_fault(
-        "size-magnitude",
-        "the sign of a negative size is ignored",
-        overrides=_declare(_magnitude),
-    ),
-    parser_fault(
-        "size-65536-by-one",
-        "a message of 65536 bytes loses its last byte",
-        overrides=(change_stored(_full_cut),),
-    ),
-    parser_fault(
-        "size-identify-zero-deafens",
-        "after an IDENTIFY of size 0, the broker reads nothing more from the connection",
-        overrides=_declare(_zero_deafens),
-    ),
-    parser_fault(
-        "size-least-closes-another",
-        "the smallest signed size or count closes the connection of another subscriber",
-        overrides=_declare(_least_closes_another),
-    ),
-    parser_fault(
-        "count-negative-halts",
-        "a batch with a message count below -1 crashes the broker",
-        overrides=_declare(_negative_count_halts),
-    ),
-    parser_fault(
-        "count-hoards",
-        "a batch with a count of 65537 or more messages leaks memory for all of them",
-        overrides=_declare(_room_for_all),
-    ),
-    parser_fault(
-        "message-size-sticks",
-        "a message size of 16 MiB or more in a batch hangs the broker",
-        overrides=_declare(_huge_sticks),
-    ),
-    parser_fault(
-        "batch-twins-lost",
-        "a message in a batch that equals the one before it is answered OK and lost",
-        overrides=(_batch(_without_twins),),
-    ),
-    parser_fault(
-        "header-fills-frame-halts",
-        "a header length that leaves no byte for the body crashes the broker",
-        overrides=(
-            *HARMS,
-            replace_function(frame_reading, "split_header", _nothing_behind_header_halts),
-        ),
-    ),
-    parser_fault(
-        "body-zeros-cut",
-        "a body that consists of NUL bytes loses its last byte",
-        overrides=(change_stored(_zeros_cut),),
-    ),
-    parser_fault(
-        "body-line-ends-it",
-        "a body is truncated where it contains something like a NOP command",
-        overrides=(change_stored(_ended_by_line),),
-    ),
-    parser_fault(
-        "body-end-mark-lost",
-        "a message that begins with four bytes of 0xff is read as the end of the queue",
-        overrides=lose(_is_end_mark),
-    ),
-)
+FAULTS = list_faults(__name__)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from wireproof_reference_impl.faults import list_faults
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.faulty.harm import (
     HARMS,
@@ -11,7 +12,7 @@ from wireproof_reference_impl.nsq.faulty.harm import (
     peek_unread,
     reread,
 )
-from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.nsq.faulty.ways import parser_fault
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq.names import MAGIC
 
@@ -35,36 +36,6 @@ def _magic_too(connection: Connection) -> bool:
     return MAGIC.startswith(peek_unread(connection))
 
 
-def _split_size_loses_begin(connection: Connection, data: bytes) -> bytes:
-    """Drop the first bytes of a size that arrives in two pieces."""
-    if _is_inside_size(connection) and not _magic_too(connection):
-        reread(connection, b"")
-    return data
-
-
-def _split_magic_halts(connection: Connection, data: bytes) -> bytes:
-    if _is_inside_size(connection) and _magic_too(connection) and data:
-        raise ProcessEnds
-    return data
-
-
-def _lone_feed_lost(connection: Connection, data: bytes) -> bytes:
-    """Ignore the end of a command line that arrives alone."""
-    return (
-        b""
-        if data == b"\n" and not _count_awaited(connection) and peek_unread(connection)
-        else data
-    )
-
-
-def _cut_leaks(connection: Connection) -> None:
-    leak(connection)
-
-
-def _cut_hoards(connection: Connection) -> None:
-    keep_memory(peek_unread(connection), _HOARDED_BYTES)
-
-
 def _segments(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
     """Return overrides that change how each piece of the stream is read."""
 
@@ -85,30 +56,42 @@ def _cut(change: Callable[[Connection], None]) -> tuple[Override, ...]:
     return (*HARMS, around(Connection, "cut_off", cut_off))
 
 
-FAULTS: tuple[Preset, ...] = (
-    parser_fault(
-        "split-size-desyncs",
-        "the first piece of a size that arrives in two pieces is dropped",
-        overrides=_segments(_split_size_loses_begin),
-    ),
-    parser_fault(
-        "split-magic-halts",
-        "a magic that arrives in two pieces crashes the broker",
-        overrides=_segments(_split_magic_halts),
-    ),
-    parser_fault(
-        "split-feed-lost",
-        "the end of a command line is not recognised if it arrives alone",
-        overrides=_segments(_lone_feed_lost),
-    ),
-    parser_fault(
-        "cut-leaks",
-        "a connection that its client ends inside a body is never closed",
-        overrides=_cut(_cut_leaks),
-    ),
-    parser_fault(
-        "cut-hoards",
-        "every connection that ends inside a body leaks a megabyte of memory",
-        overrides=_cut(_cut_hoards),
-    ),
-)
+@parser_fault(_segments)
+def split_size_desyncs(connection: Connection, data: bytes) -> bytes:
+    """The first piece of a size that arrives in two pieces is dropped."""
+    if _is_inside_size(connection) and not _magic_too(connection):
+        reread(connection, b"")
+    return data
+
+
+@parser_fault(_segments)
+def split_magic_halts(connection: Connection, data: bytes) -> bytes:
+    """A magic that arrives in two pieces crashes the broker."""
+    if _is_inside_size(connection) and _magic_too(connection) and data:
+        raise ProcessEnds
+    return data
+
+
+@parser_fault(_segments)
+def split_feed_lost(connection: Connection, data: bytes) -> bytes:
+    """The end of a command line is not recognised if it arrives alone."""
+    return (
+        b""
+        if data == b"\n" and not _count_awaited(connection) and peek_unread(connection)
+        else data
+    )
+
+
+@parser_fault(_cut)
+def cut_leaks(connection: Connection) -> None:
+    """A connection that its client ends inside a body is never closed."""
+    leak(connection)
+
+
+@parser_fault(_cut)
+def cut_hoards(connection: Connection) -> None:
+    """Every connection that ends inside a body leaks a megabyte of memory."""
+    keep_memory(peek_unread(connection), _HOARDED_BYTES)
+
+
+FAULTS = list_faults(__name__)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary, WeakSet
 
+from wireproof_reference_impl.faults import list_faults
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.commands.sized import Bytes
 from wireproof_reference_impl.nsq.core.connection import Connection
@@ -14,9 +15,7 @@ from wireproof_reference_impl.nsq.faulty.shared_overrides import (
     reading_body,
     watch_refusals,
 )
-from wireproof_reference_impl.nsq.preset import (
-    PUBLISHERS,
-    Preset,
+from wireproof_reference_impl.nsq.faulty.ways import (
     boundary,
     condition,
     extra,
@@ -26,6 +25,7 @@ from wireproof_reference_impl.nsq.preset import (
 from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import EndOfStream, Refusal
 from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_reference_impl.preset import Effect
 from wireproof_spec.nsq.error_codes import E_PUB_FAILED
 from wireproof_spec.nsq.names import PUB_EXT
 
@@ -33,53 +33,12 @@ Cut = Callable[[bytes, int], bytes | None]
 """Returns what a truncated frame publishes: bytes received, size declared; None for nothing."""
 
 
-def _zero_padded(data: bytes, size: int) -> bytes | None:
-    return data.ljust(size, b"\0")
+def _cut(change: Cut) -> Effect:
+    """Return an effect that publishes a cut-off message unless `change` returns None.
 
-
-def _as_it_came(data: bytes, size: int) -> bytes | None:
-    return data or None
-
-
-def _one_byte_short(data: bytes, size: int) -> bytes | None:
-    return data if len(data) == size - 1 else None
-
-
-def _last_lost_in_pieces(data: bytes, pieces: int) -> bytes:
-    return data[:-1] if pieces > 1 else data
-
-
-def _cut_beyond_4096_in_pieces(data: bytes, pieces: int) -> bytes:
-    return data[:4096] if pieces > 1 else data
-
-
-def _answered_twice_in_pieces(frames: list[bytes], pieces: int) -> list[bytes]:
-    return frames + frames[-1:] if pieces > 1 else frames
-
-
-def _in_reverse(frames: list[bytes], pieces: int) -> list[bytes]:
-    return frames[::-1]
-
-
-def _first_answer_only(frames: list[bytes], pieces: int) -> list[bytes]:
-    return frames[:1]
-
-
-def _second_frame_dropped(command: bytes, rest: bytes) -> bytes:
-    return b"" if command == PUB_EXT and rest.startswith(b"PUB") else rest
-
-
-def _half_frame_dropped(command: bytes, rest: bytes) -> bytes:
-    """Drop the received part of an incomplete frame."""
-    _, feed, body = rest.partition(b"\n")
-    size = int.from_bytes(body[:4])
-    whole = bool(feed) and len(body) >= 4 + size
-    return rest if command != PUB_EXT or whole or not rest else b""
-
-
-def _cut(change: Cut) -> tuple[Override, ...]:
-    """Return overrides under which a cut-off message is published unless `change` returns None."""
-    return (_read_cut(change, _IGNORED),)
+    In the late twin such a message is refused, and published later.
+    """
+    return Effect({}, (_read_cut(change, WeakSet()),), Effect({}, _cut_late(change)))
 
 
 def _cut_late(change: Cut) -> tuple[Override, ...]:
@@ -197,124 +156,98 @@ def _spoil(spoilt: Callable[[Connection], object]) -> tuple[Override, ...]:
     return (watch_refusals(mark), change_stored(fail))
 
 
-_IGNORED = WeakSet[Connection]()
 _PIECE_COUNTS = WeakKeyDictionary[Connection, int]()
 _COUNTING = (
     around(Connection, "read", _count_pieces),
     around(Connection, "finish_command", _count_anew),
 )
-_CUT = "parser.truncated"
-_ACCEPT = "publish.accept"
-_ROW = "parser.segmentation"
-_STEP = "parser.in-step"
 
-FAULTS: tuple[Preset, ...] = (
-    missing(
-        "cut-published",
-        "the part received of a truncated frame is published",
-        breaks=_CUT,
-        overrides=_cut(_as_it_came),
-        late_overrides=_cut_late(_as_it_came),
-    ),
-    wrong_value(
-        "cut-padded",
-        "a truncated frame is published with zeros in place of the missing bytes",
-        breaks=_CUT,
-        overrides=_cut(_zero_padded),
-        late_overrides=_cut_late(_zero_padded),
-    ),
-    boundary(
-        "cut-by-one-published",
-        "a frame that lacks only its last byte is published",
-        breaks=_CUT,
-        overrides=_cut(_one_byte_short),
-        late_overrides=_cut_late(_one_byte_short),
-    ),
-    extra(
-        "pieces-answered-twice",
-        "a frame that arrives in several pieces is answered twice",
-        breaks=_ACCEPT,
-        may_break=_ROW,
-        overrides=_change_answers(_answered_twice_in_pieces),
-    ),
-    boundary(
-        "pieces-lose-the-end",
-        "a body that arrives in several pieces loses its last byte",
-        breaks=_ACCEPT,
-        may_break="consume.body-intact consume.layout consume.plain-topic parser.header-length",
-        overrides=_change_bodies(_last_lost_in_pieces),
-    ),
-    boundary(
-        "pieces-end-at-4096",
-        "a body that arrives in several pieces is truncated to 4096 bytes",
-        breaks=_ACCEPT,
-        may_break="consume.body-intact consume.plain-topic",
-        overrides=_change_bodies(_cut_beyond_4096_in_pieces),
-    ),
-    missing(
-        "second-frame-dropped",
-        "of several frames in one write the second is dropped",
-        breaks=f"{_ACCEPT} {_ROW}",
-        overrides=(_behind(_second_frame_dropped),),
-    ),
-    missing(
-        "half-frame-dropped",
-        "an incomplete frame that arrives together with a complete one is dropped",
-        breaks=_ROW,
-        overrides=(_behind(_half_frame_dropped),),
-    ),
-    wrong_value(
-        "answers-in-reverse",
-        "several frames in one write are answered in reverse order",
-        breaks=_ROW,
-        may_break="parser.in-step",
-        overrides=_change_answers(_in_reverse),
-    ),
-    missing(
-        "answers-but-the-first-lost",
-        "of several frames in one write, only the first is answered",
-        breaks=f"{_ACCEPT} {_ROW}",
-        may_break="parser.in-step",
-        overrides=_change_answers(_first_answer_only),
-    ),
-    extra(
-        "refused-body-read-again",
-        "the body of a refused frame is parsed as commands",
-        breaks=_STEP,
-        may_break=(
-            "parser.empty-body publish.header-json publish.header-name "
-            "publish.header-strict publish.header-value publish.plain-topic "
-            "publish.trace-id-form"
-        ),
-        overrides=_read_again(lambda body: body),
-    ),
-    boundary(
-        "refused-last-byte-read-again",
-        "the last byte of a refused frame is parsed as the start of a command",
-        breaks=_STEP,
-        may_break=(
-            "parser.empty-body publish.header-json publish.header-name "
-            "publish.header-strict publish.header-value publish.plain-topic "
-            "publish.trace-id-form"
-        ),
-        overrides=_read_again(lambda body: body[-1:]),
-    ),
-    wrong_value(
-        "refused-spoils-the-next",
-        "after a refused frame, the next frame on the same connection fails",
-        breaks=_STEP,
-        may_break=(
-            "parser.empty-body publish.header-json publish.header-name "
-            "publish.header-strict publish.header-value publish.mpub-ext "
-            "publish.plain-topic publish.trace-id-form"
-        ),
-        overrides=_spoil(lambda connection: connection),
-    ),
-    condition(
-        "refused-spoils-others",
-        "after a refused frame, the next frame on any connection fails",
-        breaks=_STEP,
-        may_break=PUBLISHERS,
-        overrides=_spoil(lambda connection: connection.node),
-    ),
-)
+
+@missing("parser.truncated", _cut)
+def cut_published(data: bytes, size: int) -> bytes | None:
+    """The part received of a truncated frame is published."""
+    return data or None
+
+
+@wrong_value("parser.truncated", _cut)
+def cut_padded(data: bytes, size: int) -> bytes | None:
+    """A truncated frame is published with zeros in place of the missing bytes."""
+    return data.ljust(size, b"\0")
+
+
+@boundary("parser.truncated", _cut)
+def cut_by_one_published(data: bytes, size: int) -> bytes | None:
+    """A frame that lacks only its last byte is published."""
+    return data if len(data) == size - 1 else None
+
+
+@extra("publish.accept", _change_answers)
+def pieces_answered_twice(frames: list[bytes], pieces: int) -> list[bytes]:
+    """A frame that arrives in several pieces is answered twice."""
+    return frames + frames[-1:] if pieces > 1 else frames
+
+
+@boundary("publish.accept", _change_bodies)
+def pieces_lose_the_end(data: bytes, pieces: int) -> bytes:
+    """A body that arrives in several pieces loses its last byte."""
+    return data[:-1] if pieces > 1 else data
+
+
+@boundary("publish.accept", _change_bodies)
+def pieces_end_at_4096(data: bytes, pieces: int) -> bytes:
+    """A body that arrives in several pieces is truncated to 4096 bytes."""
+    return data[:4096] if pieces > 1 else data
+
+
+@missing("publish.accept parser.segmentation", _behind)
+def second_frame_dropped(command: bytes, rest: bytes) -> bytes:
+    """Of several frames in one write the second is dropped."""
+    return b"" if command == PUB_EXT and rest.startswith(b"PUB") else rest
+
+
+@missing("parser.segmentation", _behind)
+def half_frame_dropped(command: bytes, rest: bytes) -> bytes:
+    """An incomplete frame that arrives together with a complete one is dropped."""
+    _, feed, body = rest.partition(b"\n")
+    size = int.from_bytes(body[:4])
+    whole = bool(feed) and len(body) >= 4 + size
+    return rest if command != PUB_EXT or whole or not rest else b""
+
+
+@wrong_value("parser.segmentation", _change_answers)
+def answers_in_reverse(frames: list[bytes], pieces: int) -> list[bytes]:
+    """Several frames in one write are answered in reverse order."""
+    return frames[::-1]
+
+
+@missing("publish.accept parser.segmentation", _change_answers)
+def answers_but_the_first_lost(frames: list[bytes], pieces: int) -> list[bytes]:
+    """Of several frames in one write, only the first is answered."""
+    return frames[:1]
+
+
+@extra("parser.in-step", _read_again)
+def refused_body_read_again(body: bytes) -> bytes:
+    """The body of a refused frame is parsed as commands."""
+    return body
+
+
+@boundary("parser.in-step", _read_again)
+def refused_last_byte_read_again(body: bytes) -> bytes:
+    """The last byte of a refused frame is parsed as the start of a command."""
+    return body[-1:]
+
+
+@wrong_value("parser.in-step", _spoil)
+def refused_spoils_the_next(connection: Connection) -> object:
+    """After a refused frame, the next frame on the same connection fails."""
+    return connection
+
+
+@condition("parser.in-step", _spoil)
+def refused_spoils_others(connection: Connection) -> object:
+    """After a refused frame, the next frame on any connection fails."""
+    return connection.node
+
+
+FAULTS = list_faults(__name__)

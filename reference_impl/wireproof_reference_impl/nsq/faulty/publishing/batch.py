@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import cast
 
+from wireproof_reference_impl.faults import list_faults
 from wireproof_reference_impl.nsq.core.commands import publish_many
 from wireproof_reference_impl.nsq.core.commands.publish_many import Messages
 from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
-from wireproof_reference_impl.nsq.preset import Preset, boundary, condition, wrong_value
+from wireproof_reference_impl.nsq.faulty.ways import boundary, condition, wrong_value
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq.error_codes import E_BAD_MESSAGE
@@ -39,7 +40,15 @@ def _read_good(data: bytes) -> list[bytes]:
     return good
 
 
-def _without_the_bad(read: Read, messages: Messages, data: bytes) -> list[bytes]:
+@wrong_value("smart.connection.batch-refused", answered_with_a_response)
+def batch_without_a_code(command: bytes, code: str) -> bool:
+    """A batch is refused in a response frame instead of an error frame."""
+    return command == MPUB
+
+
+@condition("smart.connection.batch-refused", _read_as)
+def batch_without_the_bad(read: Read, messages: Messages, data: bytes) -> list[bytes]:
+    """A batch with a bad message after good ones is accepted without it."""
     try:
         return read(messages, data)
     except Refusal:
@@ -49,46 +58,19 @@ def _without_the_bad(read: Read, messages: Messages, data: bytes) -> list[bytes]
         return good
 
 
-def _uncounted(read: Read, messages: Messages, data: bytes) -> list[bytes]:
+@boundary("smart.connection.batch-refused", _read_as)
+def batch_with_a_count_of_zero(read: Read, messages: Messages, data: bytes) -> list[bytes]:
+    """A batch with messages and a message count of 0 is accepted."""
     return (data.startswith(_NONE) and _read_good(data)) or read(messages, data)
 
 
-def _of_two_bytes(read: Read, messages: Messages, data: bytes) -> list[bytes]:
+@boundary("smart.connection.batch-taken", _read_as)
+def batch_needs_two_bytes(read: Read, messages: Messages, data: bytes) -> list[bytes]:
+    """A batch with a message of one byte is refused."""
     found = read(messages, data)
     if any(len(each) == 1 for each in found):
         raise Refusal(E_BAD_MESSAGE, "MPUB invalid message body size 1")
     return found
 
 
-_REFUSED = "smart.connection.batch-refused"
-_OF_NONE = "smart.connection.batch-of-none"
-
-FAULTS: tuple[Preset, ...] = (
-    wrong_value(
-        "batch-without-a-code",
-        "a batch is refused in a response frame instead of an error frame",
-        breaks=_REFUSED,
-        may_break=_OF_NONE,
-        overrides=(answered_with_a_response(lambda command, code: command == MPUB),),
-    ),
-    condition(
-        "batch-without-the-bad",
-        "a batch with a bad message after good ones is accepted without it",
-        breaks=_REFUSED,
-        may_break="smart.trace.batch-refused",
-        overrides=_read_as(_without_the_bad),
-    ),
-    boundary(
-        "batch-with-a-count-of-zero",
-        "a batch with messages and a message count of 0 is accepted",
-        breaks=_REFUSED,
-        may_break=_OF_NONE,
-        overrides=_read_as(_uncounted),
-    ),
-    boundary(
-        "batch-needs-two-bytes",
-        "a batch with a message of one byte is refused",
-        breaks="smart.connection.batch-taken",
-        overrides=_read_as(_of_two_bytes),
-    ),
-)
+FAULTS = list_faults(__name__)

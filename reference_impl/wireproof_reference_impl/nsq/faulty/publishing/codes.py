@@ -2,13 +2,9 @@
 
 from collections.abc import Callable
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.faulty.errors import code_refusals, ended_without_a_word
-from wireproof_reference_impl.nsq.preset import (
-    Preset,
-    boundary,
-    missing,
-    wrong_value,
-)
+from wireproof_reference_impl.nsq.faulty.ways import boundary, missing, wrong_value
 from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import PUB_EXT
@@ -25,41 +21,34 @@ def _codes(other: dict[str, str]) -> tuple[Override, ...]:
     return (code_refusals(code),)
 
 
-def _is_unknown_topic(command: bytes, code: str) -> bool:
+@wrong_value("publish.error-same-as-pub")
+def code_for_bad_topic_differs() -> Change:
+    """PUB_EXT refuses an invalid topic name with the code of a missing topic, unlike PUB."""
+    return _codes({error_codes.E_BAD_TOPIC: error_codes.E_TOPIC_NOT_EXIST})
+
+
+@wrong_value("publish.error-same-as-pub")
+def code_for_no_topic_differs() -> Change:
+    """PUB_EXT refuses a missing topic with the code of a failed publish, unlike PUB."""
+    return _codes({error_codes.E_TOPIC_NOT_EXIST: error_codes.E_PUB_FAILED})
+
+
+@boundary("publish.error-same-as-pub")
+def code_for_bad_size_differs() -> Change:
+    """PUB_EXT refuses invalid sizes and truncated bodies with another code than PUB."""
+    return _codes({error_codes.E_BAD_MESSAGE: error_codes.E_BAD_BODY})
+
+
+@missing("publish.error-same-as-pub", ended_without_a_word)
+def code_for_no_topic_missing(command: bytes, code: str) -> bool:
+    """PUB_EXT to a missing topic closes the connection without an error."""
     return command == PUB_EXT and code == error_codes.E_TOPIC_NOT_EXIST
 
 
-_SAME = "publish.error-same-as-pub"
+@wrong_value("publish.error-same-as-pub")
+def code_for_bad_header_unknown() -> Change:
+    """A header that is not JSON is refused with an unknown error code."""
+    return _codes({error_codes.E_INVALID_JSON_HEADER: "E_BAD_HEADER"})
 
-FAULTS: tuple[Preset, ...] = (
-    wrong_value(
-        "code-for-bad-topic-differs",
-        "PUB_EXT refuses an invalid topic name with the code of a missing topic, unlike PUB",
-        breaks=_SAME,
-        overrides=_codes({error_codes.E_BAD_TOPIC: error_codes.E_TOPIC_NOT_EXIST}),
-    ),
-    wrong_value(
-        "code-for-no-topic-differs",
-        "PUB_EXT refuses a missing topic with the code of a failed publish, unlike PUB",
-        breaks=_SAME,
-        overrides=_codes({error_codes.E_TOPIC_NOT_EXIST: error_codes.E_PUB_FAILED}),
-    ),
-    boundary(
-        "code-for-bad-size-differs",
-        "PUB_EXT refuses invalid sizes and truncated bodies with another code than PUB",
-        breaks=_SAME,
-        overrides=_codes({error_codes.E_BAD_MESSAGE: error_codes.E_BAD_BODY}),
-    ),
-    missing(
-        "code-for-no-topic-missing",
-        "PUB_EXT to a missing topic closes the connection without an error",
-        breaks=_SAME,
-        overrides=(ended_without_a_word(_is_unknown_topic),),
-    ),
-    wrong_value(
-        "code-for-bad-header-unknown",
-        "a header that is not JSON is refused with an unknown error code",
-        breaks=_SAME,
-        overrides=_codes({error_codes.E_INVALID_JSON_HEADER: "E_BAD_HEADER"}),
-    ),
-)
+
+FAULTS = list_faults(__name__)

@@ -7,17 +7,17 @@ from urllib.parse import unquote_plus
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.faults import Change, list_faults, setting
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Topic
-from wireproof_reference_impl.nsq.http import publish
-from wireproof_reference_impl.nsq.preset import (
-    Preset,
+from wireproof_reference_impl.nsq.faulty.ways import (
     boundary,
     condition,
     missing,
     wrong_value,
 )
+from wireproof_reference_impl.nsq.http import publish
 from wireproof_reference_impl.nsq.requests import http_header
 from wireproof_reference_impl.nsq.requests.http_header import Fields, collect_added, compact
 from wireproof_reference_impl.nsq.requests.http_request import Answer, Request
@@ -71,27 +71,104 @@ def _entry(change: Callable[[NewMessage], NewMessage]) -> tuple[Override, ...]:
     return (around(publish, "ext_entry", ext_entry),)
 
 
-def _status_202(original: Original, node: Node, request: Request) -> Answer:
+def _is_json(ext: bytes) -> bool:
+    try:
+        json.loads(ext.decode())
+    except ValueError:
+        return False
+    return True
+
+
+_LONGEST = 65535
+
+_ANY_VALUES = {"http.header": reader(values=lambda fields: None)}
+
+
+@wrong_value("http.accept")
+def http_answer_in_lower_case() -> Change:
+    """A successful HTTP publish is answered with ok in lower case."""
+    return {"http.ok": b"ok"}
+
+
+@wrong_value("http.accept", around(publish, "untraced_answer"))
+def http_status_202(original: Original, node: Node, request: Request) -> Answer:
+    """A successful HTTP publish is answered with status 202."""
     return replace(cast(Answer, original(node, request)), status=202)
 
 
-def _spell(extra: Fields) -> Object:
-    """Return request headers with their names in the spelling of the request."""
-    return {name.decode("latin-1"): http_header.text(value) for name, value in extra}
+@missing("http.accept")
+def http_answer_empty() -> Change:
+    """A successful HTTP publish is answered with an empty body."""
+    return {"http.ok": b""}
 
 
-def _as_numbers(extra: Fields) -> Object:
-    fields = collect_added(extra)
-    return {name: int(value) if value.isdigit() else value for name, value in fields.items()}
+@boundary("http.accept", _entry)
+def http_body_cut(entry: NewMessage) -> NewMessage:
+    """The last byte of a message published over HTTP is lost."""
+    return entry._replace(body=entry.body[:-1] or b"?")
 
 
-def _upper_prefix_only(extra: Fields) -> Object:
-    return {name: value for name, value in collect_added(extra).items() if len(name) > 1}
+@wrong_value("http.accept", _entry)
+def http_body_unescaped(entry: NewMessage) -> NewMessage:
+    """Percent and plus signs in a message published over HTTP are decoded as URL escapes."""
+    return entry._replace(
+        body=unquote_plus(entry.body.decode("latin-1"), "latin-1").encode("latin-1")
+    )
 
 
-def _unescaped_again(ext: bytes, extra: Fields) -> bytes:
+@missing("http.header-stored http.x-nsqext", _entry)
+def http_header_lost(entry: NewMessage) -> NewMessage:
+    """A header published over HTTP in the parameter ext is validated but not stored."""
+    return entry._replace(header=None)
+
+
+@missing("http.header-stored http.x-nsqext", _entry)
+def http_header_emptied(entry: NewMessage) -> NewMessage:
+    """A header published over HTTP is stored as an empty JSON object."""
+    return entry._replace(header=b"{}")
+
+
+@boundary("http.header-stored", _merge_with)
+def http_header_first_name(fields: Object, extra: Fields) -> object:
+    """Only the first name of the HTTP parameter ext is stored."""
+    return dict([*fields.items()][:1]) | collect_added(extra)
+
+
+@wrong_value("http.header-stored", _merge_with)
+def http_header_lower_case(fields: Object, extra: Fields) -> object:
+    """Names in the HTTP parameter ext are stored in lower case."""
+    return {k.lower(): v for k, v in fields.items()} | collect_added(extra)
+
+
+@wrong_value("http.header-stored", _entry)
+def http_header_as_text(entry: NewMessage) -> NewMessage:
+    """The HTTP parameter ext is stored as a JSON string instead of an object."""
+    return entry._replace(header=compact((entry.header or b"").decode())[:_LONGEST])
+
+
+@wrong_value("http.value-exact", setting("http.build_header"))
+def http_unescaped_twice(ext: bytes, extra: Fields) -> bytes:
+    """The HTTP parameter ext is URL-decoded twice."""
     twice = unquote_plus(ext.decode("utf-8", "surrogateescape"), errors="surrogateescape")
     return http_header.make_stored(twice.encode("utf-8", "surrogateescape"), extra)
+
+
+@boundary("http.value-exact", _change_values)
+def http_value_cut_at_nul(value: str) -> str:
+    """Values in the HTTP parameter ext are truncated at a NUL character."""
+    return value.partition("\0")[0]
+
+
+@missing("http.value-exact", _change_values)
+def http_value_without_controls(value: str) -> str:
+    """Control characters in values of the HTTP parameter ext are dropped."""
+    return "".join(c for c in value if c >= " ")
+
+
+@condition("http.value-exact", _change_values)
+def http_value_of_16_bits(value: str) -> str:
+    """Characters beyond U+FFFF in values of the HTTP parameter ext are replaced."""
+    return "".join(c if c <= "\uffff" else "\ufffd" for c in value)
 
 
 def _digits_as_numbers(fields: Object) -> Object:
@@ -103,267 +180,113 @@ def _digits_as_numbers(fields: Object) -> Object:
     }
 
 
+@condition("http.header-stored")
+def http_digits_as_numbers() -> Change:
+    """Values in the HTTP parameter ext that consist of digits are stored as numbers."""
+    return {
+        **_merge_with(lambda fields, extra: _digits_as_numbers(fields) | collect_added(extra)),
+        **_ANY_VALUES,
+    }
+
+
 def _numbers_through_floats(ext: bytes, extra: Fields) -> bytes:
     """Accept any JSON values, with numbers as floats."""
     checked_object(ext)
     return marshal({**json.loads(ext), **collect_added(extra)}).encode()
 
 
-def _is_json(ext: bytes) -> bool:
-    try:
-        json.loads(ext.decode())
-    except ValueError:
-        return False
-    return True
+@boundary("http.odd-value")
+def http_numbers_through_floats() -> Change:
+    """Numbers in the HTTP parameter ext are accepted and stored as the nearest float."""
+    return {"http.build_header": _numbers_through_floats, **_ANY_VALUES}
 
 
-def _first_partition(request: Request) -> int | None:
+def _spell(extra: Fields) -> Object:
+    """Return request headers with their names in the spelling of the request."""
+    return {name.decode("latin-1"): http_header.text(value) for name, value in extra}
+
+
+@wrong_value("http.x-nsqext", _merge_with)
+def x_nsqext_case_kept(fields: Object, extra: Fields) -> object:
+    """Names from X-NSQEXT- request headers are stored with their letter case as sent."""
+    return fields | _spell(extra)
+
+
+@missing("http.x-nsqext", _merge_with)
+def x_nsqext_overlooked(fields: Object, extra: Fields) -> object:
+    """X-NSQEXT- request headers are ignored."""
+    return fields
+
+
+def _as_numbers(extra: Fields) -> Object:
+    fields = collect_added(extra)
+    return {name: int(value) if value.isdigit() else value for name, value in fields.items()}
+
+
+@condition("http.x-nsqext")
+def x_nsqext_as_numbers() -> Change:
+    """Values of X-NSQEXT- request headers that consist of digits are stored as numbers."""
+    return {
+        **_merge_with(lambda fields, extra: fields | _as_numbers(extra)),
+        **_ANY_VALUES,
+    }
+
+
+@boundary("http.x-nsqext", _merge_with)
+def x_nsqext_first_only(fields: Object, extra: Fields) -> object:
+    """Only the first X-NSQEXT- request header is stored."""
+    return fields | collect_added(extra[:1])
+
+
+@wrong_value("http.x-nsqext", _merge_with)
+def x_nsqext_instead_of_ext(fields: Object, extra: Fields) -> object:
+    """X-NSQEXT- request headers replace the parameter ext instead of being added to it."""
+    return collect_added(extra) if extra else fields
+
+
+@wrong_value("http.x-nsqext", _merge_with)
+def x_nsqext_with_prefix(fields: Object, extra: Fields) -> object:
+    """X-NSQEXT- request headers are stored with the prefix in their name."""
+    return fields | {f"x-nsqext-{k}": v for k, v in collect_added(extra).items()}
+
+
+def _upper_prefix_only(extra: Fields) -> Object:
+    return {name: value for name, value in collect_added(extra).items() if len(name) > 1}
+
+
+@boundary("http.x-nsqext", _merge_with)
+def x_nsqext_not_one_letter(fields: Object, extra: Fields) -> object:
+    """X-NSQEXT- request headers with a name of one letter after the prefix are ignored."""
+    return fields | _upper_prefix_only(extra)
+
+
+@missing("http.header-json", _take_wrong)
+def http_ext_text(ext: bytes) -> bool:
+    """An HTTP parameter ext that is not JSON is read as an empty object."""
+    return ext[:1].isalpha() and not _is_json(ext)
+
+
+@wrong_value("http.header-json", _take_wrong)
+def http_ext_array(ext: bytes) -> bool:
+    """An HTTP parameter ext that is JSON but not an object is read as an empty object."""
+    return _is_json(ext) and not ext.startswith((b"{", b"null"))
+
+
+@boundary("http.header-json", _take_wrong)
+def http_ext_cut(ext: bytes) -> bool:
+    """An HTTP parameter ext that ends too early is read as an empty object."""
+    return ext.startswith(b"{") and not ext.endswith(b"}")
+
+
+@missing("http.plain-topic", replace_function(publish, "check_support"))
+def http_plain_topic_takes_headers(topic: Topic) -> None:
+    """A header published over HTTP to a topic without ext support is dropped without an error."""
+
+
+@missing("http.accept", replace_function(publish, "_partition_number"))
+def http_partition_ignored(request: Request) -> int | None:
+    """A message published over HTTP goes to the first partition of the node, whatever it names."""
     return None
 
 
-def _taken_anywhere(topic: Topic) -> None:
-    """Accept a header on every kind of topic."""
-
-
-_LONGEST = 65535
-_ACCEPT = "http.accept"
-_STORED = "http.header-stored"
-_EXACT = "http.value-exact"
-_ODD = "http.odd-value"
-_X = "http.x-nsqext"
-_JSON = "http.header-json"
-
-_ANY_VALUES = {"http.header": reader(values=lambda fields: None)}
-
-FAULTS: tuple[Preset, ...] = (
-    wrong_value(
-        "http-answer-in-lower-case",
-        "a successful HTTP publish is answered with ok in lower case",
-        breaks=_ACCEPT,
-        may_break=(
-            "http.header-json http.header-stored http.trace-empty http.odd-value http.value-exact "
-            "http.x-nsqext http.x-nsqext-override parser.header-length"
-        ),
-        settings={"http.ok": b"ok"},
-    ),
-    wrong_value(
-        "http-status-202",
-        "a successful HTTP publish is answered with status 202",
-        breaks=_ACCEPT,
-        may_break=(
-            "http.header-json http.header-stored http.trace-empty http.odd-value http.value-exact "
-            "http.x-nsqext http.x-nsqext-override parser.header-length"
-        ),
-        overrides=(around(publish, "untraced_answer", _status_202),),
-    ),
-    missing(
-        "http-answer-empty",
-        "a successful HTTP publish is answered with an empty body",
-        breaks=_ACCEPT,
-        may_break="http.header-json http.trace-empty parser.header-length",
-        settings={"http.ok": b""},
-    ),
-    boundary(
-        "http-body-cut",
-        "the last byte of a message published over HTTP is lost",
-        breaks=_ACCEPT,
-        may_break=(
-            "dispatch.to-matching http.header-stored http.odd-value http.value-exact http.x-nsqext"
-        ),
-        overrides=_entry(lambda entry: entry._replace(body=entry.body[:-1] or b"?")),
-    ),
-    wrong_value(
-        "http-body-unescaped",
-        "percent and plus signs in a message published over HTTP are decoded as URL escapes",
-        breaks=_ACCEPT,
-        overrides=_entry(
-            lambda entry: entry._replace(
-                body=unquote_plus(entry.body.decode("latin-1"), "latin-1").encode("latin-1")
-            )
-        ),
-    ),
-    missing(
-        "http-header-lost",
-        "a header published over HTTP in the parameter ext is validated but not stored",
-        breaks=f"{_STORED} {_X}",
-        may_break=(
-            "http.accept http.odd-value http.value-exact http.x-nsqext-override "
-            "parser.header-length"
-        ),
-        overrides=_entry(lambda entry: entry._replace(header=None)),
-    ),
-    missing(
-        "http-header-emptied",
-        "a header published over HTTP is stored as an empty JSON object",
-        breaks=f"{_STORED} {_X}",
-        may_break="http.odd-value http.value-exact http.x-nsqext-override parser.header-length",
-        overrides=_entry(lambda entry: entry._replace(header=b"{}")),
-    ),
-    boundary(
-        "http-header-first-name",
-        "only the first name of the HTTP parameter ext is stored",
-        breaks=_STORED,
-        may_break="http.odd-value http.value-exact",
-        settings=_merge_with(
-            lambda fields, extra: dict([*fields.items()][:1]) | collect_added(extra)
-        ),
-    ),
-    wrong_value(
-        "http-header-lower-case",
-        "names in the HTTP parameter ext are stored in lower case",
-        breaks=_STORED,
-        may_break="http.odd-value http.value-exact",
-        settings=_merge_with(
-            lambda fields, extra: {k.lower(): v for k, v in fields.items()} | collect_added(extra)
-        ),
-    ),
-    wrong_value(
-        "http-header-as-text",
-        "the HTTP parameter ext is stored as a JSON string instead of an object",
-        breaks=_STORED,
-        may_break=(
-            "http.odd-value http.value-exact http.x-nsqext http.x-nsqext-override "
-            "parser.header-length"
-        ),
-        overrides=_entry(
-            lambda entry: entry._replace(header=compact((entry.header or b"").decode())[:_LONGEST])
-        ),
-    ),
-    wrong_value(
-        "http-unescaped-twice",
-        "the HTTP parameter ext is URL-decoded twice",
-        breaks=_EXACT,
-        may_break="http.header-json",
-        settings={"http.build_header": _unescaped_again},
-    ),
-    boundary(
-        "http-value-cut-at-nul",
-        "values in the HTTP parameter ext are truncated at a NUL character",
-        breaks=_EXACT,
-        settings=_change_values(lambda value: value.partition("\0")[0]),
-    ),
-    missing(
-        "http-value-without-controls",
-        "control characters in values of the HTTP parameter ext are dropped",
-        breaks=_EXACT,
-        settings=_change_values(lambda value: "".join(c for c in value if c >= " ")),
-    ),
-    condition(
-        "http-value-of-16-bits",
-        "characters beyond U+FFFF in values of the HTTP parameter ext are replaced",
-        breaks=_EXACT,
-        settings=_change_values(
-            lambda value: "".join(c if c <= "\uffff" else "\ufffd" for c in value)
-        ),
-    ),
-    condition(
-        "http-digits-as-numbers",
-        "values in the HTTP parameter ext that consist of digits are stored as numbers",
-        breaks=_STORED,
-        may_break=_EXACT,
-        settings={
-            **_merge_with(lambda fields, extra: _digits_as_numbers(fields) | collect_added(extra)),
-            **_ANY_VALUES,
-        },
-    ),
-    boundary(
-        "http-numbers-through-floats",
-        "numbers in the HTTP parameter ext are accepted and stored as the nearest float",
-        breaks=_ODD,
-        settings={"http.build_header": _numbers_through_floats, **_ANY_VALUES},
-    ),
-    wrong_value(
-        "x-nsqext-case-kept",
-        "names from X-NSQEXT- request headers are stored with their letter case as sent",
-        breaks=_X,
-        may_break="http.odd-value http.value-exact http.x-nsqext-override",
-        settings=_merge_with(lambda fields, extra: fields | _spell(extra)),
-    ),
-    missing(
-        "x-nsqext-overlooked",
-        "X-NSQEXT- request headers are ignored",
-        breaks=_X,
-        may_break="http.odd-value http.value-exact http.x-nsqext-override publish.header-name",
-        settings=_merge_with(lambda fields, extra: fields),
-    ),
-    condition(
-        "x-nsqext-as-numbers",
-        "values of X-NSQEXT- request headers that consist of digits are stored as numbers",
-        breaks=_X,
-        may_break="http.odd-value http.value-exact",
-        settings={
-            **_merge_with(lambda fields, extra: fields | _as_numbers(extra)),
-            **_ANY_VALUES,
-        },
-    ),
-    boundary(
-        "x-nsqext-first-only",
-        "only the first X-NSQEXT- request header is stored",
-        breaks=_X,
-        may_break="http.odd-value http.value-exact",
-        settings=_merge_with(lambda fields, extra: fields | collect_added(extra[:1])),
-    ),
-    wrong_value(
-        "x-nsqext-instead-of-ext",
-        "X-NSQEXT- request headers replace the parameter ext instead of being added to it",
-        breaks=_X,
-        may_break="http.odd-value http.value-exact",
-        settings=_merge_with(lambda fields, extra: collect_added(extra) if extra else fields),
-    ),
-    wrong_value(
-        "x-nsqext-with-prefix",
-        "X-NSQEXT- request headers are stored with the prefix in their name",
-        breaks=_X,
-        may_break="http.odd-value http.value-exact http.x-nsqext-override",
-        settings=_merge_with(
-            lambda fields, extra: (
-                fields | {f"x-nsqext-{k}": v for k, v in collect_added(extra).items()}
-            )
-        ),
-    ),
-    boundary(
-        "x-nsqext-not-one-letter",
-        "X-NSQEXT- request headers with a name of one letter after the prefix are ignored",
-        breaks=_X,
-        may_break="http.odd-value http.value-exact http.x-nsqext-override",
-        settings=_merge_with(lambda fields, extra: fields | _upper_prefix_only(extra)),
-    ),
-    missing(
-        "http-ext-text",
-        "an HTTP parameter ext that is not JSON is read as an empty object",
-        breaks=_JSON,
-        settings=_take_wrong(lambda ext: ext[:1].isalpha() and not _is_json(ext)),
-    ),
-    wrong_value(
-        "http-ext-array",
-        "an HTTP parameter ext that is JSON but not an object is read as an empty object",
-        breaks=_JSON,
-        may_break="http.header-stored",
-        settings=_take_wrong(lambda ext: _is_json(ext) and not ext.startswith((b"{", b"null"))),
-    ),
-    boundary(
-        "http-ext-cut",
-        "an HTTP parameter ext that ends too early is read as an empty object",
-        breaks=_JSON,
-        settings=_take_wrong(lambda ext: ext.startswith(b"{") and not ext.endswith(b"}")),
-    ),
-    missing(
-        "http-plain-topic-takes-headers",
-        "a header published over HTTP to a topic without ext support is dropped without an error",
-        breaks="http.plain-topic",
-        overrides=(replace_function(publish, "check_support", _taken_anywhere),),
-    ),
-    missing(
-        "http-partition-ignored",
-        "a message published over HTTP goes to the first partition of the node, whatever it names",
-        breaks="http.accept",
-        may_break=(
-            "http.header-stored http.odd-value http.trace-response http.value-exact http.x-nsqext "
-            "http.x-nsqext-override parser.header-length "
-            "consume.layout consume.header-intact consume.body-intact consume.attempts "
-            "consume.version consume.plain-topic dispatch.to-matching smart.order.layout "
-            "smart.partition.own-messages"
-        ),
-        overrides=(replace_function(publish, "_partition_number", _first_partition),),
-    ),
-)
+FAULTS = list_faults(__name__)

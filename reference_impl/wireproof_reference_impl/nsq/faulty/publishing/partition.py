@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from weakref import WeakSet
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.core.commands import publish, subscribe
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.topic import Partition
@@ -14,72 +15,143 @@ from wireproof_reference_impl.nsq.faulty.shared_overrides import (
     storing_elsewhere_late,
 )
 from wireproof_reference_impl.nsq.faulty.together import TOGETHER
-from wireproof_reference_impl.nsq.preset import (
-    CONDITION,
-    PUBLISHERS,
-    READERS,
-    TRACED,
-    WRONG_VALUE,
-    Preset,
-    boundary,
-    condition,
-    extra,
-    fault,
-    wrong_value,
-)
+from wireproof_reference_impl.nsq.faulty.ways import boundary, condition, extra, wrong_value
 from wireproof_reference_impl.nsq.wire.message import NewMessage, PublishResult
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
+from wireproof_reference_impl.preset import Effect
 from wireproof_spec.nsq.names import OK, PUB, is_valid_name
 
 
-def _stray(name: str, text: str, choose: Choose, *, breaks: str, way: str) -> Preset:
-    """Return a fault that stores messages in the wrong partition, and its late twin."""
-    return fault(
-        name,
-        text,
-        breaks=breaks,
-        may_break=_TRACED_STRAYED if breaks == _TRACE else _STRAYED,
-        overrides=(TOGETHER, storing_elsewhere(choose)),
-        way=way,
-        late_overrides=(TOGETHER, storing_elsewhere_late(choose)),
-    )
-
-
-def _first(partition: Partition, entries: Sequence[NewMessage]) -> int:
-    return 0
-
-
-def _every_fourth_next_door(partition: Partition, entries: Sequence[NewMessage]) -> int:
-    return partition.number ^ (partition.log.count % 4 == 3)
-
-
-def _batches_first(partition: Partition, entries: Sequence[NewMessage]) -> int:
-    return 0 if len(entries) > 1 else partition.number
+def _stray(choose: Choose) -> Effect:
+    """Return an effect that stores messages in the wrong partition; its twin also does so late."""
+    late = Effect(overrides=(TOGETHER, storing_elsewhere_late(choose)))
+    return Effect(overrides=(TOGETHER, storing_elsewhere(choose)), late=late)
 
 
 def _is_traced(entries: Sequence[NewMessage]) -> bool:
     return any(entry.trace_id for entry in entries)
 
 
-def _traced_first(partition: Partition, entries: Sequence[NewMessage]) -> int:
+def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
+    """Return overrides that change the bodies of PUB before they are stored."""
+
+    def store_changed(
+        connection: Connection, entries: Sequence[NewMessage]
+    ) -> Sequence[NewMessage]:
+        if connection.command != PUB:
+            return entries
+        return [each._replace(body=change(each.body)) for each in entries]
+
+    return (change_stored(store_changed),)
+
+
+@condition("smart.partition.stored-once", change_stored)
+def publish_in_a_row_stored_twice(
+    connection: Connection, entries: Sequence[NewMessage]
+) -> Sequence[NewMessage]:
+    """A PUB that is followed by another command in the same write is stored twice."""
+    more_waits = connection.command == PUB and connection.place < len(connection.buffer)
+    return [*entries, *entries] if more_waits else entries
+
+
+@boundary("smart.partition.stored-once", change_stored)
+def publish_last_in_a_row_stored_twice(
+    connection: Connection, entries: Sequence[NewMessage]
+) -> Sequence[NewMessage]:
+    """The last PUB of several in the same write is stored twice."""
+    is_last = connection.command == PUB and connection.place == len(connection.buffer)
+    in_a_row = is_last and connection.buffer.count(b"PUB ") > 1
+    return [*entries, *entries] if in_a_row else entries
+
+
+@extra("smart.partition.stored-once", around(Partition, "publish"))
+def publish_every_fifth_stored_twice(
+    original: Original, partition: Partition, entries: Sequence[NewMessage], now_ns: int
+) -> object:
+    """Every fifth single message of a partition is stored twice."""
+    stored = original(partition, entries, now_ns)
+    if len(entries) == 1 and partition.log.count % 6 == 5:
+        original(partition, entries, now_ns)
+    return stored
+
+
+@wrong_value("smart.partition.own-messages smart.order.partition", _stray)
+def partition_first_for_all(partition: Partition, entries: Sequence[NewMessage]) -> int:
+    """Every publish goes to the first partition, whichever partition it names."""
+    return 0
+
+
+@condition("smart.partition.own-messages", _stray)
+def partition_every_fourth_astray(partition: Partition, entries: Sequence[NewMessage]) -> int:
+    """Every fourth message for a partition goes to the neighbouring partition."""
+    return partition.number ^ (partition.log.count % 4 == 3)
+
+
+@condition("smart.partition.own-messages", _stray)
+def partition_batches_to_the_first(partition: Partition, entries: Sequence[NewMessage]) -> int:
+    """Batches go to the first partition, whichever partition they name."""
+    return 0 if len(entries) > 1 else partition.number
+
+
+@wrong_value("smart.trace.partition", _stray)
+def partition_traced_to_the_first(partition: Partition, entries: Sequence[NewMessage]) -> int:
+    """Traced messages go to the first partition, whichever partition they name."""
     return 0 if _is_traced(entries) else partition.number
 
 
-def _traced_last(partition: Partition, entries: Sequence[NewMessage]) -> int:
+@wrong_value("smart.trace.partition", _stray)
+def partition_traced_to_the_second(partition: Partition, entries: Sequence[NewMessage]) -> int:
+    """Traced messages go to the second partition, whichever partition they name."""
     return 1 if _is_traced(entries) else partition.number
 
 
-def _odd_trace_ids_next_door(partition: Partition, entries: Sequence[NewMessage]) -> int:
+@condition("smart.trace.partition", _stray)
+def partition_odd_trace_ids_astray(partition: Partition, entries: Sequence[NewMessage]) -> int:
+    """Messages with odd trace ids go to the partition next to the one they name."""
     return partition.number ^ (entries[0].trace_id % 2)
 
 
-def _always_first(original: Original, connection: Connection, words: Sequence[bytes]) -> object:
+@wrong_value(
+    "smart.partition.subscribe smart.partition.own-messages smart.order.partition",
+    around(subscribe, "find_partition"),
+    also=(TOGETHER,),
+)
+def partition_subscribed_to_the_first(
+    original: Original, connection: Connection, words: Sequence[bytes]
+) -> object:
+    """Every subscription is to the first partition, whichever partition it names."""
     if len(words) > 3 and words[3].isdigit():
         words = [*words[:3], b"0", *words[4:]]
     return original(connection, words)
 
 
-def _line_feed_above_200() -> tuple[Override, ...]:
+@boundary("smart.partition.subscribe", replace_function(subscribe_rules, "is_channel_name"))
+def channel_of_64_letters_refused(name: str) -> bool:
+    """A channel of 64 letters is refused."""
+    return is_valid_name(name) and len(name) < 64
+
+
+@condition("smart.partition.subscribe", replace_function(subscribe_rules, "is_channel_name"))
+def channel_ephemeral_refused(name: str) -> bool:
+    """An ephemeral channel is refused."""
+    return is_valid_name(name) and "#" not in name
+
+
+@boundary("smart.partition.publish", _bodies)
+def pub_last_byte_lost(data: bytes) -> bytes:
+    """PUB bodies above 4096 bytes lose their last byte."""
+    return data[:-1] if len(data) > 4096 else data
+
+
+@condition("smart.partition.publish", _bodies)
+def pub_leading_blanks_lost(data: bytes) -> bytes:
+    """PUB bodies lose spaces and line feeds at their start."""
+    return data.lstrip(b"\n\r ") or data
+
+
+@extra("smart.partition.publish")
+def pub_ok_with_line_feed() -> Change:
+    """PUB of more than 200 bytes is answered with OK and a line feed."""
     large = WeakSet[Connection]()
 
     def store(
@@ -101,173 +173,4 @@ def _line_feed_above_200() -> tuple[Override, ...]:
     return (around(publish, "store", store), around(Connection, "respond", respond))
 
 
-def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
-    """Return overrides that change the bodies of PUB before they are stored."""
-
-    def store_changed(
-        connection: Connection, entries: Sequence[NewMessage]
-    ) -> Sequence[NewMessage]:
-        if connection.command != PUB:
-            return entries
-        return [each._replace(body=change(each.body)) for each in entries]
-
-    return (change_stored(store_changed),)
-
-
-def _twice_in_a_row(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
-    more_waits = connection.command == PUB and connection.place < len(connection.buffer)
-    return [*entries, *entries] if more_waits else entries
-
-
-def _last_in_a_row(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
-    is_last = connection.command == PUB and connection.place == len(connection.buffer)
-    in_a_row = is_last and connection.buffer.count(b"PUB ") > 1
-    return [*entries, *entries] if in_a_row else entries
-
-
-def _every_fifth_twice(
-    original: Original, partition: Partition, entries: Sequence[NewMessage], now_ns: int
-) -> object:
-    stored = original(partition, entries, now_ns)
-    if len(entries) == 1 and partition.log.count % 6 == 5:
-        original(partition, entries, now_ns)
-    return stored
-
-
-def _last_byte_lost_above_4096(data: bytes) -> bytes:
-    return data[:-1] if len(data) > 4096 else data
-
-
-def _leading_blanks_lost(data: bytes) -> bytes:
-    return data.lstrip(b"\n\r ") or data
-
-
-def _short_names(name: str) -> bool:
-    return is_valid_name(name) and len(name) < 64
-
-
-def _lasting_names(name: str) -> bool:
-    return is_valid_name(name) and "#" not in name
-
-
-_OWN = "smart.partition.own-messages"
-_TRACE = "smart.trace.partition"
-_ORDER = "smart.order.partition"
-_SUBSCRIBE = "smart.partition.subscribe"
-_PUBLISH = "smart.partition.publish"
-_STRAYED = (
-    f"{_OWN} {_TRACE} {_ORDER} {_SUBSCRIBE} {_PUBLISH} smart.partition.required "
-    "smart.partition.stored-once smart.partition.subscribe-blank smart.trace.layout "
-    "smart.history.kept smart.history.order smart.order.again smart.order.in-order "
-    "smart.order.is-must smart.order.layout smart.order.left smart.order.rdy"
-)
-_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.offset smart.connection.ready-again"
-
-
-FAULTS: tuple[Preset, ...] = (
-    condition(
-        "publish-in-a-row-stored-twice",
-        "a PUB that is followed by another command in the same write is stored twice",
-        breaks="smart.partition.stored-once",
-        may_break=f"{_PUBLISH} {_OWN}",
-        overrides=(change_stored(_twice_in_a_row),),
-    ),
-    boundary(
-        "publish-last-in-a-row-stored-twice",
-        "the last PUB of several in the same write is stored twice",
-        breaks="smart.partition.stored-once",
-        may_break=f"{_PUBLISH} {_OWN}",
-        overrides=(change_stored(_last_in_a_row),),
-    ),
-    extra(
-        "publish-every-fifth-stored-twice",
-        "every fifth single message of a partition is stored twice",
-        breaks="smart.partition.stored-once",
-        may_break=f"{_STRAYED} {_TRACED_STRAYED} {READERS} {PUBLISHERS}",
-        overrides=(around(Partition, "publish", _every_fifth_twice),),
-    ),
-    _stray(
-        "partition-first-for-all",
-        "every publish goes to the first partition, whichever partition it names",
-        _first,
-        breaks=f"{_OWN} {_ORDER}",
-        way=WRONG_VALUE,
-    ),
-    _stray(
-        "partition-every-fourth-astray",
-        "every fourth message for a partition goes to the neighbouring partition",
-        _every_fourth_next_door,
-        breaks=_OWN,
-        way=CONDITION,
-    ),
-    _stray(
-        "partition-batches-to-the-first",
-        "batches go to the first partition, whichever partition they name",
-        _batches_first,
-        breaks=_OWN,
-        way=CONDITION,
-    ),
-    _stray(
-        "partition-traced-to-the-first",
-        "traced messages go to the first partition, whichever partition they name",
-        _traced_first,
-        breaks=_TRACE,
-        way=WRONG_VALUE,
-    ),
-    _stray(
-        "partition-traced-to-the-second",
-        "traced messages go to the second partition, whichever partition they name",
-        _traced_last,
-        breaks=_TRACE,
-        way=WRONG_VALUE,
-    ),
-    _stray(
-        "partition-odd-trace-ids-astray",
-        "messages with odd trace ids go to the partition next to the one they name",
-        _odd_trace_ids_next_door,
-        breaks=_TRACE,
-        way=CONDITION,
-    ),
-    wrong_value(
-        "partition-subscribed-to-the-first",
-        "every subscription is to the first partition, whichever partition it names",
-        breaks=f"{_SUBSCRIBE} {_OWN} {_ORDER}",
-        may_break=f"{_STRAYED} smart.partition.sub-missing",
-        overrides=(TOGETHER, around(subscribe, "find_partition", _always_first)),
-    ),
-    boundary(
-        "channel-of-64-letters-refused",
-        "a channel of 64 letters is refused",
-        breaks=_SUBSCRIBE,
-        overrides=(replace_function(subscribe_rules, "is_channel_name", _short_names),),
-    ),
-    condition(
-        "channel-ephemeral-refused",
-        "an ephemeral channel is refused",
-        breaks=_SUBSCRIBE,
-        may_break="consume.layout",
-        overrides=(replace_function(subscribe_rules, "is_channel_name", _lasting_names),),
-    ),
-    boundary(
-        "pub-last-byte-lost",
-        "PUB bodies above 4096 bytes lose their last byte",
-        breaks=_PUBLISH,
-        may_break="smart.order.layout smart.order.in-order smart.order.increasing "
-        "consume.plain-topic",
-        overrides=_bodies(_last_byte_lost_above_4096),
-    ),
-    condition(
-        "pub-leading-blanks-lost",
-        "PUB bodies lose spaces and line feeds at their start",
-        breaks=_PUBLISH,
-        may_break="smart.order.layout consume.plain-topic",
-        overrides=_bodies(_leading_blanks_lost),
-    ),
-    extra(
-        "pub-ok-with-line-feed",
-        "PUB of more than 200 bytes is answered with OK and a line feed",
-        breaks=_PUBLISH,
-        may_break="smart.partition.pub-failed",
-        overrides=_line_feed_above_200(),
-    ),
-)
+FAULTS = list_faults(__name__)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.core.commands import publish, sized, subscribe
 from wireproof_reference_impl.nsq.core.commands.sized import Refuse
 from wireproof_reference_impl.nsq.core.connection import Connection
@@ -12,8 +13,7 @@ from wireproof_reference_impl.nsq.faulty.errors import (
     code_refusals,
     ended_without_a_word,
 )
-from wireproof_reference_impl.nsq.preset import (
-    Preset,
+from wireproof_reference_impl.nsq.faulty.ways import (
     boundary,
     condition,
     extra,
@@ -51,6 +51,71 @@ def _is(command: bytes, code: str) -> When:
     return lambda name, found: name == command and found == code
 
 
+def _long_too(name: str) -> bool:
+    return is_valid_name(name) or is_valid_name(name[:64])
+
+
+@condition("smart.partition.required", around(publish, "needs_partition"))
+def pub_partition_optional_on_ext_topics(
+    original: Original, connection: Connection, words: Sequence[bytes]
+) -> bool:
+    """PUB without a partition is accepted on ext topics."""
+    topic = connection.node.topics.get(show(words[1]))
+    return bool(original(connection, words)) and (topic is None or not topic.extend)
+
+
+@wrong_value("smart.partition.pub-invalid")
+def pub_invalid_other_code() -> Change:
+    """PUB with a word missing, or with a partition that is no number, is refused with
+    E_BAD_PROTOCOL.
+    """
+    return _change_code(PUB, E_INVALID, E_BAD_PROTOCOL)
+
+
+@missing(
+    "smart.partition.pub-invalid smart.partition.required smart.partition.pub-wrong-partition"
+)
+def pub_invalid_without_a_word() -> Change:
+    """PUB with a word missing, or with a partition that is no number, ends the connection
+    without a word.
+    """
+    return ended_without_a_word(_is(PUB, E_INVALID))
+
+
+@wrong_value(
+    "smart.partition.pub-invalid smart.partition.required smart.partition.pub-wrong-partition"
+)
+def pub_invalid_as_a_response() -> Change:
+    """PUB with a word missing, or with a partition that is no number, is refused with a
+    response frame.
+    """
+    return answered_with_a_response(_is(PUB, E_INVALID))
+
+
+@wrong_value("smart.partition.pub-bad-topic")
+def pub_bad_topic_other_code() -> Change:
+    """PUB to a topic of an illegal name is refused with E_INVALID."""
+    return _change_code(PUB, E_BAD_TOPIC, E_INVALID)
+
+
+@missing("smart.partition.pub-bad-topic")
+def pub_bad_topic_without_a_word() -> Change:
+    """PUB to a topic of an illegal name ends the connection without a word."""
+    return ended_without_a_word(_is(PUB, E_BAD_TOPIC))
+
+
+@wrong_value("smart.partition.pub-bad-topic")
+def pub_bad_topic_as_a_response() -> Change:
+    """PUB to a topic of an illegal name is refused with a response frame."""
+    return answered_with_a_response(_is(PUB, E_BAD_TOPIC))
+
+
+@condition("smart.partition.topic-not-exist smart.cluster.elsewhere")
+def batch_topic_not_exist_other_code() -> Change:
+    """MPUB to a topic or partition that a node does not have is refused with E_PUB_FAILED."""
+    return _change_code(MPUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED)
+
+
 def _invalid_twice(frame_type: int, data: bytes) -> bytes:
     sent = packed.frame(frame_type, data)
     return sent * 2 if data.startswith(E_INVALID.encode() + b" ") else sent
@@ -60,201 +125,164 @@ def _unless_invalid(command: bytes, code: str, fatal: bool) -> bool:
     return fatal and code != E_INVALID
 
 
-def _long_too(name: str) -> bool:
-    return is_valid_name(name) or is_valid_name(name[:64])
+@extra("smart.partition.pub-invalid smart.partition.sub-invalid")
+def invalid_said_twice() -> Change:
+    """E_INVALID is sent twice and the connection stays open."""
+    return {"output.frame": _invalid_twice, "output.fatal": _unless_invalid}
 
 
-def _any_letter(name: str) -> bool:
-    return is_valid_name(name) or (0 < len(name) <= 64)
+@boundary("smart.partition.pub-bad-topic")
+def pub_long_names_taken() -> Change:
+    """PUB accepts topic names of more than 64 letters."""
+    return replace_function(publish, "is_valid_name", _long_too)
 
 
-def _negative_taken(
+@wrong_value("smart.partition.pub-bad-message")
+def pub_bad_message_other_code() -> Change:
+    """PUB with a size that cannot be, or cut, is refused with E_BAD_BODY."""
+    return _change_code(PUB, E_BAD_MESSAGE, E_BAD_BODY)
+
+
+@missing("smart.partition.pub-bad-message")
+def pub_bad_message_without_a_word() -> Change:
+    """PUB with a size that cannot be, or cut, ends the connection without a word."""
+    return ended_without_a_word(_is(PUB, E_BAD_MESSAGE))
+
+
+@wrong_value("smart.partition.pub-bad-message")
+def pub_bad_message_as_a_response() -> Change:
+    """PUB with a size that cannot be, or cut, is refused with a response frame."""
+    return answered_with_a_response(_is(PUB, E_BAD_MESSAGE))
+
+
+@boundary("smart.partition.pub-bad-message", around(sized, "check_size"))
+def pub_negative_size_taken(
     original: Original, size: int, *, limit: int, invalid: Refuse, too_big: Refuse
 ) -> None:
+    """A PUB with a negative size is accepted as an empty message."""
     if size >= 0:
         original(size, limit=limit, invalid=invalid, too_big=too_big)
 
 
-def _no_blank_at_the_end(
+@wrong_value("smart.partition.topic-not-exist")
+def pub_topic_not_exist_other_code() -> Change:
+    """PUB to a topic that does not exist is refused with E_PUB_FAILED."""
+    return _change_code(PUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED)
+
+
+@missing("smart.partition.topic-not-exist")
+def pub_topic_not_exist_without_a_word() -> Change:
+    """PUB to a topic that does not exist ends the connection without a word."""
+    return ended_without_a_word(_is(PUB, E_TOPIC_NOT_EXIST))
+
+
+@wrong_value("smart.partition.topic-not-exist")
+def pub_topic_not_exist_as_a_response() -> Change:
+    """PUB to a topic that does not exist is refused with a response frame."""
+    return answered_with_a_response(_is(PUB, E_TOPIC_NOT_EXIST))
+
+
+@wrong_value("smart.partition.sub-invalid")
+def sub_invalid_other_code() -> Change:
+    """SUB with a word missing, or a second one, is refused with E_BAD_PROTOCOL."""
+    return _change_code(SUB, E_INVALID, E_BAD_PROTOCOL)
+
+
+@missing("smart.partition.sub-invalid")
+def sub_invalid_without_a_word() -> Change:
+    """SUB with a word missing, or a second one, ends the connection without a word."""
+    return ended_without_a_word(_is(SUB, E_INVALID))
+
+
+@wrong_value("smart.partition.sub-invalid")
+def sub_invalid_as_a_response() -> Change:
+    """SUB with a word missing, or a second one, is refused with a response frame."""
+    return answered_with_a_response(_is(SUB, E_INVALID))
+
+
+@wrong_value("smart.partition.sub-bad-topic")
+def sub_bad_topic_other_code() -> Change:
+    """SUB to a topic of an illegal name is refused with E_BAD_CHANNEL."""
+    return _change_code(SUB, E_BAD_TOPIC, E_BAD_CHANNEL)
+
+
+@missing("smart.partition.sub-bad-topic")
+def sub_bad_topic_without_a_word() -> Change:
+    """SUB to a topic of an illegal name ends the connection without a word."""
+    return ended_without_a_word(_is(SUB, E_BAD_TOPIC))
+
+
+@wrong_value("smart.partition.sub-bad-topic")
+def sub_bad_topic_as_a_response() -> Change:
+    """SUB to a topic of an illegal name is refused with a response frame."""
+    return answered_with_a_response(_is(SUB, E_BAD_TOPIC))
+
+
+@boundary("smart.partition.sub-bad-topic")
+def sub_long_topic_names_taken() -> Change:
+    """SUB accepts topic names of more than 64 letters."""
+    return replace_function(subscribe_rules, "is_topic_name", _long_too)
+
+
+@wrong_value("smart.partition.sub-bad-channel")
+def sub_bad_channel_other_code() -> Change:
+    """SUB to a channel of an illegal name is refused with E_BAD_TOPIC."""
+    return _change_code(SUB, E_BAD_CHANNEL, E_BAD_TOPIC)
+
+
+@missing("smart.partition.sub-bad-channel")
+def sub_bad_channel_without_a_word() -> Change:
+    """SUB to a channel of an illegal name ends the connection without a word."""
+    return ended_without_a_word(_is(SUB, E_BAD_CHANNEL))
+
+
+@wrong_value("smart.partition.sub-bad-channel")
+def sub_bad_channel_as_a_response() -> Change:
+    """SUB to a channel of an illegal name is refused with a response frame."""
+    return answered_with_a_response(_is(SUB, E_BAD_CHANNEL))
+
+
+@condition("smart.partition.subscribe-blank", around(subscribe, "_check_words"))
+def sub_blank_at_the_end_refused(
     original: Original, connection: Connection, words: Sequence[bytes]
 ) -> None:
+    """SUB with a blank at the end of its line is refused."""
     if not words[-1]:
         raise Refusal(E_INVALID, "SUB has a blank at the end")
     original(connection, words)
 
 
-def _only_on_plain(original: Original, connection: Connection, words: Sequence[bytes]) -> bool:
-    topic = connection.node.topics.get(show(words[1]))
-    return bool(original(connection, words)) and (topic is None or not topic.extend)
-
-
-_REFUSED = (
-    "publish.error-same-as-pub smart.trace.errors smart.partition.pub-wrong-partition "
-    "smart.partition.pub-failed smart.partition.pub-empty smart.partition.required parser.size "
-    "parser.truncated"
+@condition(
+    "smart.partition.sub-bad-channel smart.order.command-refused",
+    replace_function(subscribe_rules, "is_channel_name"),
 )
+def sub_any_channel_letter(name: str) -> bool:
+    """SUB and SUB_ORDER accept channel names with any characters."""
+    return is_valid_name(name) or (0 < len(name) <= 64)
 
 
-def _make_refusal_faults(
-    name: str,
-    command: bytes,
-    code: str,
-    clause: str,
-    *,
-    said: str,
-    text: str,
-    as_well: str = "",
-) -> tuple[Preset, ...]:
-    """Return three faults of one refusal: another code, no code, no error frame.
-
-    The faults without an error also break the clauses `as_well`, which require some error.
-    """
-    return (
-        wrong_value(
-            f"{name}-other-code",
-            f"{text} is refused with {said}",
-            breaks=clause,
-            may_break=_REFUSED,
-            overrides=_change_code(command, code, said),
-        ),
-        missing(
-            f"{name}-without-a-word",
-            f"{text} ends the connection without a word",
-            breaks=f"{clause} {as_well}",
-            may_break=_REFUSED,
-            overrides=(ended_without_a_word(_is(command, code)),),
-        ),
-        wrong_value(
-            f"{name}-as-a-response",
-            f"{text} is refused with a response frame",
-            breaks=f"{clause} {as_well}",
-            may_break=_REFUSED,
-            overrides=(answered_with_a_response(_is(command, code)),),
-        ),
-    )
+@wrong_value("smart.partition.sub-missing")
+def sub_missing_other_code() -> Change:
+    """SUB to a topic or partition that does not exist is refused with E_BAD_CHANNEL."""
+    return _change_code(SUB, E_TOPIC_NOT_EXIST, E_BAD_CHANNEL)
 
 
-FAULTS: tuple[Preset, ...] = (
-    condition(
-        "pub-partition-optional-on-ext-topics",
-        "PUB without a partition is accepted on ext topics",
-        breaks="smart.partition.required",
-        overrides=(around(publish, "needs_partition", _only_on_plain),),
-    ),
-    *_make_refusal_faults(
-        "pub-invalid",
-        PUB,
-        E_INVALID,
-        "smart.partition.pub-invalid",
-        said=E_BAD_PROTOCOL,
-        text="PUB with a word missing, or with a partition that is no number,",
-        as_well="smart.partition.required smart.partition.pub-wrong-partition",
-    ),
-    *_make_refusal_faults(
-        "pub-bad-topic",
-        PUB,
-        E_BAD_TOPIC,
-        "smart.partition.pub-bad-topic",
-        said=E_INVALID,
-        text="PUB to a topic of an illegal name",
-    ),
-    condition(
-        "batch-topic-not-exist-other-code",
-        "MPUB to a topic or partition that a node does not have is refused with E_PUB_FAILED",
-        breaks="smart.partition.topic-not-exist smart.cluster.elsewhere",
-        overrides=_change_code(MPUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED),
-    ),
-    extra(
-        "invalid-said-twice",
-        "E_INVALID is sent twice and the connection stays open",
-        breaks="smart.partition.pub-invalid smart.partition.sub-invalid",
-        may_break=_REFUSED,
-        settings={"output.frame": _invalid_twice, "output.fatal": _unless_invalid},
-    ),
-    boundary(
-        "pub-long-names-taken",
-        "PUB accepts topic names of more than 64 letters",
-        breaks="smart.partition.pub-bad-topic",
-        may_break=_REFUSED,
-        overrides=(replace_function(publish, "is_valid_name", _long_too),),
-    ),
-    *_make_refusal_faults(
-        "pub-bad-message",
-        PUB,
-        E_BAD_MESSAGE,
-        "smart.partition.pub-bad-message",
-        said=E_BAD_BODY,
-        text="PUB with a size that cannot be, or cut,",
-    ),
-    boundary(
-        "pub-negative-size-taken",
-        "a PUB with a negative size is accepted as an empty message",
-        breaks="smart.partition.pub-bad-message",
-        may_break=f"{_REFUSED} parser.empty-body smart.trace.short smart.partition.pub-empty",
-        overrides=(around(sized, "check_size", _negative_taken),),
-    ),
-    *_make_refusal_faults(
-        "pub-topic-not-exist",
-        PUB,
-        E_TOPIC_NOT_EXIST,
-        "smart.partition.topic-not-exist",
-        said=E_PUB_FAILED,
-        text="PUB to a topic that does not exist",
-    ),
-    *_make_refusal_faults(
-        "sub-invalid",
-        SUB,
-        E_INVALID,
-        "smart.partition.sub-invalid",
-        said=E_BAD_PROTOCOL,
-        text="SUB with a word missing, or a second one,",
-    ),
-    *_make_refusal_faults(
-        "sub-bad-topic",
-        SUB,
-        E_BAD_TOPIC,
-        "smart.partition.sub-bad-topic",
-        said=E_BAD_CHANNEL,
-        text="SUB to a topic of an illegal name",
-    ),
-    boundary(
-        "sub-long-topic-names-taken",
-        "SUB accepts topic names of more than 64 letters",
-        breaks="smart.partition.sub-bad-topic",
-        overrides=(replace_function(subscribe_rules, "is_topic_name", _long_too),),
-    ),
-    *_make_refusal_faults(
-        "sub-bad-channel",
-        SUB,
-        E_BAD_CHANNEL,
-        "smart.partition.sub-bad-channel",
-        said=E_BAD_TOPIC,
-        text="SUB to a channel of an illegal name",
-    ),
-    condition(
-        "sub-blank-at-the-end-refused",
-        "SUB with a blank at the end of its line is refused",
-        breaks="smart.partition.subscribe-blank",
-        overrides=(around(subscribe, "_check_words", _no_blank_at_the_end),),
-    ),
-    condition(
-        "sub-any-channel-letter",
-        "SUB and SUB_ORDER accept channel names with any characters",
-        breaks="smart.partition.sub-bad-channel smart.order.command-refused",
-        overrides=(replace_function(subscribe_rules, "is_channel_name", _any_letter),),
-    ),
-    *_make_refusal_faults(
-        "sub-missing",
-        SUB,
-        E_TOPIC_NOT_EXIST,
-        "smart.partition.sub-missing",
-        said=E_BAD_CHANNEL,
-        text="SUB to a topic or partition that does not exist",
-    ),
-    condition(
-        "sub-bad-partition-other-code",
-        "SUB to a partition that is no number is refused with E_BAD_CHANNEL",
-        breaks="smart.partition.sub-missing",
-        overrides=_change_code(SUB, E_BAD_PARTITION, E_BAD_CHANNEL),
-    ),
-)
+@missing("smart.partition.sub-missing")
+def sub_missing_without_a_word() -> Change:
+    """SUB to a topic or partition that does not exist ends the connection without a word."""
+    return ended_without_a_word(_is(SUB, E_TOPIC_NOT_EXIST))
+
+
+@wrong_value("smart.partition.sub-missing")
+def sub_missing_as_a_response() -> Change:
+    """SUB to a topic or partition that does not exist is refused with a response frame."""
+    return answered_with_a_response(_is(SUB, E_TOPIC_NOT_EXIST))
+
+
+@condition("smart.partition.sub-missing")
+def sub_bad_partition_other_code() -> Change:
+    """SUB to a partition that is no number is refused with E_BAD_CHANNEL."""
+    return _change_code(SUB, E_BAD_PARTITION, E_BAD_CHANNEL)
+
+
+FAULTS = list_faults(__name__)

@@ -1,34 +1,12 @@
-"""The rows of faults of the example Iggy client; their clauses begin with ``iggy.client.``."""
+"""What faults of the example Iggy client change: seams of its core."""
 
 from collections.abc import Callable
 from typing import cast
 
-from wireproof_reference_impl.client_faults import Rows, constant, die
 from wireproof_reference_impl.iggy.client import driver
 from wireproof_reference_impl.iggy.client.core import messages
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.iggy.message import Message
-
-__all__ = [
-    "EVERY_POLL",
-    "around",
-    "boundary",
-    "condition",
-    "constant",
-    "die",
-    "extra",
-    "missing",
-    "on_read",
-    "on_told",
-    "wrong_value",
-]
-
-_ROWS = Rows("iggy.client.")
-missing, boundary, wrong_value = _ROWS.missing, _ROWS.boundary, _ROWS.wrong_value
-extra, condition = _ROWS.extra, _ROWS.condition
-
-EVERY_POLL = "layout state unknown-state headers verify ask-again bounded position"
-"""The clauses whose cases poll messages that a client can read."""
 
 Messages = tuple[Message, ...]
 
