@@ -76,6 +76,8 @@ def test_a_run_in_tls_and_its_bundle_keep_the_secret(papers: Papers, tmp_path: P
             "run",
             url,
             "nsq/publish/header-json",
+            "--timeout",
+            "60",  # the broker answers at once, however long a busy machine takes for it
             *door,
             "--bundle",
             str(bundle),
