@@ -92,7 +92,7 @@ matrix:
 
 flips:
 	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/python tools/flips.py $(if $(REFERENCE),--reference $(REFERENCE)) $(if $(EXEC),--exec "$(EXEC)") $(if $(PROTOCOL),--protocol $(PROTOCOL)) $(if $(SAMPLE),--sample) $(if $(RUNS),--runs $(RUNS))
+	@$(BIN)/python tools/flips.py $(if $(REFERENCE),--reference $(REFERENCE)) $(if $(EXEC),--exec "$(EXEC)") $(if $(PROTOCOL),--protocol $(PROTOCOL)) $(if $(SAMPLE),--sample) $(if $(RUNS),--runs $(RUNS)) $(ARGS)
 
 crash:
 	@$(PYTHON) tools/setup.py dev
@@ -179,7 +179,7 @@ help:
 	@echo "make selftest every fault, every variant, fifty mixes of variants (SAMPLE=1: a few)"
 	@echo "make selftest-clients   the same for the cases that judge clients, on the example client"
 	@echo "make matrix   the same, with every case that must not turn red"
-	@echo "make flips    judge the example client 20 times with busy processors (SAMPLE=1: a few cases; REFERENCE=oms, EXEC=\"CMD\")"
+	@echo "make flips    judge the example client 20 times with busy processors (SAMPLE=1: a few cases; REFERENCE=oms, EXEC=\"CMD\", ARGS=--all: every target under load, low limits and a bad line, and faults there)"
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"
 	@echo "make fuzz-proof   a campaign for each fault of a parser (SAMPLE=1: a few; LEGAL=1: variants)"
