@@ -204,7 +204,7 @@ def test_listlookup_first(client: Client) -> Observation:
 
 
 @client_case(
-    "lookup/listlookup/all", "smart.client-lookup.listed", "lookup", "partition", "refresh"
+    "lookup/listlookup/all", "smart.client-lookup.listed-form", "lookup", "partition", "refresh"
 )
 def test_listlookup_all(client: Client) -> Observation:
     """A client also sends lookups to a lookup server that it knows only from /listlookup."""
@@ -212,6 +212,28 @@ def test_listlookup_all(client: Client) -> Observation:
     return unless(
         story, "asked" if lookups(story, LOOKUP_2) else "not-asked", seen=_asks_all(story)
     )
+
+
+@client_case(
+    "lookup/listlookup/again", "smart.client-lookup.repeated", "lookup", "partition", "refresh"
+)
+def test_listlookup_again(client: Client) -> Observation:
+    """A client requests /listlookup again when it repeats its lookups."""
+    script = Script(client.role, publishes=MANY, listed=(LOOKUP_1,))
+    story = client.play(script, any_of(_lists_again, _looks_up_often), within=LONG)
+    seen = _lists_again(story) or _looks_up_often(story)
+    return unless(story, "repeated" if _lists_again(story) else "listed-once", seen=seen)
+
+
+def _lists_again(story: Story) -> bool:
+    """Return True if /listlookup was requested after a lookup."""
+    looked_up = next(iter(lookups(story)), None)
+    listed = requests(story, "/listlookup")
+    return looked_up is not None and any(each.at > looked_up.at for each in listed)
+
+
+def _looks_up_often(story: Story) -> bool:
+    return len(_list_rounds(story)) > POLLS
 
 
 def _asks_all(story: Story) -> bool:

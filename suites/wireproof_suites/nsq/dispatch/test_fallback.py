@@ -48,7 +48,7 @@ def test_untagged_client_comes_later(broker: Broker, fresh_ext_topic: Topic) -> 
     return channel.takers(bodies, owed_to=untagged, others=[other], wait=REDELIVERY)
 
 
-@case("nsq/dispatch/not-to-other-tag", clause="ext.dispatch.never-other-tag", waiting=True)
+@case("nsq/dispatch/not-to-other-tag", clause="ext.dispatch.other-tag-alone", waiting=True)
 def test_not_to_another_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A tagged message does not reach a client that desires another tag."""
     channel = channel_of(broker, fresh_ext_topic)
@@ -60,7 +60,7 @@ def test_not_to_another_tag(broker: Broker, fresh_ext_topic: Topic) -> Observati
     return channel.takers(bodies, owed_to=matching, others=[other])
 
 
-@case("nsq/dispatch/other-tag-alone", clause="ext.dispatch.never-other-tag", waiting=True)
+@case("nsq/dispatch/other-tag-alone", clause="ext.dispatch.other-tag-alone", waiting=True)
 def test_other_tag_alone(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A client that desires one tag gets no messages of another, even alone on its channel."""
     channel = channel_of(broker, fresh_ext_topic)
