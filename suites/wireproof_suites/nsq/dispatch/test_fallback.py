@@ -37,7 +37,7 @@ def test_only_another_tag_desired(broker: Broker, fresh_ext_topic: Topic) -> Obs
     return channel.takers(bodies, owed_to=untagged, others=[other])
 
 
-@case("nsq/dispatch/untagged-comes-later", clause="ext.dispatch.fallback", waiting=True)
+@case("nsq/dispatch/untagged-comes-later", clause="ext.dispatch.other-tag-alone", waiting=True)
 def test_untagged_client_comes_later(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A waiting message whose tag no client desires goes to the next untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
