@@ -251,11 +251,14 @@ def _asks_all(story: Story) -> bool:
 )
 def test_consumer_merge(client: Client) -> Observation:
     """A consumer subscribes to both partitions if each lookup server names only one of them."""
-    story = client.play(
-        Script("consumer", leaders=TWO, known={LOOKUP_1: {0: NODE_1}, LOOKUP_2: {1: NODE_2}}),
-        any_of(_subscribed_to_both, _asked_in_rounds),
-        within=LONG,
+    # Both are configured: no text says what the answer to /listlookup looks like.
+    script = Script(
+        "consumer",
+        leaders=TWO,
+        known={LOOKUP_1: {0: NODE_1}, LOOKUP_2: {1: NODE_2}},
+        configured=(LOOKUP_1, LOOKUP_2),
     )
+    story = client.play(script, any_of(_subscribed_to_both, _asked_in_rounds), within=LONG)
     value = "merged" if _subscribed_to_both(story) else "one-answer"
     seen = _subscribed_to_both(story) or _asked_in_rounds(story)
     return unless(story, value, seen=seen)
