@@ -48,5 +48,6 @@ VARIANTS = (
         "A producer sends all messages in order to the first partition.",
         overrides=(around(partitioning, "shard", _first_partition),),
         not_with="client-key-by-sum",
+        lacks="client-spread",
     ),
 )
