@@ -280,7 +280,7 @@ def test_a_damaged_bundle_gets_one_sentence(
         (["b.jsonl", "--spec-rev", "0"], "--spec-rev"),
         (["b.jsonl", "--spec-rev", "1"], "revision 1 of the law of nsq was withdrawn"),
         (["b.jsonl", "--origin", "deployed"], "--origin 'deployed': expected text, base, premise"),
-        (["b.jsonl", "--spec-rev", "99"], "this kit knows nsq up to revision 2"),
+        (["b.jsonl", "--spec-rev", "99"], "this kit knows nsq up to revision 3"),
         (["b.jsonl", "--config", "none.toml"], "the file does not exist"),
     ],
 )

@@ -133,9 +133,10 @@ def test_timed_out_among_others(broker: Broker, fresh_plain_topic: Topic) -> Obs
             if delivery is not None and delivery.body in finished:
                 consumer.finish(delivery)
         left = set(bodies) - finished
+        deadline = time.monotonic() + 2 * _until_again(consumer)
         while left:
-            delivery = consumer.take(seconds=_until_again(consumer))
-            if delivery is None:
+            delivery = consumer.next(seconds=_until_again(consumer))
+            if delivery is None or time.monotonic() > deadline:
                 return observed("lost", overdue=True)
             left.discard(delivery.body)
     return observed("again")
