@@ -21,7 +21,7 @@ from wireproof_kit.errors import KitError
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
 
-SMALL = "nsq/publish/header-json"
+SMALL = "nsq/publish/ok"
 COMMAND = (sys.executable, "-m", "wireproof")
 
 

@@ -56,10 +56,10 @@ def test_the_origin_decides_whose_musts_count(capsys: pytest.CaptureFixture[str]
     made.write(Path("b.jsonl"), made.failing())
 
     assert main(["judge", "b.jsonl", "--origin", "text"]) == 1
-    assert main(["judge", "b.jsonl", "--origin", "base, premise", "--bundle", "new.jsonl"]) == 2
+    assert main(["judge", "b.jsonl", "--origin", "premise", "--bundle", "new.jsonl"]) == 2
     out = " ".join(capsys.readouterr().out.split())
-    assert "(not counted: this run counts up to level must (origin base, premise))" in out
-    assert made.read(Path("new.jsonl")).header.origins == ("base", "premise")
+    assert "(not counted: this run counts up to level must (origin premise))" in out
+    assert made.read(Path("new.jsonl")).header.origins == ("premise",)
     assert main(["judge", "new.jsonl", "--origin", "text,base,premise"]) == 1
 
 
