@@ -12,7 +12,7 @@ from wireproof_kit.bundle.file import BundleWriter, read_bundle
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.record import CaseRecord, FindingRecord, TranscriptRecord
 
-SMALL = "nsq/publish/header-json/nul"
+SMALL = "nsq/publish/ok/one-sign"
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +93,7 @@ def test_a_run_writes_them_too() -> None:
 
     assert names("some") == []
     corners = ("", "_third-partition", "_upgraded-topic")
-    assert names("all") == [f"nsq_publish_header-json_nul{corner}.pcapng" for corner in corners]
+    assert names("all") == [f"nsq_publish_ok_one-sign{corner}.pcapng" for corner in corners]
 
 
 def test_without_the_extra_a_report_is_refused(

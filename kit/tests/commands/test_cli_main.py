@@ -171,7 +171,7 @@ def test_version_names_kit_and_spec() -> None:
 
     assert done.code == 0
     assert done.out.startswith("wireproof 0.")
-    assert "ext r2" in done.out
+    assert "ext r3" in done.out
 
 
 @pytest.mark.parametrize(

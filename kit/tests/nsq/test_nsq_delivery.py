@@ -27,7 +27,10 @@ def built(layout: Layout, header: bytes | None = b'{"k":"v"}') -> bytes:
         extend = none if header is None else Extend(4, header)
     offset, size = (5, 60) if layout.ordered else (None, None)
     schema = message_schema(
-        extend=layout.extend, ordered=layout.ordered, length_always=layout.length_always
+        extend=layout.extend,
+        ordered=layout.ordered,
+        length_always=layout.length_always,
+        offset_first=layout.offset_first,
     )
     return encode(schema, Message(1, 2, 3, 4, extend, offset, size, BODY))
 

@@ -100,10 +100,13 @@ def message(
     attempts: int = 1,
     extend: Extend | None = None,
     place: tuple[int, int] | None = None,
+    offset_first: bool = False,
 ) -> bytes:
     offset, size = place or (None, None)
     value = Message(1, attempts, number, trace, extend, offset, size, b"body")
-    schema = message_schema(extend=extend is not None, ordered=place is not None)
+    schema = message_schema(
+        extend=extend is not None, ordered=place is not None, offset_first=offset_first
+    )
     return message_frame(encode(schema, value))
 
 

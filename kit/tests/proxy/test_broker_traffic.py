@@ -216,6 +216,13 @@ ROWS: dict[str, Row] = {
         "smart.order.ext-place",
         True,
     ),
+    "order-ext-place-first": (
+        subscribed(ORDERED, fields=EXT).broker(
+            message(1, extend=header({"k": "v"}), place=(7, 60), offset_first=True)
+        ),
+        "smart.order.ext-place",
+        True,
+    ),
     "order-ext-no-place": (
         subscribed(ORDERED, fields=EXT).broker(message(1, extend=header({}))),
         "smart.order.ext-place",

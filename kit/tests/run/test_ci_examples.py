@@ -25,7 +25,7 @@ from ports import find_free_port
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "ci"
 SOURCES = ("spec", "kit", "reference_impl", "suites", "reports")
-SELECTION = "nsq/publish/header-json"
+SELECTION = "nsq/publish/ok"
 ACTION = re.compile(r"[\w.-]+/[\w./-]+@v\d+")
 WRITTEN = {
     "run.jsonl",

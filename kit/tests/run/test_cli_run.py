@@ -21,7 +21,7 @@ from wireproof_kit.errors import KitError
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
 
-SMALL = "nsq/publish/header-json"
+SMALL = "nsq/publish/ok"
 COMMAND = (sys.executable, "-m", "wireproof")
 
 
@@ -249,8 +249,8 @@ def test_a_dead_port_is_an_event_too(dead_port: int, tmp_path: Path) -> None:
         ([SMALL, "--spec-rev", "1", "--dry-run"], "was withdrawn"),
         ([SMALL, "--origin", "text,law"], "found 'law'"),
         ([SMALL, "--origin", "", "--dry-run"], "--origin '': expected text, base, premise"),
-        ([SMALL, "--spec-rev", "99"], "this kit knows nsq up to revision 2"),
-        ([SMALL, "--spec-rev", "99", "--dry-run"], "this kit knows nsq up to revision 2"),
+        ([SMALL, "--spec-rev", "99"], "this kit knows nsq up to revision 3"),
+        ([SMALL, "--spec-rev", "99", "--dry-run"], "this kit knows nsq up to revision 3"),
     ],
 )
 def test_what_only_the_run_can_know_gets_one_sentence_too(

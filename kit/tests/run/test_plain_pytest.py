@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.process, pytest.mark.long]
 SUITES = "wireproof_suites.nsq"
 PUBLISH = f"{SUITES}.publish"
 """A part of the suites, as good as the whole for what a session ends with and sooner collected."""
-CASE = "nsq/publish/header-json"
+CASE = "nsq/publish/ok"
 NO_EXT = "--claim=ext=no"
 
 

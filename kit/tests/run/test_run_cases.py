@@ -19,7 +19,7 @@ from wireproof_kit.runner.run import REFERENCE, RunPlan
 from wireproof_kit.runner.run_cases import RunRecords, run_cases, turn
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
-PASSING = "nsq/publish/header-json"
+PASSING = "nsq/publish/ok"
 
 
 @dataclass

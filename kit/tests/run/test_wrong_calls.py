@@ -121,7 +121,7 @@ def test_a_run_that_cannot_begin_leaves_no_file(command: str, url: str, tmp_path
     [
         (["run", DEAD, "--claim", "magic=true"], "'magic' is unknown; expected one of ext, trace"),
         (["run", DEAD, "--topic", "magic=t"], "expected one of ext_topic, .*; found 'magic'"),
-        (["run", DEAD, "--spec-rev", "99"], "this kit knows nsq up to revision 2"),
+        (["run", DEAD, "--spec-rev", "99"], "this kit knows nsq up to revision 3"),
         (
             ["client", "--exec", DEAD, "--claim", "ext=true"],
             "'ext' is unknown; .*client-",

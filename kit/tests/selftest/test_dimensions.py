@@ -22,7 +22,13 @@ from wireproof_kit.selftest.plan import (
     list_trials,
 )
 from wireproof_kit.selftest.run_trials import run_trials
-from wireproof_kit.selftest.shown import all_acceptable, pattern_shown, read_reasons, unshown
+from wireproof_kit.selftest.shown import (
+    all_acceptable,
+    list_choices,
+    pattern_shown,
+    read_reasons,
+    unshown,
+)
 from wireproof_kit.selftest.trial import cases_of, is_unexpected
 from wireproof_reference_impl.iggy.faulty.corners import CORNERS as IGGY_CORNERS
 from wireproof_reference_impl.iggy.presets import VARIANTS as IGGY_VARIANTS
@@ -164,5 +170,6 @@ def test_what_no_trial_shows_is_named_unless_a_reason_is_written(protocol: str) 
 
 @pytest.mark.parametrize("protocol", PATTERNS)
 def test_reasons_are_about_what_is_accepted(protocol: str) -> None:
-    lines, reasons = list(all_acceptable(protocol)), read_reasons(protocol)
+    lines = [*all_acceptable(protocol), *list_choices(protocol)]
+    reasons = read_reasons(protocol)
     assert [each for each in reasons if not any(each in line for line in lines)] == []

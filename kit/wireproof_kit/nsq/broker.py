@@ -56,6 +56,7 @@ class Broker:
         data: Path | None = None,
         order_command: Callable[[], str] = lambda: ORDERED[1],
         length_always: Callable[[], bool] = lambda: False,
+        offset_first: Callable[[], bool] = lambda: False,
         upgrade: Callable[[Topic], HttpAnswer] | None = None,
         seed: int = 0,
         login: Login = OPEN,
@@ -70,6 +71,7 @@ class Broker:
         self._bodies = bodies
         self._order_command = order_command
         self._length_always = length_always
+        self._offset_first = offset_first
         self._upgrade = upgrade
         self._publishers: dict[Address, Connection] = {}
         self._open: list[Connection] = []
@@ -230,6 +232,7 @@ class Broker:
             extend=topic.extend,
             ordered=ordered,
             length_always=topic.extend and self._length_always(),
+            offset_first=topic.extend and ordered and self._offset_first(),
         )
 
     def unique_body(self, prefix: bytes = b"") -> bytes:

@@ -228,6 +228,7 @@ class NsqSession:
             data=self._data,
             order_command=self._order_command,
             length_always=self._length_always,
+            offset_first=self._offset_first,
             upgrade=lambda topic: self._maker.upgrade(topic, transcript),
             seed=self._options.seed,
             login=self._login,
@@ -297,6 +298,9 @@ class NsqSession:
 
     def _length_always(self) -> bool:
         return self._readings.get("no-ext-layout") == "published"
+
+    def _offset_first(self) -> bool:
+        return self._readings.get("order-ext-place") == "offset-first"
 
     def _measure(self) -> None:
         """Measure patience once; without any delivery, probes then use a short limit."""

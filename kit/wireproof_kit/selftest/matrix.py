@@ -14,7 +14,7 @@ from wireproof_kit.selftest.plan import (
     VARIANT,
     TrialResult,
 )
-from wireproof_kit.selftest.shown import unshown
+from wireproof_kit.selftest.shown import missed_readings, unshown
 
 FORMAT = "wireproof-selftest-1"
 PAGE = ".md"
@@ -57,7 +57,11 @@ class Matrix:
         legal = [row for row in self.rows if row.trial.kind != FAULT]
         if not legal or self.interrupted or not self.complete:
             return []
-        return unshown(self.protocol, (line for row in legal for line in row.shown))
+        missed = missed_readings(
+            self.protocol,
+            {row.trial.name: row.shown for row in legal if len(row.trial.switches) == 1},
+        )
+        return [*missed, *unshown(self.protocol, (line for row in legal for line in row.shown))]
 
     def groups(self) -> dict[str, "Tally"]:
         """Return how many faults were caught, by the group of the clauses that they break."""

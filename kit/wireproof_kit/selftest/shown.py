@@ -5,13 +5,16 @@ wrongly without anybody noticing.
 """
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from wireproof_spec.clauses.catalogue import Law
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import find_protocol
 
 REASONS = "unshown.toml"
+SHOWN = "shown.toml"
+REFERENCE = "reference"
+"""The name, in a table of choices, of the reference without any variant."""
 
 
 def accepted_patterns(law: Law) -> tuple[str, ...]:
@@ -47,10 +50,47 @@ def all_acceptable(protocol: str) -> Iterator[str]:
                 yield from (pattern_shown(clause.id, law.id, each) for each in patterns)
 
 
-def read_reasons(protocol: str) -> Mapping[str, str]:
-    """Return, by accepted observation, the written reason why no variant shows it.
+def list_choices(protocol: str) -> Iterator[str]:
+    """Yield each choice that the texts leave: every option of a reading, every observed clause.
 
-    The keys are lines as in `all_acceptable`, or parts of them.
+    An observed clause says what real peers do and no text asks for, so that another way is as
+    legal.
+    """
+    catalogue = load_catalogue(protocol)
+    for decision in catalogue.decisions:
+        yield from (reading_shown(decision.id, option.name) for option in decision.option)
+    for clause in catalogue.clauses():
+        if clause.level == "observed":
+            yield clause.id
+
+
+def read_choices(protocol: str) -> Mapping[str, Sequence[str]]:
+    """Return, by choice, the variants of the reference that take it, or `REFERENCE`."""
+    path = find_protocol(protocol).folder() / SHOWN
+    if not path.is_file():
+        return {}
+    table: dict[str, dict[str, list[str]]] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {choice: names for choices in table.values() for choice, names in choices.items()}
+
+
+def missed_readings(protocol: str, shown_by: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the readings that a variant should show by the table of choices, and did not.
+
+    ``shown_by`` are the lines that each variant showed, by its name.
+    """
+    decided = {each.id for each in load_catalogue(protocol).decisions}
+    return [
+        f"{choice}: not shown by {name}"
+        for choice, names in read_choices(protocol).items()
+        for name in names
+        if choice.partition("=")[0] in decided and choice not in shown_by.get(name, (choice,))
+    ]
+
+
+def read_reasons(protocol: str) -> Mapping[str, str]:
+    """Return, by accepted observation or choice, the written reason why no variant shows it.
+
+    The keys are lines as in `all_acceptable`, or parts of them, or choices as in `list_choices`.
     """
     path = find_protocol(protocol).folder() / REASONS
     if not path.is_file():

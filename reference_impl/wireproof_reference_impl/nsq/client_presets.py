@@ -18,7 +18,7 @@ from wireproof_reference_impl.nsq.faulty.clients import (
     sharding,
     tracing,
 )
-from wireproof_reference_impl.nsq.variants import client_reports, clients
+from wireproof_reference_impl.nsq.variants import client_alternatives, client_reports, clients
 from wireproof_reference_impl.preset import Preset
 
 _FAMILIES = (
@@ -41,5 +41,6 @@ FAULTS: Mapping[str, Preset] = {
     each.name: each for each in chain.from_iterable(family.FAULTS for family in _FAMILIES)
 }
 VARIANTS: Mapping[str, Preset] = {
-    each.name: each for each in (*clients.VARIANTS, *client_reports.VARIANTS)
+    each.name: each
+    for each in (*clients.VARIANTS, *client_reports.VARIANTS, *client_alternatives.VARIANTS)
 }

@@ -78,22 +78,27 @@ def message_layout(*between: Field, attempts: Shape = Int16ub) -> Record:
     )
 
 
-def message_schema(*, extend: bool, ordered: bool, length_always: bool = False) -> Schema[Message]:
+def message_schema(
+    *, extend: bool, ordered: bool, length_always: bool = False, offset_first: bool = False
+) -> Schema[Message]:
     """Return the schema of a message frame's data for one kind of subscription.
 
     `extend`: the topic has the extend feature. `ordered`: subscribed with SUB_ORDERED or
-    SUB_ADVANCED; offset and size follow the extend part. `length_always`: see `extend_layout`.
+    SUB_ADVANCED; offset and size follow the extend part, or precede it if `offset_first`: the
+    text does not say which. `length_always`: see `extend_layout`.
     """
-    return _SCHEMAS[extend, ordered, length_always]
+    return _SCHEMAS[extend, ordered, length_always, offset_first]
 
 
-def _schema(*, extend: bool, ordered: bool, length_always: bool) -> Schema[Message]:
+def _schema(
+    *, extend: bool, ordered: bool, length_always: bool, offset_first: bool
+) -> Schema[Message]:
     between: list[Field] = []
     if extend:
         between.append(field("extend", extend_layout(length_always=length_always)))
     if ordered:
-        between.append(field("disk_queue_offset", Int64ub))
-        between.append(field("disk_queue_data_size", Int32ub))
+        place = [field("disk_queue_offset", Int64ub), field("disk_queue_data_size", Int32ub)]
+        between = [*place, *between] if offset_first else [*between, *place]
     name = " ".join(["message", *["ext"] * extend, *["ordered"] * ordered])
     clause = _clause(extend=extend, ordered=ordered)
     return Schema(name, clause, Message, message_layout(*between))
@@ -107,8 +112,11 @@ def _clause(*, extend: bool, ordered: bool) -> str:
 
 _BOTH = (False, True)
 _SCHEMAS = {
-    (extend, ordered, always): _schema(extend=extend, ordered=ordered, length_always=always)
+    (extend, ordered, always, first): _schema(
+        extend=extend, ordered=ordered, length_always=always, offset_first=first
+    )
     for extend in _BOTH
     for ordered in _BOTH
     for always in _BOTH
+    for first in _BOTH
 }

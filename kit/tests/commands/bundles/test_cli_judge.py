@@ -56,10 +56,10 @@ def test_the_origin_decides_whose_musts_count(capsys: pytest.CaptureFixture[str]
     made.write(Path("b.jsonl"), made.failing())
 
     assert main(["judge", "b.jsonl", "--origin", "text"]) == 1
-    assert main(["judge", "b.jsonl", "--origin", "base, premise", "--bundle", "new.jsonl"]) == 2
+    assert main(["judge", "b.jsonl", "--origin", "premise", "--bundle", "new.jsonl"]) == 2
     out = " ".join(capsys.readouterr().out.split())
-    assert "(not counted: this run counts up to level must (origin base, premise))" in out
-    assert made.read(Path("new.jsonl")).header.origins == ("base", "premise")
+    assert "(not counted: this run counts up to level must (origin premise))" in out
+    assert made.read(Path("new.jsonl")).header.origins == ("premise",)
     assert main(["judge", "new.jsonl", "--origin", "text,base,premise"]) == 1
 
 
@@ -80,8 +80,8 @@ def test_a_bundle_of_an_older_law_is_judged_by_this_one(
     )
     assert len(result.records) == 1 + len(others)
     out = " ".join(capsys.readouterr().out.split())
-    assert "law recorded under ext r1, smart r1; judged by ext r2, smart r2" in out
-    assert "left out nsq/gone/case: the law (ext r2, smart r2) does not have it" in out
+    assert "law recorded under ext r1, smart r1; judged by ext r3, smart r3" in out
+    assert "left out nsq/gone/case: the law (ext r3, smart r3) does not have it" in out
     assert "1 cases left out" in out
 
 
@@ -280,7 +280,7 @@ def test_a_damaged_bundle_gets_one_sentence(
         (["b.jsonl", "--spec-rev", "0"], "--spec-rev"),
         (["b.jsonl", "--spec-rev", "1"], "revision 1 of the law of nsq was withdrawn"),
         (["b.jsonl", "--origin", "deployed"], "--origin 'deployed': expected text, base, premise"),
-        (["b.jsonl", "--spec-rev", "99"], "this kit knows nsq up to revision 2"),
+        (["b.jsonl", "--spec-rev", "99"], "this kit knows nsq up to revision 3"),
         (["b.jsonl", "--config", "none.toml"], "the file does not exist"),
     ],
 )

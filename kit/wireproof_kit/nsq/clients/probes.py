@@ -26,6 +26,7 @@ TRACED_ID = 70_000_031
 TRACED = Delivery(internal_id=TRACED_ID, trace_id=2**62 + 70_000_032)
 """A message with ids that nothing else in a log is likely to contain."""
 TWO_PARTITIONS = {0: NODE_1, 1: NODE_2}
+KEYS = tuple(f"key-{number}" for number in range(8))
 UNAVAILABLE = "unavailable"
 LASTING = 20
 """The publishes in its first run of a program without a driver: about a second of them."""
@@ -118,6 +119,11 @@ FURTHER: Mapping[str, Experiment[Script]] = {
         Script("producer", ordered=True, publishes=2, keys=("a", "b"), leaders=TWO_PARTITIONS),
         _has_published,
     ),
+    "spread": Experiment(
+        "producer",
+        Script("producer", ordered=True, publishes=len(KEYS), keys=KEYS, leaders=TWO_PARTITIONS),
+        lambda story: len(commands(story, PUBLISHES)) >= len(KEYS),
+    ),
     "refresh-producer": Experiment("producer", Script("producer", publishes=1), _has_repeated),
     "refresh-consumer": Experiment("consumer", Script("consumer"), _has_repeated),
 }
@@ -204,6 +210,15 @@ def _key(stories: Stories) -> bool:
     return any(map(_has_published, (s for s in _any(stories, "key") if s.first(Greeted))))
 
 
+def _spread(stories: Stories) -> bool:
+    """Return True if eight keys lead to both partitions; no text says which key leads where."""
+    return any(
+        len({event.partition for event in commands(story, PUBLISHES)}) > 1
+        for story in _any(stories, "spread")
+        if story.first(Greeted)
+    )
+
+
 def _refresh(stories: Stories) -> bool:
     """Return True if the client looks up again in the role of cases that leave the role open.
 
@@ -238,6 +253,7 @@ _QUESTIONS: Mapping[str, Callable[[Stories], bool]] = {
     "client-trace": _trace,
     "client-trace-consumer": _trace_consumer,
     "client-key": _key,
+    "client-spread": _spread,
     "client-refresh": _refresh,
     "client-refresh-producer": _refresh_producer,
     "client-refresh-consumer": _refresh_consumer,

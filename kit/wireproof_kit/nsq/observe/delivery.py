@@ -8,6 +8,7 @@ from wireproof_spec.wire_error import WireError
 
 AS_DUE = "as-due"
 UNKNOWN = "unknown"
+OFFSET_FIRST = "offset-first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Layout:
     extend: bool
     ordered: bool
     length_always: bool = False
+    offset_first: bool = False
 
     @property
     def name(self) -> str:
@@ -24,6 +26,8 @@ class Layout:
         parts = ["ordered" if self.ordered else "plain"]
         if self.extend:
             parts.append("ext-length-always" if self.length_always else "ext")
+        if self.offset_first:
+            parts.append(OFFSET_FIRST)
         return "-".join(parts)
 
     def read(self, data: bytes) -> Message:
@@ -33,7 +37,10 @@ class Layout:
             WireError: the bytes do not have this layout.
         """
         schema = message_schema(
-            extend=self.extend, ordered=self.ordered, length_always=self.length_always
+            extend=self.extend,
+            ordered=self.ordered,
+            length_always=self.length_always,
+            offset_first=self.offset_first,
         )
         return decode(schema, data)
 
@@ -45,6 +52,10 @@ LAYOUTS = (
     *(
         Layout(extend=True, ordered=ordered, length_always=always)
         for ordered in (False, True)
+        for always in (False, True)
+    ),
+    *(
+        Layout(extend=True, ordered=True, length_always=always, offset_first=True)
         for always in (False, True)
     ),
 )

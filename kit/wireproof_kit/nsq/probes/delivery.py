@@ -7,7 +7,7 @@ import time
 
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.observe.delivery import AS_DUE, BARE
+from wireproof_kit.nsq.observe.delivery import AS_DUE, BARE, OFFSET_FIRST
 from wireproof_kit.nsq.observe.disk import DataDirectory, Queue
 from wireproof_kit.nsq.probes.context import ProbeContext
 from wireproof_kit.nsq.topics.topic import Topic
@@ -63,8 +63,7 @@ def order_ext_place(bench: ProbeContext) -> Observation:
         return MISSING
     if delivery.layout == AS_DUE and delivery.body == body:
         return observed("ext-then-offset")
-    between = _before_body(delivery.raw, body)
-    return observed("offset-then-ext" if between.endswith(b'{"k":"v"}') else "other")
+    return observed("offset-then-ext" if delivery.layout.endswith(OFFSET_FIRST) else "other")
 
 
 def order_rdy(bench: ProbeContext) -> Observation:

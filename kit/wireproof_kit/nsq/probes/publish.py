@@ -37,9 +37,19 @@ def pub_bad_size(bench: ProbeContext) -> Observation:
 
 
 def ext_error_codes(bench: ProbeContext) -> Observation:
-    """Publish with a header that is not JSON; return answer and state (``ok,open``)."""
-    topic = bench.topic("ext_topic")
-    return bench.ask(topic, frames.pub_ext(topic, b"{", bench.broker.unique_body()))
+    """Publish with a header that is not JSON; return answer and state (``ok,open``).
+
+    If that is accepted, publish with letters as trace id, and then on a topic without the extend
+    feature, until one is refused.
+    """
+    ext, plain = bench.topic("ext_topic"), bench.topic("plain_topic", "ext_topic")
+    seen = observed("ok")
+    for topic, header in ((ext, b"{"), (ext, {names.TRACE_ID: "abc"}), (plain, {"k": "v"})):
+        frame = frames.pub_ext(topic, header, bench.broker.unique_body())
+        seen = bench.ask(topic, frame)
+        if not seen.value.startswith("ok"):
+            return seen
+    return seen
 
 
 def sub_error_codes(bench: ProbeContext) -> Observation:

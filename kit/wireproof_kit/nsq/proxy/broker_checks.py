@@ -107,7 +107,10 @@ class BrokerChecks:
 
     def _message(self, event: Sent) -> Iterator[Shown]:
         state = self._state
-        schema = message_schema(extend=state.is_extended, ordered=state.is_ordered)
+        offset_first = state.is_extended and state.is_ordered and _is_offset_first(event.data)
+        schema = message_schema(
+            extend=state.is_extended, ordered=state.is_ordered, offset_first=offset_first
+        )
         try:
             message = decode(schema, event.data)
         except WireError as error:
@@ -276,6 +279,17 @@ _CLAUSES = {
     "PUB": "smart.partition.publish",
     "PUB_TRACE": "smart.trace.response",
 }
+
+
+def _is_offset_first(data: bytes) -> bool:
+    """Return True if an ordered message of an ext topic has its JSON header behind its place."""
+    try:
+        extend = decode(message_schema(extend=True, ordered=True, offset_first=True), data).extend
+    except WireError:
+        return False
+    if extend is None or extend.version != names.EXT_VERSION_JSON:
+        return False
+    return bool(json_members(extend.data or b""))
 
 
 def _is_moved(message: Message, data: bytes) -> bool:

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -245,10 +246,22 @@ def state_null(code: int) -> object:
     return None
 
 
-@condition("state.delivered", setting("poll.delivered"))
+@condition("state.available-delivered", setting("poll.delivered"))
 def available_withheld(messages: list[Message]) -> list[Message]:
     """A poll returns no message at all if one that it finds is not `available`."""
     return messages if all(each.state == AVAILABLE for each in messages) else []
+
+
+@boundary("state.available-delivered", setting("poll.delivered"))
+def available_behind_withheld(messages: list[Message]) -> list[Message]:
+    """A poll ends before the first message that is not `available`."""
+    return list(takewhile(lambda each: each.state == AVAILABLE, messages))
+
+
+@wrong_value("state.available-delivered", setting("poll.delivered"))
+def unavailable_alone_delivered(messages: list[Message]) -> list[Message]:
+    """A poll that finds messages of other states returns these, and no available ones."""
+    return [each for each in messages if each.state != AVAILABLE] or messages
 
 
 FAULTS = list_faults(__name__)

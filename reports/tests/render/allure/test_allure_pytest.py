@@ -15,7 +15,7 @@ from wireproof_reports.render.allure.folder import write
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
 
-SELECTED = "nsq/publish/header-json"
+SELECTED = "nsq/publish/ok"
 TIMED = {"uuid", "start", "stop"}
 OWN = """
 import allure
@@ -147,7 +147,7 @@ def test_the_run_as_a_whole_is_told(ran: Path) -> None:
     assert "target=reference" in environment
     assert "statement=ext.publish (part)" in environment
     assert json.loads((ran / "results" / "categories.json").read_text("utf-8"))
-    assert 'id="clause-ext.publish.header-json"' in (ran / "results" / PAGE).read_text("utf-8")
+    assert 'id="clause-ext.publish.ok-response"' in (ran / "results" / PAGE).read_text("utf-8")
 
 
 def test_workers_write_the_same_without_a_bundle(ran: Path, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_workers_write_the_same_without_a_bundle(ran: Path, tmp_path: Path) -> N
 
     assert {name for name in read(tmp_path / "results") if name.startswith("nsq/")} == names
     page = (tmp_path / "results" / PAGE).read_text("utf-8")
-    assert 'id="clause-ext.publish.header-json"' in page
+    assert 'id="clause-ext.publish.ok-response"' in page
     assert "--bundle" not in page.partition('id="repeat"')[2]
 
 

@@ -78,7 +78,7 @@ def test_code(server: Server, topic: Topic, state: int) -> Observation:
     return observe_states(polled, sent, state=state, word="as-set")
 
 
-@case("iggy/state/delivered", clause="iggy.state.delivered")
+@case("iggy/state/delivered", clause="iggy.state.available-delivered")
 @pytest.mark.parametrize("states", SOME_SET.values(), ids=SOME_SET)
 def test_delivered(server: Server, topic: Topic, states: dict[int, int]) -> Observation:
     """A poll over messages in different states returns at least the available ones."""

@@ -1,6 +1,7 @@
 """Ext topics: identification, headers sent and read, tags, and headers that are broken."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -30,6 +31,8 @@ EXTENDS: dict[str, Extend] = {
     "tag": Extend(names.EXT_VERSION_TAG, TAG.encode()),
     "json": Extend(names.EXT_VERSION_JSON, json.dumps(HEADER).encode()),
 }
+ILLEGAL: dict[str, dict[str, JsonValue]] = {"name": {"a b": "v"}, "value": {"k": 1}}
+LEGAL_NAME = re.compile(r"[0-9a-zA-Z_#-]+")
 _EXT_AT = 26
 """Where the ext part of a message begins: after timestamp, attempts and id."""
 BROKEN = {
@@ -239,6 +242,24 @@ def test_reserved(client: Client) -> Observation:
         "refused": lambda s: bool(failures(s, "produce")),
     }
     return play(client, _publish_script({"ext": {"##x": "1"}}), ends, "not-told")
+
+
+@client_case("ext/publish/legal", "ext.client-header.legal", "producer", "ext-producer", "driver")
+@pytest.mark.parametrize("header", ILLEGAL.values(), ids=ILLEGAL)
+def test_legal(client: Client, header: dict[str, JsonValue]) -> Observation:
+    """A producer sends only headers of legal names whose values are strings."""
+    story = client.play(
+        _publish_script({"ext": header}),
+        lambda s: _has_published(s) or bool(failures(s, "produce")),
+    )
+    sent = next(iter(commands(story, "PUB_EXT")), None)
+    if sent is None:
+        return unless(story, "refused", seen=bool(failures(story, "produce")))
+    fields = header_of(sent)
+    if not all(LEGAL_NAME.fullmatch(name) for name in fields):
+        return observed("illegal-name", note=str(fields))
+    strings = all(isinstance(value, str) for value in fields.values())
+    return observed("legal" if strings else "not-a-string", note=str(fields))
 
 
 @client_case("ext/survives", "ext.client-header.broken", "consumer", "ext-consumer")

@@ -204,7 +204,7 @@ def test_listlookup_first(client: Client) -> Observation:
 
 
 @client_case(
-    "lookup/listlookup/all", "smart.client-lookup.listed", "lookup", "partition", "refresh"
+    "lookup/listlookup/all", "smart.client-lookup.listed-form", "lookup", "partition", "refresh"
 )
 def test_listlookup_all(client: Client) -> Observation:
     """A client also sends lookups to a lookup server that it knows only from /listlookup."""
@@ -212,6 +212,28 @@ def test_listlookup_all(client: Client) -> Observation:
     return unless(
         story, "asked" if lookups(story, LOOKUP_2) else "not-asked", seen=_asks_all(story)
     )
+
+
+@client_case(
+    "lookup/listlookup/again", "smart.client-lookup.repeated", "lookup", "partition", "refresh"
+)
+def test_listlookup_again(client: Client) -> Observation:
+    """A client requests /listlookup again when it repeats its lookups."""
+    script = Script(client.role, publishes=MANY, listed=(LOOKUP_1,))
+    story = client.play(script, any_of(_lists_again, _looks_up_often), within=LONG)
+    seen = _lists_again(story) or _looks_up_often(story)
+    return unless(story, "repeated" if _lists_again(story) else "listed-once", seen=seen)
+
+
+def _lists_again(story: Story) -> bool:
+    """Return True if /listlookup was requested after a lookup."""
+    looked_up = next(iter(lookups(story)), None)
+    listed = requests(story, "/listlookup")
+    return looked_up is not None and any(each.at > looked_up.at for each in listed)
+
+
+def _looks_up_often(story: Story) -> bool:
+    return len(_list_rounds(story)) > POLLS
 
 
 def _asks_all(story: Story) -> bool:
@@ -229,11 +251,14 @@ def _asks_all(story: Story) -> bool:
 )
 def test_consumer_merge(client: Client) -> Observation:
     """A consumer subscribes to both partitions if each lookup server names only one of them."""
-    story = client.play(
-        Script("consumer", leaders=TWO, known={LOOKUP_1: {0: NODE_1}, LOOKUP_2: {1: NODE_2}}),
-        any_of(_subscribed_to_both, _asked_in_rounds),
-        within=LONG,
+    # Both are configured: no text says what the answer to /listlookup looks like.
+    script = Script(
+        "consumer",
+        leaders=TWO,
+        known={LOOKUP_1: {0: NODE_1}, LOOKUP_2: {1: NODE_2}},
+        configured=(LOOKUP_1, LOOKUP_2),
     )
+    story = client.play(script, any_of(_subscribed_to_both, _asked_in_rounds), within=LONG)
     value = "merged" if _subscribed_to_both(story) else "one-answer"
     seen = _subscribed_to_both(story) or _asked_in_rounds(story)
     return unless(story, value, seen=seen)

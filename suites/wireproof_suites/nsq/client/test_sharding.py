@@ -122,7 +122,9 @@ def test_spread(client: Client) -> Observation:
     return unless(story, "spread" if spread else "one", seen=done(story))
 
 
-@client_case("shard/unavailable", "smart.client.shard-unavailable", "producer", "key", "partition")
+@client_case(
+    "shard/unavailable", "smart.client.shard-unavailable", "producer", "spread", "partition"
+)
 def test_unavailable(client: Client) -> Observation:
     """A producer whose partition nobody leads fails, and uses no other partition."""
     gone = once("PUBLISH", Lead({1: None}), at=len(KEYS))
@@ -133,7 +135,7 @@ def test_unavailable(client: Client) -> Observation:
     return play(client, _script(gone, every=0.1), ends, "not-told", within=LONG)
 
 
-@client_case("shard/incomplete", "smart.client.complete", "producer", "key", "partition")
+@client_case("shard/incomplete", "smart.client.complete", "producer", "spread", "partition")
 def test_incomplete(client: Client) -> Observation:
     """A producer notices that a lookup names fewer partitions than its partition_num says."""
     ends: dict[str, Question] = {
@@ -167,7 +169,7 @@ def _looks_up_after_failing(story: Story) -> bool:
     return any(story.index(each) > story.index(ended) for each in lookups(story))
 
 
-@client_case("shard/merge", "smart.client.lookup-all", "producer", "key", "partition")
+@client_case("shard/merge", "smart.client.lookup-all", "producer", "spread", "partition")
 def test_merge(client: Client) -> Observation:
     """A producer uses both partitions if each lookup server names only one of them."""
     known = {peer: {number: TWO[number]} for peer, number in KNOWN_BY.items()}

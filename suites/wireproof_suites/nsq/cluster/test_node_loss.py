@@ -31,7 +31,7 @@ def test_node_gone(broker: Broker, cluster: Cluster, movable_topic: Topic) -> Ob
     return tale.rest(tale.consumer())
 
 
-@case("nsq/cluster/gone-order", clause="smart.cluster.gone-kept", needs=("order",), alone=True)
+@case("nsq/cluster/gone-order", clause="smart.cluster.gone-order", alone=True)
 def test_node_of_an_ordered_topic_gone(
     broker: Broker, cluster: Cluster, movable_ordered_topic: Topic
 ) -> Observation:

@@ -77,7 +77,9 @@ REFUSED: dict[str, Outgoing] = {
     "array": identify_raw(b"[]"),
     "text": identify_raw(b'"a"'),
     "more-behind": identify_raw(b"{}{}"),
-    **{f"{name}-{value}": identify(**{name: value}) for name, value in BEYOND},
+}
+REFUSED_OUT_OF_RANGE: dict[str, Outgoing] = {
+    f"{name}-{value}": identify(**{name: value}) for name, value in BEYOND
 }
 REFUSED_BY_REAL_BROKERS: dict[str, Outgoing] = {
     "size-greatest": identify_raw(b"", size=2**31 - 1),
@@ -155,9 +157,15 @@ def test_negotiated(broker: Broker, plain_topic: Topic) -> Observation:
 @case("nsq/connection/identify-refused", clause="smart.connection.identify-refused")
 @pytest.mark.parametrize("frame", REFUSED.values(), ids=REFUSED)
 def test_identify_refused(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Observation:
-    """IDENTIFY is refused if its size is 0 or -1, its body no object, or a value out of range."""
-    with broker.connect(identify=None, topic=plain_topic) as client:
-        return observe(client.ask(frame), then=client.goes_on(plain_topic))
+    """IDENTIFY is refused if its size is 0 or its body no object; a size of -1 may be awaited."""
+    return _ask(broker, plain_topic, frame)
+
+
+@case("nsq/connection/identify-refused", clause="smart.connection.identify-refused-range")
+@pytest.mark.parametrize("frame", REFUSED_OUT_OF_RANGE.values(), ids=REFUSED_OUT_OF_RANGE)
+def test_identify_out_of_range(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Observation:
+    """IDENTIFY with a value outside the range of the original protocol is refused."""
+    return _ask(broker, plain_topic, frame)
 
 
 @case("nsq/connection/identify-refused", clause="smart.connection.identify-refused-limits")
@@ -166,10 +174,13 @@ def test_identify_beyond_real_limits(
     broker: Broker, plain_topic: Topic, frame: Outgoing
 ) -> Observation:
     """IDENTIFY with a value beyond the limits of real brokers is refused."""
-    with broker.connect(identify=None, topic=plain_topic) as client:
-        return observe(client.ask(frame), then=client.goes_on(plain_topic))
+    return _ask(broker, plain_topic, frame)
 
 
 def _identify_with(broker: Broker, topic: Topic, name: str, value: object) -> Observation:
+    return _ask(broker, topic, identify(**{name: value}))
+
+
+def _ask(broker: Broker, topic: Topic, frame: Outgoing) -> Observation:
     with broker.connect(identify=None, topic=topic) as client:
-        return observe(client.ask(identify(**{name: value})), then=client.goes_on(topic))
+        return observe(client.ask(frame), then=client.goes_on(topic))

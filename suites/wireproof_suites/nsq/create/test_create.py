@@ -26,6 +26,8 @@ MORE: dict[str, dict[str, str]] = {
     "ordered": {"orderedmulti": "true"},
     "multipart": {"multipart": "true"},
 }
+# No text names these parameters.
+PRIVATE = {"ordered": {"orderedmulti": "true"}, "parts": {"multipart": "true"}}
 NAMES = {
     "longest": "{}" + "a" * MAX_NAME_SIZE,
     "every-sign": "{}.-_Az09",
@@ -54,15 +56,22 @@ def test_extend(broker: Broker, lookup: LookupClient, new_topic_name: str) -> Ob
 
 
 @case("nsq/create/extend-meta", clause="ext.create.extend")
-@pytest.mark.parametrize(
-    "more",
-    [{}, {"orderedmulti": "true"}, {"multipart": "true"}],
-    ids=["plain", "ordered", "parts"],
-)
+@pytest.mark.parametrize("more", [{}], ids=["plain"])
 def test_extend_in_meta(
     broker: Broker, lookup: LookupClient, new_topic_name: str, more: dict[str, str]
 ) -> Observation:
     """The lookup meta of a topic created with extend=true has extend_support set."""
+    return create_and_look_up(
+        broker, lookup, new_topic_name, {**EXTEND, **more}, observe_extend, due="true"
+    )
+
+
+@case("nsq/create/extend-meta", clause="ext.create.odd")
+@pytest.mark.parametrize("more", PRIVATE.values(), ids=PRIVATE)
+def test_extend_beside_private_parameters(
+    broker: Broker, lookup: LookupClient, new_topic_name: str, more: dict[str, str]
+) -> Observation:
+    """The lookup meta has extend_support set, whatever private parameter stands beside extend."""
     return create_and_look_up(
         broker, lookup, new_topic_name, {**EXTEND, **more}, observe_extend, due="true"
     )
@@ -134,7 +143,7 @@ def test_two_replicas(
     return create_and_look_up(broker, lookup, new_topic_name, wanted, two_copies, due="true")
 
 
-@case("nsq/create/topic", clause="ext.create.parameters", waiting=True)
+@case("nsq/create/topic", clause="ext.create.names", waiting=True)
 @pytest.mark.parametrize("pattern", NAMES.values(), ids=NAMES)
 def test_topic(
     broker: Broker, lookup: LookupClient, new_topic_name: str, pattern: str

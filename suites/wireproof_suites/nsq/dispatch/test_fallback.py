@@ -4,7 +4,7 @@ from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.frames import cls, raw
-from wireproof_kit.observation import Observation
+from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.tag_dispatch import channel_of
 
@@ -37,7 +37,7 @@ def test_only_another_tag_desired(broker: Broker, fresh_ext_topic: Topic) -> Obs
     return channel.takers(bodies, owed_to=untagged, others=[other])
 
 
-@case("nsq/dispatch/untagged-comes-later", clause="ext.dispatch.fallback", waiting=True)
+@case("nsq/dispatch/untagged-comes-later", clause="ext.dispatch.other-tag-alone", waiting=True)
 def test_untagged_client_comes_later(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A waiting message whose tag no client desires goes to the next untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
@@ -48,7 +48,7 @@ def test_untagged_client_comes_later(broker: Broker, fresh_ext_topic: Topic) -> 
     return channel.takers(bodies, owed_to=untagged, others=[other], wait=REDELIVERY)
 
 
-@case("nsq/dispatch/not-to-other-tag", clause="ext.dispatch.never-other-tag", waiting=True)
+@case("nsq/dispatch/not-to-other-tag", clause="ext.dispatch.other-tag-alone", waiting=True)
 def test_not_to_another_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A tagged message does not reach a client that desires another tag."""
     channel = channel_of(broker, fresh_ext_topic)
@@ -60,7 +60,7 @@ def test_not_to_another_tag(broker: Broker, fresh_ext_topic: Topic) -> Observati
     return channel.takers(bodies, owed_to=matching, others=[other])
 
 
-@case("nsq/dispatch/other-tag-alone", clause="ext.dispatch.never-other-tag", waiting=True)
+@case("nsq/dispatch/other-tag-alone", clause="ext.dispatch.other-tag-alone", waiting=True)
 def test_other_tag_alone(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A client that desires one tag gets no messages of another, even alone on its channel."""
     channel = channel_of(broker, fresh_ext_topic)
@@ -130,7 +130,8 @@ def test_left_unfinished(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     matching = channel.join("matching", tag=TAG, msg_timeout=SOON_MS)
     untagged = channel.join("untagged")
     bodies = channel.publish(TAG, count=3)
-    matching.hold(bodies, 3)
+    if len(matching.hold(bodies, 3)) < len(bodies):
+        return observed("not-held", overdue=True)  # some went to the client without a tag
     matching.consumer.close()
 
     return channel.takers(bodies, owed_to=untagged, wait=REDELIVERY)

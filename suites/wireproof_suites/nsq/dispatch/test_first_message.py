@@ -35,7 +35,7 @@ def test_first_to_untagged(broker: Broker, fresh_ext_topic: Topic) -> Observatio
     return _dispatch_first(channel, owed_to=untagged, other=other)
 
 
-@case("nsq/dispatch/first-message/other-tag", clause="ext.dispatch.never-other-tag", waiting=True)
+@case("nsq/dispatch/first-message/other-tag", clause="ext.dispatch.other-tag-alone", waiting=True)
 def test_first_not_to_other_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """The first message of a partition goes to no client that desires another tag."""
     channel = channel_of(broker, fresh_ext_topic)

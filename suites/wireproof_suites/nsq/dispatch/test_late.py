@@ -26,7 +26,7 @@ def test_matching_client_for_long(broker: Broker, fresh_ext_topic: Topic) -> Obs
 
 
 @case(
-    "nsq/dispatch/not-to-other-tag-for-long", clause="ext.dispatch.never-other-tag", waiting=True
+    "nsq/dispatch/not-to-other-tag-for-long", clause="ext.dispatch.other-tag-alone", waiting=True
 )
 def test_not_to_another_tag_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """Even after seconds, messages of one tag do not reach a client that desires another tag."""
@@ -40,7 +40,7 @@ def test_not_to_another_tag_for_long(broker: Broker, fresh_ext_topic: Topic) -> 
     )
 
 
-@case("nsq/dispatch/other-tag-alone-for-long", clause="ext.dispatch.never-other-tag", waiting=True)
+@case("nsq/dispatch/other-tag-alone-for-long", clause="ext.dispatch.other-tag-alone", waiting=True)
 def test_other_tag_alone_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A client alone on the channel receives no messages of another tag for several seconds."""
     channel = channel_of(broker, fresh_ext_topic)

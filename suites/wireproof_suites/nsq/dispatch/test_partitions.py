@@ -96,7 +96,7 @@ def test_nobody_desires_over_http(broker: Broker, fresh_wide_ext_topic: Topic) -
 
 @case(
     "nsq/dispatch/not-to-other-tag-in-partition",
-    clause="ext.dispatch.never-other-tag",
+    clause="ext.dispatch.other-tag-alone",
     needs=NEEDS,
     waiting=True,
 )
@@ -107,7 +107,7 @@ def test_not_to_another_tag(broker: Broker, fresh_wide_ext_topic: Topic) -> Obse
 
 @case(
     "nsq/dispatch/not-to-other-tag-in-partition/upgraded",
-    clause="ext.dispatch.never-other-tag",
+    clause="ext.dispatch.other-tag-alone",
     needs=NEEDS_UPGRADE,
     waiting=True,
 )
@@ -120,7 +120,7 @@ def test_not_to_another_tag_when_upgraded(
 
 @case(
     "nsq/dispatch/not-to-other-tag-in-partition/http",
-    clause="ext.dispatch.never-other-tag",
+    clause="ext.dispatch.other-tag-alone",
     needs=(*NEEDS, "http"),
     waiting=True,
 )

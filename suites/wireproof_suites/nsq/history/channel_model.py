@@ -99,13 +99,21 @@ class ChannelModel:
     def _judge(self, body: bytes, owed: OwedMessage, member: Member) -> str:
         if self.ordered and body != next(iter(self.owed)):
             return OUT_OF_ORDER
-        if member.tag == owed.tag:
-            return KEPT
-        if member.tag is not None:
-            return MISDELIVERED if owed.tag is not None else TAGGED_GOT_OTHER
-        steady = [m for m in self._takers(owed.tag) if m.tag is not None and m.proven_at]
-        missed = any(m.proven_at is not None and m.proven_at <= owed.loose_at for m in steady)
-        return MISDELIVERED if missed else KEPT
+        if member.tag is None or member.tag == owed.tag:
+            return KEPT  # the text says "try" of the client that desires the tag
+        if owed.tag is None:
+            return TAGGED_GOT_OTHER
+        return MISDELIVERED if self._was_ready_untagged(owed.loose_at) else KEPT
+
+    def _was_ready_untagged(self, since: int) -> bool:
+        """Return True if a client without a tag has surely been ready since a moment."""
+        return any(
+            each.tag is None
+            and each.proven_at is not None
+            and each.proven_at <= since
+            and len(self.held_by(client)) < each.ready
+            for client, each in self.members.items()
+        )
 
     def _takers(self, tag: str | None) -> list[Member]:
         """Return the clients a message of this tag may go to."""

@@ -32,7 +32,6 @@ from wireproof_suites.nsq.steps.trace_responses import observe_next_record
 
 SIZES = [1, 2, 255, 4096, 100_000]
 CHANNELS = {
-    "one-letter": "w",
     "punctuation": "wp.c_-",
     "64-letters": "w" * 64,
     "ephemeral": "wp_c#ephemeral",
@@ -52,7 +51,13 @@ def test_subscribe(
     return _subscribe(broker, plain_topic, plain_topic.channel(), identity)
 
 
-@case("nsq/partition/subscribe/channel", clause="smart.partition.subscribe")
+@case("nsq/partition/subscribe/channel/one-letter", clause="smart.partition.subscribe")
+def test_channel_of_one_letter(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A client can subscribe to a channel whose name is one letter."""
+    return _subscribe(broker, fresh_plain_topic, "w", {})
+
+
+@case("nsq/partition/subscribe/channel", clause="smart.partition.names")
 @pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS)
 def test_channel_of_any_name(
     broker: Broker, fresh_plain_topic: Topic, channel: str

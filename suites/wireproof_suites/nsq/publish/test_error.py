@@ -94,7 +94,7 @@ def test_error_of_both_commands(broker: Broker, ext_topic: Topic, fault: Fault) 
     return observed(f"differ:{plain.value}/{extended.value}", note=extended.note)
 
 
-@case("nsq/publish/error-code/bad-topic", clause="ext.publish.error-same-as-pub")
+@case("nsq/publish/error-code/bad-topic", clause="ext.publish.error-bad-topic")
 def test_code_for_a_bad_topic_name(broker: Broker, ext_topic: Topic) -> Observation:
     """PUB_EXT answers an illegal topic name with the error code that PUB uses."""
     frame = pub_ext(ext_topic, HEADER, broker.unique_body(), topic_name="wp!illegal")

@@ -1,4 +1,4 @@
-"""A message in flight: only its holder finishes it, and TOUCH gives the holder more time."""
+"""A message in flight: its holder finishes it, it times out, and TOUCH gives more time."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from wireproof_kit.nsq.observe.delivery import Delivery
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
-from wireproof_kit.nsq.wire.frames import nop, touch
+from wireproof_kit.nsq.wire.frames import Header, nop, touch
 from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
@@ -91,6 +91,75 @@ def _comes_to_a_third(broker: Broker, holder: Consumer, held: Delivery) -> Obser
     third = broker.subscribe(holder.topic, channel=holder.channel)
     came = third.next(held.body, REDELIVERY)
     return observed("kept") if came else observed("lost", overdue=True)
+
+
+@case("nsq/trace/timed-out/plain", clause="smart.connection.timed-out", waiting=True)
+def test_timed_out(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A message whose timeout ends without an answer is delivered again."""
+    return _left_to_time_out(broker, fresh_plain_topic)
+
+
+@case("nsq/trace/timed-out/ext", clause="smart.connection.timed-out", needs=("ext",), waiting=True)
+def test_timed_out_with_header(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A message of an ext topic whose timeout ends without an answer is delivered again."""
+    return _left_to_time_out(broker, fresh_ext_topic, {"k": "v"})
+
+
+@case("nsq/trace/timed-out/other-client", clause="smart.connection.timed-out", waiting=True)
+def test_timed_out_to_another(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A message that timed out at a client which is not ready goes to another client."""
+    topic, body = fresh_plain_topic, broker.unique_body()
+    with broker.subscribe(topic, identify=SOON) as holder:
+        broker.publish_accepted(topic, body)
+        if holder.take(body) is None:
+            return observed("missing", overdue=True)
+        holder.ready(0)
+        with broker.subscribe(topic, channel=holder.channel, identify=SOON) as other:
+            return _again(other.take(body, seconds=_until_again(other)))
+
+
+@case("nsq/trace/timed-out/behind-others", clause="smart.connection.timed-out", waiting=True)
+def test_timed_out_among_others(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Of several messages in flight, each one that times out is delivered again."""
+    topic, bodies = fresh_plain_topic, [broker.unique_body() for _ in range(5)]
+    finished = {bodies[1], bodies[3]}
+    with broker.subscribe(topic, ready=len(bodies), identify=SOON) as consumer:
+        for body in bodies:
+            broker.publish_accepted(topic, body)
+        held = [consumer.take() for _ in bodies]
+        if None in held:
+            return observed("missing", overdue=True)
+        for delivery in held:
+            if delivery is not None and delivery.body in finished:
+                consumer.finish(delivery)
+        left = set(bodies) - finished
+        deadline = time.monotonic() + 2 * _until_again(consumer)
+        while left:
+            delivery = consumer.next(seconds=_until_again(consumer))
+            if delivery is None or time.monotonic() > deadline:
+                return observed("lost", overdue=True)
+            left.discard(delivery.body)
+    return observed("again")
+
+
+def _left_to_time_out(broker: Broker, topic: Topic, header: Header | None = None) -> Observation:
+    """Leave a message unanswered; ``again`` if it comes after its time-out, else ``lost``."""
+    body = broker.unique_body()
+    with broker.subscribe(topic, identify=SOON) as consumer:
+        broker.publish_accepted(topic, body, header)
+        if consumer.take(body) is None:
+            return observed("missing", overdue=True)
+        _pass_over_copies(consumer, body, until=time.monotonic() + TOUCHED_AT_S)
+        return _again(consumer.take(body, seconds=_until_again(consumer)))
+
+
+def _until_again(consumer: Consumer) -> float:
+    """Return the seconds within which a message in flight has timed out and comes again."""
+    return TIMEOUT_S + consumer.connection.seconds(REDELIVERY)
+
+
+def _again(delivery: Delivery | None) -> Observation:
+    return observed("again") if delivery else observed("lost", overdue=True)
 
 
 @case(

@@ -175,7 +175,8 @@ def accept_no_blank() -> Change:
 
 
 @missing(
-    "client.listlookup-first client-lookup.listed client.lookup-all", around(Lookups, "_list")
+    "client.listlookup-first client-lookup.listed-form client-lookup.repeated",
+    around(Lookups, "_list"),
 )
 def no_listlookup(original: Original, self: Lookups, candidates: list[str]) -> None:
     """The lookup servers are never listed."""
@@ -191,13 +192,22 @@ def listlookup_later(original: Original, self: Lookups, candidates: list[str]) -
         original(self, candidates)
 
 
-@missing("client-lookup.listed client.lookup-all", around(lookups, "known_servers"))
+@condition("client-lookup.repeated", around(Lookups, "_list"))
+def listlookup_once(original: Original, self: Lookups, candidates: list[str]) -> None:
+    """The lookup servers are listed in the first round only."""
+    if self._round == 1:
+        original(self, candidates)
+    else:
+        self._look_up()
+
+
+@missing("client-lookup.listed-form", around(lookups, "known_servers"))
 def listed_unused(_: Original, listed: tuple[str, ...], configured: tuple[str, ...]) -> object:
     """Lookup servers that only listlookup names are not asked."""
     return configured
 
 
-@wrong_value("client-lookup.listed client.lookup-all", around(lookups, "read_listlookup"))
+@wrong_value("client-lookup.listed-form", around(lookups, "read_listlookup"))
 def listed_at_tcp_port(_: Original, body: bytes) -> tuple[str, ...]:
     """Listed lookup servers are asked at their TcpPort."""
     nodes = cast(list[Mapping[str, object]], topology.read_object(body)["lookupdnodes"])

@@ -234,6 +234,13 @@ def reserved_allowed(original: Original, publish: Publish) -> object:
     return original(replace(publish, header=None, tag=""))
 
 
+@missing("ext.client-header.legal", around(answers, "find_fault"))
+def illegal_names_allowed(original: Original, publish: Publish) -> object:
+    """Header names of the user may have any letters."""
+    header = {name: v for name, v in (publish.header or {}).items() if names.is_header_name(name)}
+    return original(replace(publish, header=header if publish.header else None))
+
+
 @wrong_value("ext.client-header.reserved", around(Producer, "publish"))
 def reserved_stripped(original: Original, self: Producer, ticket: int, publish: Publish) -> None:
     """## at the beginning of the user's header names is left out."""

@@ -15,9 +15,10 @@ from wireproof_reference_impl.nsq.faulty.ways import (
     missing,
     wrong_value,
 )
-from wireproof_reference_impl.nsq.lookupd import topics
-from wireproof_reference_impl.nsq.requests.http_request import Request
+from wireproof_reference_impl.nsq.lookupd import parameters, topics
+from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
 from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_spec.nsq.limits import MAX_NAME_SIZE
 
 When = Callable[[Request], bool]
 
@@ -66,16 +67,25 @@ def create_extend_of_one_partition(r: Request) -> bool:
     return _is_single(r) and not r.text("multipart")
 
 
-@condition("create.extend", partial(_create_as, extend=b"false"))
+@condition("create.odd", partial(_create_as, extend=b"false"))
 def create_extend_of_parts(r: Request) -> bool:
     """Creating a topic with multipart=true ignores extend=true."""
     return r.text("multipart") == "true"
 
 
-@condition("create.extend", partial(_create_as, extend=b"false"))
+@condition("create.odd", partial(_create_as, extend=b"false"))
 def create_extend_of_ordered_topics(r: Request) -> bool:
     """Creating a topic of one partition with orderedmulti=true ignores extend=true."""
     return _is_single(r) and r.text("orderedmulti") == "true"
+
+
+@boundary("create.names", around(parameters, "topic_name"))
+def create_long_names_refused(original: Callable[..., str], request: Request, *more: str) -> str:
+    """A topic whose name has 64 letters is not created."""
+    name = original(request, *more)
+    if len(name) == MAX_NAME_SIZE:
+        raise HttpRefusal(400, "INVALID_ARG_TOPIC")
+    return name
 
 
 @wrong_value("create.parameters")

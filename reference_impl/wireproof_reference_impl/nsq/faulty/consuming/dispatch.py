@@ -171,7 +171,7 @@ def fallback_to_other_tags(message: Message, audience: Audience) -> Chosen:
     return first_ready(list_others(audience, message.tag)) or first_ready(list_untagged(audience))
 
 
-@condition("dispatch.never-other-tag", misdirecting)
+@condition("dispatch.other-tag-alone", misdirecting)
 def fallback_to_anybody(message: Message, audience: Audience) -> Chosen:
     """A tagged message goes to a client with another tag if no other client is ready."""
     if message.tag is None or list_tagged(audience, message.tag):

@@ -39,11 +39,30 @@ def history_left_twice_lost(held: list[Held], subscriber: Subscriber) -> list[He
     return [each for each in held if each.attempts < 2]
 
 
-@wrong_value("dispatch.history", coming_back)
+@wrong_value("dispatch.to-matching", coming_back)
 def history_tag_forgotten(held: Held, why: Return) -> Held | None:
     """A message that is requeued or times out loses its tag."""
     held.message = held.message._replace(tag=None)
     return held
+
+
+@missing("smart.connection.timed-out", coming_back)
+def timed_out_lost(held: Held, why: Return) -> Held | None:
+    """A message that times out on an unordered channel is lost."""
+    return None if why is Return.TIMED_OUT else held
+
+
+@boundary("smart.connection.timed-out", coming_back)
+def timed_out_lost_of_every_fifth(held: Held, why: Return) -> Held | None:
+    """Every fifth message of a partition is lost when it times out."""
+    is_fifth = held.message.internal_id % 5 == 0
+    return None if why is Return.TIMED_OUT and is_fifth else held
+
+
+@condition("smart.connection.timed-out", coming_back)
+def timed_out_lost_with_header(held: Held, why: Return) -> Held | None:
+    """A message with a header is lost when it times out."""
+    return None if why is Return.TIMED_OUT and held.message.header is not None else held
 
 
 @wrong_value("dispatch.history", setting("dispatch.given_back"))

@@ -195,7 +195,7 @@ def unidentified_without_a_code(command: bytes) -> bool:
     return command == IDENTIFY
 
 
-@boundary("smart.connection.identify-refused", _sample_rate_as)
+@boundary("smart.connection.identify-refused-range", _sample_rate_as)
 def identify_sample_rate_of_100(value: int) -> int:
     """IDENTIFY with sample_rate 100 is accepted."""
     return min(value, 99)

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
 from wireproof_reference_impl.nsq.faulty.harm import HARMS, ProcessEnds, StopsReading
-from wireproof_reference_impl.nsq.faulty.shared_overrides import Number, change_declared
+from wireproof_reference_impl.nsq.faulty.shared_overrides import change_declared
 from wireproof_reference_impl.nsq.faulty.ways import boundary, condition, missing, wrong_value
 from wireproof_reference_impl.nsq.wire import frame_reading
 from wireproof_reference_impl.nsq.wire.frame_reading import (
@@ -13,12 +14,11 @@ from wireproof_reference_impl.nsq.wire.frame_reading import (
     split_header,
 )
 from wireproof_reference_impl.overrides import Override, replace_function
+from wireproof_spec.nsq.error_codes import E_BAD_MESSAGE
 from wireproof_spec.nsq.names import PUB, PUB_EXT, PUB_TRACE
 
 _MOST_LENGTH = 65535
 _SINGLE = (PUB, PUB_EXT, PUB_TRACE)
-_ENDLESS = 1 << 62
-"""More bytes than any client sends."""
 
 
 def _length(data: bytes) -> int:
@@ -46,19 +46,6 @@ def _raise_beyond(most: int, error: type[Exception]) -> tuple[Override, ...]:
         return taken
 
     return _split(split)
-
-
-def _wait_for(is_waited_for: Callable[[int, int], bool]) -> tuple[Override, ...]:
-    """Return overrides that wait for the bytes of some sizes that should be refused at once."""
-
-    def change(connection: Connection, kind: str, size: int) -> Number:
-        limits = connection.node.limits
-        limit = limits.message if connection.command in _SINGLE else limits.body
-        if kind in ("size", "identify size") and is_waited_for(size, limit):
-            yield _ENDLESS
-        return size
-
-    return (*HARMS, change_declared(change))
 
 
 @boundary("parser.header-length")
@@ -152,24 +139,26 @@ def beyond_deafens(data: bytes) -> Split | None:
     return split_header(data)
 
 
-@wrong_value("parser.size", _wait_for)
-def size_negative_waits(size: int, limit: int) -> bool:
-    """A negative size is read as a huge one, and the broker waits for that many bytes."""
-    return size < 0
-
-
 @missing("parser.size", change_declared, also=HARMS)
-def size_negative_unanswered(connection: Connection, kind: str, size: int) -> int:
-    """After a negative size the broker answers nothing and reads nothing more."""
+def size_negative_halts(connection: Connection, kind: str, size: int) -> int:
+    """A negative size crashes the broker."""
     if kind == "size" and size < 0 and connection.command in _SINGLE:
-        raise StopsReading
+        raise ProcessEnds
     return size
 
 
-@boundary("parser.size", _wait_for)
-def size_least_waits(size: int, limit: int) -> bool:
-    """The broker waits for a body when the size is the smallest negative number."""
-    return size == -(1 << 31)
+@boundary("parser.size", change_declared, also=HARMS)
+def size_least_halts(connection: Connection, kind: str, size: int) -> int:
+    """The smallest negative number as a size crashes the broker."""
+    if kind == "size" and size == -(1 << 31) and connection.command in _SINGLE:
+        raise ProcessEnds
+    return size
+
+
+@wrong_value("parser.size")
+def size_negative_as_a_response() -> Change:
+    """PUB_EXT with a negative size is refused with a response frame."""
+    return answered_with_a_response(lambda name, code: name == PUB_EXT and code == E_BAD_MESSAGE)
 
 
 FAULTS = list_faults(__name__)

@@ -21,7 +21,7 @@ def _codes(other: dict[str, str]) -> tuple[Override, ...]:
     return (code_refusals(code),)
 
 
-@wrong_value("publish.error-same-as-pub")
+@wrong_value("publish.error-bad-topic")
 def code_for_bad_topic_differs() -> Change:
     """PUB_EXT refuses an invalid topic name with the code of a missing topic, unlike PUB."""
     return _codes({error_codes.E_BAD_TOPIC: error_codes.E_TOPIC_NOT_EXIST})

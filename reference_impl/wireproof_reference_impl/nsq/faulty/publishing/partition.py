@@ -125,13 +125,13 @@ def partition_subscribed_to_the_first(
     return original(connection, words)
 
 
-@boundary("smart.partition.subscribe", replace_function(subscribe_rules, "is_channel_name"))
+@boundary("smart.partition.names", replace_function(subscribe_rules, "is_channel_name"))
 def channel_of_64_letters_refused(name: str) -> bool:
     """A channel of 64 letters is refused."""
     return is_valid_name(name) and len(name) < 64
 
 
-@condition("smart.partition.subscribe", replace_function(subscribe_rules, "is_channel_name"))
+@condition("smart.partition.names", replace_function(subscribe_rules, "is_channel_name"))
 def channel_ephemeral_refused(name: str) -> bool:
     """An ephemeral channel is refused."""
     return is_valid_name(name) and "#" not in name

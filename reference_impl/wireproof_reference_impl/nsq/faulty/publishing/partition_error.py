@@ -25,7 +25,6 @@ from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.nsq.wire.words import show
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_spec.nsq.error_codes import (
-    E_BAD_BODY,
     E_BAD_CHANNEL,
     E_BAD_MESSAGE,
     E_BAD_PARTITION,
@@ -139,14 +138,8 @@ def pub_long_names_taken() -> Change:
 
 @wrong_value("smart.partition.pub-bad-message")
 def pub_bad_message_other_code() -> Change:
-    """PUB with a size that cannot be, or cut, is refused with E_BAD_BODY."""
-    return _change_code(PUB, E_BAD_MESSAGE, E_BAD_BODY)
-
-
-@missing("smart.partition.pub-bad-message")
-def pub_bad_message_without_a_word() -> Change:
-    """PUB with a size that cannot be, or cut, ends the connection without a word."""
-    return ended_without_a_word(_is(PUB, E_BAD_MESSAGE))
+    """PUB with a size that cannot be, or cut, is refused with E_BAD_PROTOCOL."""
+    return _change_code(PUB, E_BAD_MESSAGE, E_BAD_PROTOCOL)
 
 
 @wrong_value("smart.partition.pub-bad-message")

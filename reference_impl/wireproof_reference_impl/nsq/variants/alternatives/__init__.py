@@ -4,9 +4,11 @@ from wireproof_reference_impl.nsq.variants.alternatives import (
     commands,
     connections,
     delivery,
+    lookups,
     positions,
     publishing,
     services,
+    unstated,
 )
 from wireproof_reference_impl.preset import Preset
 
@@ -17,4 +19,6 @@ ALTERNATIVES: tuple[Preset, ...] = (
     *publishing.ALTERNATIVES,
     *delivery.ALTERNATIVES,
     *services.ALTERNATIVES,
+    *lookups.ALTERNATIVES,
+    *unstated.ALTERNATIVES,
 )

@@ -81,6 +81,7 @@ _SUB_CODES = {
     error_codes.E_SUB_EXTEND_NEED: error_codes.E_INVALID,
     error_codes.E_SUB_EXTEND_FORBIDDON: error_codes.E_INVALID,
     error_codes.E_BAD_PARTITION: error_codes.E_BAD_TOPIC,
+    error_codes.E_FAILED_ON_NOT_LEADER: error_codes.E_INVALID,
 }
 
 
