@@ -1,8 +1,9 @@
 """Runs cases and records their observations.
 
 A case runs in a thread with a deadline. A control round trip decides whether an overdue answer is
-due to a slow machine. A failure is repeated with new names. A death of the target is charged to
-one case; cases that ran at the time, or cannot run afterwards, are undecided.
+due to a slow machine; then the case is run again. A failure is repeated with new names. A death of
+the target is charged to one case; cases that ran at the time, or cannot run afterwards, are
+undecided.
 """
 
 import threading
@@ -16,12 +17,14 @@ from queue import Empty, SimpleQueue
 import msgspec
 
 from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, TargetUnreachable
-from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.deaths import Deaths
 from wireproof_kit.runner.hurry import Hurry, hurry_with
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.line import Line, has_reset
 from wireproof_kit.runner.patience import hurry
+from wireproof_kit.runner.records import seen_record, transcript_record
+from wireproof_kit.runner.repeats import MOST_REPEATS, Repeats
 from wireproof_kit.targets.process import TargetProcess
 from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import (
@@ -36,22 +39,19 @@ from wireproof_kit.verdicts.judge import (
     Judgement,
     judge,
     judge_run,
+    signature,
 )
-from wireproof_kit.wire.transcript import Step, Transcript
-from wireproof_spec.record import (
-    CaseRecord,
-    DifferenceRecord,
-    SeenRecord,
-    StepRecord,
-    TranscriptRecord,
-    pack_bytes,
-)
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.record import CaseRecord, SeenRecord
 
 CASE_TIMEOUT_S = 120.0
 FAR_S = 0.2
 """Seconds of a round trip from which on cases run faster in parallel."""
 SIDE_BY_SIDE = 4
 """How many times more cases run in parallel then than waiting cases: they do little else."""
+CUT_OFF = f"{UNDECIDED}:cut-off"
+_PASSING = (CUT_OFF,)
+"""What is undecided now, and may be decided when the case runs again."""
 WAITING_SHARE = 0.5
 """If more than this share of a case's time passed in vain waits, the target caused it."""
 
@@ -60,18 +60,17 @@ WAITING_SHARE = 0.5
 class RunOptions:
     """How the engine runs cases; times are in seconds.
 
-    ``repeats`` is the number of runs of a failing case. ``repeat_budget_s`` limits the time of
-    these runs for one case, ``all_repeats_s`` for the whole run. ``waiters`` is the number of
-    cases that may wait at once. ``restart`` restarts a dead target and returns whether it is
-    alive; ``process`` is the target's process, if the user named it. After ``hurry_after`` overdue
-    failures, or earlier, the kit waits as briefly as it can: a target that answers nothing would
-    keep the kit waiting for hours. A ``patient`` run never does so. ``transcripts``: records keep
-    the bytes sent and received.
+    ``repeats`` is the number of runs of a failing case; with 1, a failure that was seen once
+    counts. ``most_repeats`` limits the further runs of all cases together. ``waiters`` is the
+    number of cases that may wait at once. ``restart`` restarts a dead target and returns whether
+    it is alive; ``process`` is the target's process, if the user named it. After ``hurry_after``
+    overdue failures, or earlier, the kit waits as briefly as it can: a target that answers nothing
+    would keep the kit waiting for hours. A ``patient`` run never does so. ``transcripts``: records
+    keep the bytes sent and received.
     """
 
     repeats: int = 5
-    repeat_budget_s: float = 20.0
-    all_repeats_s: float = 60.0
+    most_repeats: int = MOST_REPEATS
     hurry_after: int = 40
     patient: bool = False
     waiters: int = 16
@@ -98,16 +97,17 @@ class Engine:
     options: RunOptions = RunOptions()
     _pools: list[ThreadPoolExecutor] = field(default_factory=list[ThreadPoolExecutor])
     _waiting: dict[str, Future[CaseRecord]] = field(default_factory=dict[str, Future[CaseRecord]])
-    _repeating_s: float = 0.0
     _later: dict[str, Instance] = field(default_factory=dict[str, Instance])
     _hurry: Hurry = field(init=False)
     _deaths: Deaths = field(init=False)
     _line: Line = field(init=False)
+    _repeats: Repeats = field(init=False)
     _running: set[SimpleQueue[Observation]] = field(default_factory=set[SimpleQueue[Observation]])
 
     def __post_init__(self) -> None:
         self._deaths = Deaths(self.session, self.options.restart, self.options.process)
         self._line = Line(self.session)
+        self._repeats = Repeats(self.options.repeats, self.options.most_repeats)
         self._hurry = hurry_with(
             self.session.patience, after=self.options.hurry_after, never=self.options.patient
         )
@@ -158,10 +158,8 @@ class Engine:
         if since is None:
             empty = _Outcome(observed(UNDECIDED))
             return self._record(instance, self._undecided(instance), empty)
-        outcome = self._perform(instance)
-        runs = JudgedRuns(self._judge_run(instance, outcome, since))
-        if runs.first.judgement.verdict == "fail" and not self._deaths.is_final:
-            runs = self._repeat(instance, runs.first, outcome.seconds)
+        outcome, run = self._perform_until_decided(instance, since)
+        runs = self._repeat(instance, run, outcome)
         is_other_death = self._deaths.number != since and not self._deaths.has_killed(instance.id)
         if is_other_death and _judge(instance, runs, self.bench).verdict not in CONFORMING:
             runs = self._undecided(instance, runs.first.seen.value)
@@ -174,13 +172,25 @@ class Engine:
         undecided = self._deaths.make_undecided(seen)
         return JudgedRuns(judge_run(undecided, instance.law, self.bench))
 
-    def _perform(self, instance: Instance) -> _Outcome:
+    def _perform_until_decided(self, instance: Instance, since: int) -> tuple[_Outcome, JudgedRun]:
+        """Run a case; run it again while a trouble of the kit's own leaves it undecided."""
+        for left in reversed(range(self.options.repeats)):
+            outcome = self._perform(instance)
+            run = self._judge_run(instance, outcome, since)
+            if not (left and _may_decide_later(run) and self._repeats.take()):
+                break
+        return outcome, run
+
+    def _perform(self, instance: Instance, *, patient: bool = False) -> _Outcome:
+        def is_hurried() -> bool:
+            return not patient and self._hurry.applies(instance)
+
         transcript = Transcript()
         finished: SimpleQueue[Observation] = SimpleQueue()
         started = time.monotonic()
         self._running.add(finished)
         threading.Thread(
-            target=lambda: finished.put(self._experiment(instance, transcript)),
+            target=lambda: finished.put(self._experiment(instance, transcript, is_hurried)),
             name=f"case-{instance.id}",
             daemon=True,
         ).start()
@@ -191,7 +201,7 @@ class Engine:
         finally:
             self._running.discard(finished)
         seconds = time.monotonic() - started
-        return _Outcome(observation, transcript, seconds, self._hurry.applies(instance))
+        return _Outcome(observation, transcript, seconds, is_hurried())
 
     def _late(self, transcript: Transcript) -> Observation:
         """Return the observation of a case that does not end: the target's fault or the kit's."""
@@ -203,10 +213,12 @@ class Engine:
         note = f"{note}: for {waited:.0f} s it waited in vain for what the target owed"
         return observed(WITHHELD, overdue=True, note=note)
 
-    def _experiment(self, instance: Instance, transcript: Transcript) -> Observation:
+    def _experiment(
+        self, instance: Instance, transcript: Transcript, is_hurried: Callable[[], bool]
+    ) -> Observation:
         """Run the case's function once; the outermost loop of the kit."""
         arguments: dict[str, object] = {}
-        with hurry(lambda: self._hurry.applies(instance)):
+        with hurry(is_hurried):
             try:
                 arguments.update(self.session.arguments(instance.arguments, transcript))
                 return instance.function(**arguments, **instance.parameters)
@@ -252,27 +264,25 @@ class Engine:
             found = self._deaths.notice(instance.id, observation, since=since)
         return found or msgspec.structs.replace(seen_record(observation), control=control)
 
-    def _repeat(self, instance: Instance, first: JudgedRun, seconds: float) -> JudgedRuns:
-        """Run a failing case again with fresh names; no repeat ever turns a failure green."""
-        alike, others = 1, list[JudgedRun]()
-        left = min(self.options.repeat_budget_s, self.options.all_repeats_s - self._repeating_s)
-        while (
-            alike + len(others) < self.options.repeats
-            and seconds < left
-            and self._hurry.repeats(instance)
-        ):
+    def _repeat(self, instance: Instance, first: JudgedRun, outcome: _Outcome) -> JudgedRuns:
+        """Run a case again with fresh names if it failed."""
+        if first.judgement.verdict != "fail" or self._deaths.is_final:
+            return JudgedRuns(first)
+
+        def again(patient: bool) -> JudgedRun | None:
             since = self._deaths.begin()
             if since is None:
-                break
-            outcome = self._perform(instance)
-            run = self._judge_run(instance, outcome, since)
-            left -= outcome.seconds
-            self._repeating_s += outcome.seconds
-            if run.seen.value == first.seen.value:
-                alike += 1
-            else:
-                others.append(run)
-        return JudgedRuns(first, tuple(others), alike)
+                return None
+            return self._judge_run(instance, self._perform(instance, patient=patient), since)
+
+        name = signature(instance.clause.id, first.seen, self.bench.catalogue)
+        return self._repeats.repeat(
+            instance,
+            first,
+            name,
+            again,
+            lambda: not (outcome.is_hurried or self._hurry.repeats(instance)),
+        )
 
     def _record(self, instance: Instance, runs: JudgedRuns, outcome: _Outcome) -> CaseRecord:
         if not self.options.transcripts:
@@ -319,27 +329,9 @@ def _make_record(
     )
 
 
-def transcript_record(transcript: Transcript) -> TranscriptRecord:
-    """Return a transcript in the form that a bundle stores; nothing is left out."""
-    return steps_record(transcript.steps())
-
-
-def steps_record(steps: Iterable[Step]) -> TranscriptRecord:
-    """Return steps of a transcript in the form that a bundle stores."""
-    return TranscriptRecord(
-        steps=tuple(
-            StepRecord(
-                at_us=step.at_us,
-                conn=step.connection,
-                kind=step.kind,
-                length=len(step.data),
-                parts=tuple((p.offset, p.length, p.label, p.wrong) for p in step.parts),
-                note=step.note,
-                **pack_bytes(step.data),
-            )
-            for step in steps
-        )
-    )
+def _may_decide_later(run: JudgedRun) -> bool:
+    """Return True if the run is undecided for what may have passed when the case runs again."""
+    return run.seen.control == "slow" or run.seen.value in _PASSING
 
 
 def _record_hurried(observation: Observation) -> SeenRecord:
@@ -349,7 +341,7 @@ def _record_hurried(observation: Observation) -> SeenRecord:
 
 def _record_cut_off(observation: Observation) -> SeenRecord:
     note = f"saw {observation.value}, but the way to the target resets connections by itself"
-    return SeenRecord(value=f"{UNDECIDED}:cut-off", note=note)
+    return SeenRecord(value=CUT_OFF, note=note)
 
 
 def _observe_unarranged(error: KitError, transcript: Transcript) -> Observation:
@@ -357,22 +349,3 @@ def _observe_unarranged(error: KitError, transcript: Transcript) -> Observation:
     if isinstance(error, ArrangementFailed) and error.transcript is not None:
         transcript.extend(error.transcript)
     return observed(f"{UNDECIDED}:arrangement", note=str(error))
-
-
-def seen_record(observation: Observation) -> SeenRecord:
-    """Return an observation in the form that a bundle stores."""
-    return SeenRecord(
-        value=observation.value,
-        overdue=observation.overdue,
-        difference=difference_record(observation.difference),
-        note=observation.note,
-    )
-
-
-def difference_record(difference: Difference | None) -> DifferenceRecord | None:
-    """Return a difference in the form that a bundle stores."""
-    if difference is None:
-        return None
-    return DifferenceRecord(
-        difference.field, difference.offset, difference.expected, difference.found
-    )
