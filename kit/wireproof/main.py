@@ -21,6 +21,7 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _UNREACHABLE = re.compile(r"cannot reach ([a-z]+://\S+) \(.+\)")
+_DOCTOR = "see `wireproof doctor`"
 _ADVICE = "Is the broker running? Try: wireproof doctor {}"
 
 EXAMPLES = (
@@ -43,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if asked := os.environ.get(COMPLETION):
         return shell_complete(_root(), {}, "wireproof", COMPLETION, asked)
     _end_as_if_interrupted()
+    _raise_limits()
     _keep_caches_at_home()
     try:
         return _invoke(arguments)
@@ -56,6 +58,12 @@ def _end_as_if_interrupted() -> None:
     """Make SIGTERM act like Ctrl-C: results are kept, and started processes are ended."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _raise_limits() -> None:
+    from wireproof_kit.processes.limits import raise_limits
+
+    raise_limits()
 
 
 def _keep_caches_at_home() -> None:
@@ -137,10 +145,12 @@ def _sentence(error: click.ClickException) -> str:
 
 
 def _give_up(error: Exception) -> int:
-    from wireproof_kit.errors import KitError
+    from wireproof_kit.errors import KitError, is_exhausted
 
     if isinstance(error, KitError):
         return _refuse(_with_advice(str(error)))
+    if is_exhausted(error):
+        return _refuse(f"the kit has used up a limit of this machine ({error}); {_DOCTOR}")
     if isinstance(error, OSError) and error.errno in _DISK_FULL:
         where = f" ({error.filename})" if error.filename else ""
         return _refuse(f"a disk is full{where}; for temporary files TMPDIR can name another")

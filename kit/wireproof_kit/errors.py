@@ -1,6 +1,17 @@
 """The kit's own errors: each message is one sentence that a user can act on."""
 
+import errno
+
 from wireproof_kit.wire.transcript import Transcript
+
+_EXHAUSTED = {
+    errno.EMFILE: "open files of this process",
+    errno.ENFILE: "open files of this machine",
+    errno.ENOBUFS: "network buffers",
+    errno.ENOMEM: "memory",
+    errno.EAGAIN: "processes, threads or ports",
+}
+_NO_THREAD = "can't start new thread"
 
 
 class KitError(Exception):
@@ -29,3 +40,38 @@ class ArrangementFailed(KitError):
     def __init__(self, text: str, transcript: Transcript | None = None) -> None:
         super().__init__(text)
         self.transcript = transcript
+
+
+class Exhausted(KitError):
+    """The kit has used up open files, memory, ports, threads or processes."""
+
+
+def refuse_exhausted(error: Exception, host: str = "") -> None:
+    """Raise `Exhausted` if an error says that this process or machine has used something up.
+
+    ``error`` comes of opening a file or a connection to ``host``, or of starting a thread or
+    process. For an IPv4 address no local port is left; a name may also stand for an IPv6 address
+    that this machine cannot reach.
+
+    Raises:
+        Exhausted: see above.
+    """
+    if what := _name_exhausted(error, host):
+        raise Exhausted(f"the kit has used up its {what}; see `wireproof doctor`") from error
+
+
+def is_exhausted(error: Exception) -> bool:
+    """Return True if an error says that this process or machine has used something up."""
+    return bool(_name_exhausted(error, ""))
+
+
+def _name_exhausted(error: Exception, host: str) -> str:
+    if isinstance(error, MemoryError):
+        return _EXHAUSTED[errno.ENOMEM]
+    if isinstance(error, RuntimeError) and str(error).startswith(_NO_THREAD):
+        return "threads"
+    if not isinstance(error, OSError):
+        return ""
+    if error.errno == errno.EADDRNOTAVAIL and host.replace(".", "").isdigit():
+        return "local ports"
+    return _EXHAUSTED.get(error.errno or 0, "")

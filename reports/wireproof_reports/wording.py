@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.clauses.observations import load_observations
-from wireproof_spec.record import Verdict
+from wireproof_spec.record import RepeatsRecord, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ VERDICT_WORDS: dict[Verdict, Word] = {
             "inconclusive",
             "?",
             "inconclusive",
-            "The experiment decided nothing: the target was slow as a whole, it had died, or "
-            "the sentinel that shows an absence did not come.",
+            "The experiment decided nothing: the target was slow as a whole, it had died, "
+            "the sentinel that shows an absence did not come, or a failure could not be repeated.",
         ),
         Word("unstable", "±", "unstable", "Repeats of the same experiment came out differently."),
         Word("error", "#", "kit error", "Our own fault. It says nothing about the target."),
@@ -203,3 +203,10 @@ def readable(data: bytes) -> str:
 
 def _escape(sign: str) -> str:
     return sign.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def repeated(told: RepeatsRecord) -> str:
+    """Return how often a failure was seen: ``5/5 repeats``, or by which case it is confirmed."""
+    if told.confirmed_by:
+        return f"confirmed by {told.confirmed_by}"
+    return f"{told.same}/{told.runs} repeats" if told.runs > 1 else "seen once"

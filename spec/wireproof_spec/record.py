@@ -106,11 +106,19 @@ class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RepeatsRecord(msgspec.Struct, frozen=True):
-    """How often a case was run, and how often its first observation was repeated."""
+    """How often a case was run, and how often its first observation was repeated.
+
+    Only runs that decide something are counted. ``unrepeated`` says why no repeat of a failure
+    did: a failure seen once is then undecided. ``confirmed_by`` is another case of the run that
+    failed with the same signature in all its repeats, so that this one was not repeated. Both are
+    empty in records from before this rule, whose failures count even if they were seen once.
+    """
 
     runs: Count
     same: Count
     others: tuple[SeenRecord, ...] = ()
+    unrepeated: str = ""
+    confirmed_by: str = ""
 
 
 class DeviationRecord(msgspec.Struct, frozen=True, omit_defaults=True):

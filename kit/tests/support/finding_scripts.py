@@ -15,7 +15,7 @@ from wireproof_kit.fuzz.campaign.records import case_record
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, fuzz_target_at
 from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.driver import Choice
-from wireproof_kit.runner.engine import transcript_record
+from wireproof_kit.runner.records import transcript_record
 from wireproof_spec.nsq.names import MAGIC
 from wireproof_spec.record import FORMAT, FindingRecord, HeaderRecord, TargetRecord
 

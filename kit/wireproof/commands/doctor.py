@@ -20,7 +20,9 @@ from wireproof.options.target_choice import key_options, settings_for, sole_targ
 from wireproof.view.output import echo
 from wireproof.view.style import Style, Tone
 from wireproof_kit.errors import KitError
+from wireproof_kit.processes.limits import files_limit, needed_files
 from wireproof_kit.protocols import kit_part, known_protocols, read_target
+from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.version import KIT_VERSION
@@ -58,7 +60,7 @@ class Finding:
 @click.command("doctor", cls=Command, examples=EXAMPLES, params=[*key_options()])
 @click.argument("url", required=False)
 def doctor(url: str | None) -> int:
-    """Check versions, packages, Java, ports, and whether a target can be reached.
+    """Check versions, packages, Java, ports, limits, and whether a target can be reached.
 
     Exit code: 2 if something is missing that a run needs.
     """
@@ -106,6 +108,7 @@ def _machine() -> Iterator[Finding]:
     yield _java()
     yield _allure()
     yield _loopback()
+    yield _open_files()
 
 
 def _python() -> Finding:
@@ -158,6 +161,14 @@ def _loopback() -> Finding:
         advice = "the embedded reference needs a free port on 127.0.0.1"
         return Finding("loopback", ok=False, found=str(error), advice=advice)
     return Finding("loopback", ok=True, found=f"a port can be opened ({port})")
+
+
+def _open_files() -> Finding:
+    limit, waiters = files_limit(), RunOptions().waiters
+    enough, least = needed_files(waiters), needed_files(1)
+    advice = f"{enough} let {waiters} cases wait at once, and a run needs {least} (ulimit -Hn)"
+    found = f"{limit} allowed"
+    return Finding("open files", limit >= enough, found, advice, needed=limit < least)
 
 
 def _target(target: Target) -> Iterator[Finding]:

@@ -41,6 +41,7 @@ from wireproof.view.output import echo
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import refuse_locked
 from wireproof_kit.errors import KitError, UsageFault
+from wireproof_kit.processes.limits import describe_few_files
 from wireproof_kit.protocols import known_protocols, read_target
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.last_failed import write_last_failed
@@ -142,6 +143,8 @@ def _run(request: RunRequest, options: RunParameters, display: Display) -> RunRe
             echo(
                 f"wireproof: {LF}: {LAST_FAILED} names no failed case; all are selected", err=True
             )
+        if few := describe_few_files(request.engine.waiters):
+            echo(f"wireproof: {few}", err=True)
         plan = replace(request.plan, narrowed=narrowed)
         records = run_cases(
             replace(request, plan=plan),

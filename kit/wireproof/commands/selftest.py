@@ -122,8 +122,8 @@ def selftest(
     """Test the suites: each fault must be detected, no legal variant may fail.
 
     IDS are names of faults, variants or mixes, or prefixes of the clauses or cases whose faults
-    are tried. Exit code 0: cases of its own clauses detected every fault, and no case failed or
-    stayed undecided on a legal variant.
+    are tried. Each case runs once: a failure that was seen once counts. Exit code 0: cases of its
+    own clauses detected every fault, and no case failed or stayed undecided on a legal variant.
     """
     if out is not None:
         check_writable(out)

@@ -17,7 +17,7 @@ from wireproof_kit.fuzz.case import RESTART
 from wireproof_kit.fuzz.oracle.rules import FILES, MEMORY
 from wireproof_kit.fuzz.triage.confirm import Repetitions, repeat_finding
 from wireproof_kit.protocols import read_target
-from wireproof_kit.runner.engine import transcript_record
+from wireproof_kit.runner.records import transcript_record
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.target import ROLE
 from wireproof_spec.record import FindingRecord

@@ -131,7 +131,7 @@ def _course_options(waits: str) -> Iterator[click.Option]:
         ["--repeat-failed"],
         type=click.IntRange(1),
         metavar="K",
-        help="Run a failing case K times in all.",
+        help="Run a failing case K times in all, default 5; with 1 a failure seen once counts.",
     )
     yield click.Option(
         ["--seed"],

@@ -10,7 +10,7 @@ from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.protocols import kit_part
 from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.repeating import way_again
-from wireproof_reports.wording import count_noun, spoken
+from wireproof_reports.wording import count_noun, repeated, spoken
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, DifferenceRecord, HeaderRecord
 
@@ -33,14 +33,13 @@ class FailureContext:
 def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
     """Return the lines that show one root cause with its failed cases."""
     case = cause.shown
-    repeats = case.repeats
     head, *rest = flow_pieces(
         "FAIL",
         [
             case.case,
             f"{cause.side(scene.header)} {cause.level.upper()} {cause.clause}".lstrip(),
             *([f"origin {cause.origin}"] if cause.origin else []),
-            f"{repeats.same}/{repeats.runs} repeats",
+            repeated(case.repeats),
         ],
     )
     yield scene.style.paint("FAIL", "bad") + head.removeprefix("FAIL")

@@ -7,6 +7,7 @@ from pathlib import Path
 from wireproof.view.failure import FailureContext, failures
 from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
+from wireproof_kit.verdicts.judge import DIED
 from wireproof_kit.verdicts.next_step import next_step
 from wireproof_reports.causes import Cause, count_sides, fold
 from wireproof_reports.wording import count_noun
@@ -25,6 +26,7 @@ def remarks(header: HeaderRecord, records: Sequence[CaseRecord]) -> Iterator[str
     yield from _by_reason("undecided", records, ("inconclusive",))
     yield from _by_reason("unstable", records, ("unstable",))
     yield from _by_reason("kit error", records, ("error",))
+    yield from _seen_once(header, records)
 
 
 def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
@@ -104,6 +106,21 @@ def _by_reason(
             yield from wrap_after_heading("", _list_cases(cases), indent=INDENT)
         for told in list(dict.fromkeys(told_of[reason]))[:LISTED]:
             yield from wrap_after_heading("", told, indent=INDENT)
+
+
+def _seen_once(header: HeaderRecord, records: Sequence[CaseRecord]) -> Iterator[str]:
+    """Yield a sentence if failures count that no repeat has shown; traffic is never repeated."""
+    once = [
+        record
+        for record in records
+        if record.verdict == "fail"
+        and record.observation != DIED
+        and record.repeats.runs == 1
+        and not record.repeats.confirmed_by
+    ]
+    if once and not header.target.is_traffic():
+        text = "failures were seen once and count; without --repeat-failed 1 each is repeated"
+        yield from wrap_after_heading(f"{'once':<9}{len(once):>3}", text, indent=INDENT)
 
 
 def _difference(record: CaseRecord) -> Iterator[str]:

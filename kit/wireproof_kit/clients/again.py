@@ -6,8 +6,8 @@ import msgspec
 
 from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import kit_part, protocol_of
-from wireproof_kit.runner.engine import difference_record
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.records import difference_record
 from wireproof_spec.record import CaseRecord, TranscriptRecord
 
 

@@ -41,7 +41,7 @@ from wireproof_kit.clients.story import (
 )
 from wireproof_kit.drivers.child import Child, Stream, start
 from wireproof_kit.drivers.processor import ProcessorClock
-from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.errors import TargetUnreachable, refuse_exhausted
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.driver.lines import NAME, request_line
 
@@ -231,7 +231,10 @@ class Stage:
             return
         try:
             accepted, _ = listener.accept()
-        except OSError:  # gone again before it was accepted
+        except BlockingIOError:
+            return
+        except OSError as error:  # gone again before it was accepted
+            refuse_exhausted(error)
             return
         accepted.setblocking(False)
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -18,7 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Literal, TypeAlias, cast
 
 from wireproof_kit.drivers.output import Kept
-from wireproof_kit.errors import TargetUnreachable, UsageFault
+from wireproof_kit.drivers.processor import HELPERS
+from wireproof_kit.errors import TargetUnreachable, UsageFault, refuse_exhausted
 
 Stream: TypeAlias = Literal["stdout", "stderr"]
 Sink: TypeAlias = Callable[[Stream, bytes], None]
@@ -51,6 +52,7 @@ class Child:
         # raises RuntimeError.
         with _LOCK:
             _RUNNING.add(self)
+        HELPERS.add(process.pid)
 
     @property
     def pid(self) -> int:
@@ -136,6 +138,7 @@ class Child:
                 _pipe(pipe).close()
         with _LOCK:
             _RUNNING.discard(self)
+        HELPERS.discard(self.pid)
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -189,6 +192,7 @@ def start(
 
     Raises:
         UsageFault: the program cannot be started.
+        Exhausted: this machine cannot start another process or thread.
     """
     command = shlex.join(words)
     try:
@@ -201,6 +205,7 @@ def start(
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
+        refuse_exhausted(error)
         raise UsageFault(f"`{command}` cannot be started: {_reason(error)}") from error
     return Child(command, process, sink)
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self, TypeAlias
@@ -10,6 +9,7 @@ from typing import Self, TypeAlias
 from wireproof_kit.drivers.child import Child, Stream, start
 from wireproof_kit.drivers.conversation import Conversation
 from wireproof_kit.errors import TargetSilent, TargetUnreachable
+from wireproof_kit.wire.waiting import Deadline
 from wireproof_spec.driver.lines import (
     CLOSE,
     Answer,
@@ -184,11 +184,11 @@ class Driver:
 
     def _wait(self, is_there: _Question, lacking: str, within: float) -> None:
         """Wait until something is there; the lock is held."""
-        deadline = time.monotonic() + within
+        deadline = Deadline(within)
         while not is_there():
             if self._fault:
                 raise TargetUnreachable(self._describe_breach())
-            left = deadline - time.monotonic()
+            left = deadline.left()
             if left <= 0:
                 raise TargetSilent(
                     f"`{self.child.command}`: {lacking} within {within:g} s; "

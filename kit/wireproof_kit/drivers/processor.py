@@ -1,9 +1,12 @@
 """How long a program used a processor and waited for one, as Linux counts it; elsewhere nothing.
 
 A round trip within the kit does not show that a client in another process is kept from running.
+Where the system does not count it, a thread of the kit measures how late it wakes up.
 """
 
 import contextlib
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +14,7 @@ from pathlib import Path
 _PROCESSES = Path("/proc")
 _NANOSECONDS = 1_000_000_000
 _NAME = "session {}"
+_TICK_S = 0.02
 _SESSION = 3
 """The index of the session id in /proc/N/stat after the name: after state, parent and group."""
 
@@ -84,3 +88,83 @@ def _read(schedstat: Path) -> ProcessorTime:
         used, waited, *_ = map(int, schedstat.read_text().split())
         return ProcessorTime(used / _NANOSECONDS, waited / _NANOSECONDS)
     return ProcessorTime()
+
+
+class Helpers:
+    """The processes that the kit has started and waits for, such as a reference; thread-safe."""
+
+    def __init__(self) -> None:
+        self._pids: set[int] = set()
+        self._lock = threading.Lock()
+
+    def add(self, pid: int) -> None:
+        """Count the time for which a process waits for a processor as a pause of the kit's own."""
+        with self._lock:
+            self._pids.add(pid)
+
+    def discard(self, pid: int) -> None:
+        """No longer count the waits of a process."""
+        with self._lock:
+            self._pids.discard(pid)
+
+    def measure(self) -> dict[str, float]:
+        """Return for how many seconds each thread of the processes has waited so far."""
+        with self._lock:
+            pids = tuple(self._pids)
+        threads = (thread for pid in pids for thread in _PROCESSES.glob(f"{pid}/task/*/schedstat"))
+        return {str(thread): _read(thread).waited for thread in threads}
+
+    def list_pids(self) -> tuple[int, ...]:
+        """Return the ids of the processes."""
+        with self._lock:
+            return tuple(self._pids)
+
+
+HELPERS = Helpers()
+
+
+class PauseClock:
+    """Measures for how long the calling thread and the helpers were kept from running."""
+
+    def __init__(self) -> None:
+        self._thread = _measure_own_wait()
+        self._helpers = HELPERS.measure()
+
+    def seconds(self) -> float:
+        """Return the longest time for which one of the threads was kept from running, so far."""
+        now = HELPERS.measure()
+        others = (waited - self._helpers.get(name, waited) for name, waited in now.items())
+        return max(_measure_own_wait() - self._thread, *others, 0.0)
+
+
+class _Lateness:
+    """Adds up how late a thread wakes up that only sleeps; for systems that count no waits."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._lock = threading.Lock()
+        self._is_started = False
+
+    def measure(self) -> float:
+        """Return the seconds so far; the thread starts with the first call."""
+        with self._lock:
+            if not self._is_started:
+                threading.Thread(target=self._run, name="lateness", daemon=True).start()
+                self._is_started = True
+        return self.seconds
+
+    def _run(self) -> None:
+        while True:
+            due = time.monotonic() + _TICK_S
+            time.sleep(_TICK_S)
+            self.seconds += max(time.monotonic() - due, 0.0)
+
+
+_LATENESS = _Lateness()
+
+
+def _measure_own_wait() -> float:
+    """Return for how many seconds the calling thread has waited for a processor so far."""
+    if (_PROCESSES / "thread-self" / "schedstat").exists():
+        return measure_thread().waited
+    return _LATENESS.measure()

@@ -1,6 +1,5 @@
 """A subscription that reads deliveries one by one and skips messages of other cases."""
 
-import time
 from types import TracebackType
 from typing import Self
 
@@ -11,6 +10,7 @@ from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import Answer, Closed, Nonsense, Pushed, Silent
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.runner.patience import PUSH, Wait
+from wireproof_kit.wire.waiting import Deadline
 
 UNTIL_LIMIT = 1000
 
@@ -57,13 +57,13 @@ class Consumer:
     ) -> Delivery | None:
         """Return the next message without finishing it, so that it stays in flight."""
         budget = self.connection.seconds(wait) if seconds is None else seconds
-        deadline = time.monotonic() + budget
+        deadline = Deadline(budget)
         while True:
-            left = deadline - time.monotonic()
-            answer = self.connection.receive_within(max(0.0, left))
+            left = deadline.rest()
+            answer = self.connection.receive_within(left)
             if not isinstance(answer, Pushed):
                 self.answer = answer
-                if isinstance(answer, Closed | Silent | Nonsense) or left < 0:
+                if isinstance(answer, Closed | Silent | Nonsense) or not left:
                     return None
                 continue
             delivery = self._read(answer.data, own)

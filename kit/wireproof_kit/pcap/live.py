@@ -5,7 +5,7 @@ from pathlib import Path
 
 from wireproof_kit.pcap.capture import CaptureFile
 from wireproof_kit.pcap.exchange import Exchange, Segmenter, kit_ports
-from wireproof_kit.runner.engine import steps_record
+from wireproof_kit.runner.records import steps_record
 from wireproof_kit.wire.transcript import Step
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from wireproof_kit.clients.again import observe_recorded
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.proxy.checks import Shown
-from wireproof_kit.runner.engine import seen_record, steps_record
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.records import seen_record, steps_record
 from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext, JudgedRuns, judge, judge_run
 from wireproof_kit.wire.transcript import Step
 from wireproof_spec.clauses.catalogue import CLIENT, PASSING, Catalogue, Clause, Law

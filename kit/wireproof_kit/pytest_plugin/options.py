@@ -66,7 +66,7 @@ _SINGLE = {
     "--timeout-seconds": "patience for every wait instead of the measured one",
     "--case-timeout": "seconds after which a case is given up",
     "--waiters": "how many cases may wait at once",
-    "--repeat-failed": "how often a failing case is run in all",
+    "--repeat-failed": "how often a failing case is run in all; with 1 a failure seen once counts",
     "--seed": "seed of names and bodies",
     "--origin": "origins whose musts count: text,base,premise or some of them",
     "--spec-rev": "only clauses known at that revision",

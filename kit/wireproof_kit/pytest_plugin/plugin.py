@@ -13,6 +13,7 @@ import pytest
 
 from wireproof_kit.bundle.captures import captures
 from wireproof_kit.errors import KitError
+from wireproof_kit.processes.limits import raise_limits
 from wireproof_kit.protocols import case_arguments, example_url
 from wireproof_kit.pytest_plugin import hooks
 from wireproof_kit.pytest_plugin.conductor import FAULT_FIELD, Conductor, Recorder, give_up
@@ -48,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_SEVERAL] = several_of(broker_url(config))
     if broker_url(config) is None or config.getoption("collectonly"):
         return
+    raise_limits()
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder(config), "wireproof-recorder")
     is_controller = bool(config.getoption("numprocesses", None))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.activity import Activity
-from wireproof_kit.runner.engine import transcript_record
+from wireproof_kit.runner.records import transcript_record
 from wireproof_kit.targets.session import Probe, Session
 from wireproof_kit.verdicts.judge import claim_state
 from wireproof_spec.clauses.catalogue import Capability, Catalogue, matches

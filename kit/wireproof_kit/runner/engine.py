@@ -1,10 +1,12 @@
 """Runs cases and records their observations.
 
 A case runs in a thread with a deadline. A control round trip decides whether an overdue answer is
-due to a slow machine. A failure is repeated with new names. A death of the target is charged to
-one case; cases that ran at the time, or cannot run afterwards, are undecided.
+due to a slow machine; then the case is run again. A failure is repeated with new names. A death of
+the target is charged to one case; cases that ran at the time, or cannot run afterwards, are
+undecided.
 """
 
+import contextlib
 import threading
 import time
 import traceback
@@ -15,13 +17,33 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
-from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, TargetUnreachable
-from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.errors import (
+    ArrangementFailed,
+    Exhausted,
+    TargetSilent,
+    TargetUnreachable,
+    is_exhausted,
+    refuse_exhausted,
+)
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.processes.limits import fit_cases
 from wireproof_kit.runner.deaths import Deaths
 from wireproof_kit.runner.hurry import Hurry, hurry_with
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.line import Line, has_reset
+from wireproof_kit.runner.line import Line
 from wireproof_kit.runner.patience import hurry
+from wireproof_kit.runner.records import seen_record, transcript_record
+from wireproof_kit.runner.repeats import MOST_REPEATS, Repeats
+from wireproof_kit.runner.troubles import (
+    EXHAUSTED,
+    Outcome,
+    find_trouble,
+    may_decide_later,
+    observe_exhausted,
+    observe_unarranged,
+    record_hurried,
+    record_trouble,
+)
 from wireproof_kit.targets.process import TargetProcess
 from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import (
@@ -36,16 +58,11 @@ from wireproof_kit.verdicts.judge import (
     Judgement,
     judge,
     judge_run,
+    signature,
 )
-from wireproof_kit.wire.transcript import Step, Transcript
-from wireproof_spec.record import (
-    CaseRecord,
-    DifferenceRecord,
-    SeenRecord,
-    StepRecord,
-    TranscriptRecord,
-    pack_bytes,
-)
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.wire.waiting import Deadline, Pauses, note_pauses
+from wireproof_spec.record import CaseRecord, SeenRecord
 
 CASE_TIMEOUT_S = 120.0
 FAR_S = 0.2
@@ -60,18 +77,17 @@ WAITING_SHARE = 0.5
 class RunOptions:
     """How the engine runs cases; times are in seconds.
 
-    ``repeats`` is the number of runs of a failing case. ``repeat_budget_s`` limits the time of
-    these runs for one case, ``all_repeats_s`` for the whole run. ``waiters`` is the number of
-    cases that may wait at once. ``restart`` restarts a dead target and returns whether it is
-    alive; ``process`` is the target's process, if the user named it. After ``hurry_after`` overdue
-    failures, or earlier, the kit waits as briefly as it can: a target that answers nothing would
-    keep the kit waiting for hours. A ``patient`` run never does so. ``transcripts``: records keep
-    the bytes sent and received.
+    ``repeats`` is the number of runs of a failing case; with 1, a failure that was seen once
+    counts. ``most_repeats`` limits the further runs of all cases together. ``waiters`` is the
+    number of cases that may wait at once. ``restart`` restarts a dead target and returns whether
+    it is alive; ``process`` is the target's process, if the user named it. After ``hurry_after``
+    overdue failures, or earlier, the kit waits as briefly as it can: a target that answers nothing
+    would keep the kit waiting for hours. A ``patient`` run never does so. ``transcripts``: records
+    keep the bytes sent and received.
     """
 
     repeats: int = 5
-    repeat_budget_s: float = 20.0
-    all_repeats_s: float = 60.0
+    most_repeats: int = MOST_REPEATS
     hurry_after: int = 40
     patient: bool = False
     waiters: int = 16
@@ -79,14 +95,6 @@ class RunOptions:
     restart: Callable[[], bool] | None = None
     process: TargetProcess | None = None
     transcripts: bool = True
-
-
-@dataclass(slots=True)
-class _Outcome:
-    observation: Observation
-    transcript: Transcript = field(default_factory=Transcript)
-    seconds: float = 0.0
-    is_hurried: bool = False
 
 
 @dataclass(slots=True)
@@ -98,16 +106,17 @@ class Engine:
     options: RunOptions = RunOptions()
     _pools: list[ThreadPoolExecutor] = field(default_factory=list[ThreadPoolExecutor])
     _waiting: dict[str, Future[CaseRecord]] = field(default_factory=dict[str, Future[CaseRecord]])
-    _repeating_s: float = 0.0
     _later: dict[str, Instance] = field(default_factory=dict[str, Instance])
     _hurry: Hurry = field(init=False)
     _deaths: Deaths = field(init=False)
     _line: Line = field(init=False)
+    _repeats: Repeats = field(init=False)
     _running: set[SimpleQueue[Observation]] = field(default_factory=set[SimpleQueue[Observation]])
 
     def __post_init__(self) -> None:
         self._deaths = Deaths(self.session, self.options.restart, self.options.process)
         self._line = Line(self.session)
+        self._repeats = Repeats(self.options.repeats, self.options.most_repeats)
         self._hurry = hurry_with(
             self.session.patience, after=self.options.hurry_after, never=self.options.patient
         )
@@ -118,13 +127,12 @@ class Engine:
         The other cases are started early, too, if the target is far away or withholds answers: a
         thousand short waits, one after another, would take many minutes.
         """
-        pool = ThreadPoolExecutor(self.options.waiters, thread_name_prefix="waiting-case")
+        waiters = fit_cases(self.options.waiters)
+        pool = ThreadPoolExecutor(waiters, thread_name_prefix="waiting-case")
         self._pools.append(pool)
         harmless = [item for item in instances if not (item.mark.alone or item.mark.hazard)]
         self._later = {item.id: item for item in harmless if not item.mark.waiting}
-        for instance in harmless:
-            if instance.mark.waiting:
-                self._waiting[instance.id] = pool.submit(self._run, instance)
+        self._submit(pool, [item for item in harmless if item.mark.waiting])
         if self._later and self.session.control().seconds >= FAR_S:
             self._start_the_rest()
 
@@ -140,11 +148,20 @@ class Engine:
         later, self._later = self._later, {}
         if not later:
             return
-        workers = self.options.waiters * SIDE_BY_SIDE
+        workers = fit_cases(self.options.waiters * SIDE_BY_SIDE)
         pool = ThreadPoolExecutor(workers, thread_name_prefix="hurried-case")
         self._pools.append(pool)
-        for instance in later.values():
-            self._waiting[instance.id] = pool.submit(self._run, instance)
+        self._submit(pool, later.values())
+
+    def _submit(self, pool: ThreadPoolExecutor, instances: Iterable[Instance]) -> None:
+        """Start cases in a pool; without a thread for one, it is run in its turn."""
+        for instance in instances:
+            try:
+                self._waiting[instance.id] = pool.submit(self._run, instance)
+            except RuntimeError as error:
+                if is_exhausted(error):
+                    return
+                raise
 
     def close(self) -> None:
         """Abandon the cases that have not ended, so that the process can end without them."""
@@ -156,12 +173,10 @@ class Engine:
     def _run(self, instance: Instance) -> CaseRecord:
         since = self._deaths.begin()
         if since is None:
-            empty = _Outcome(observed(UNDECIDED))
+            empty = Outcome(observed(UNDECIDED))
             return self._record(instance, self._undecided(instance), empty)
-        outcome = self._perform(instance)
-        runs = JudgedRuns(self._judge_run(instance, outcome, since))
-        if runs.first.judgement.verdict == "fail" and not self._deaths.is_final:
-            runs = self._repeat(instance, runs.first, outcome.seconds)
+        outcome, run = self._perform_until_decided(instance, since)
+        runs = self._repeat(instance, run, outcome)
         is_other_death = self._deaths.number != since and not self._deaths.has_killed(instance.id)
         if is_other_death and _judge(instance, runs, self.bench).verdict not in CONFORMING:
             runs = self._undecided(instance, runs.first.seen.value)
@@ -174,24 +189,59 @@ class Engine:
         undecided = self._deaths.make_undecided(seen)
         return JudgedRuns(judge_run(undecided, instance.law, self.bench))
 
-    def _perform(self, instance: Instance) -> _Outcome:
-        transcript = Transcript()
+    def _perform_until_decided(self, instance: Instance, since: int) -> tuple[Outcome, JudgedRun]:
+        """Run a case; run it again while a trouble of the kit's own leaves it undecided."""
+        for left in reversed(range(self.options.repeats)):
+            outcome, run = self._perform_once(instance, since)
+            if not (left and may_decide_later(run) and self._repeats.take()):
+                break
+        return outcome, run
+
+    def _perform_once(
+        self, instance: Instance, since: int, *, patient: bool = False
+    ) -> tuple[Outcome, JudgedRun]:
+        """Run a case once and judge it; undecided if the kit has used something up."""
+        outcome = Outcome(observed(EXHAUSTED))
+        try:
+            outcome = self._perform(instance, patient=patient)
+            return outcome, self._judge_run(instance, outcome, since)
+        except Exhausted as error:
+            seen = SeenRecord(EXHAUSTED, note=f"{error} (seen: {outcome.observation.value})")
+            return outcome, judge_run(seen, instance.law, self.bench)
+
+    def _perform(self, instance: Instance, *, patient: bool = False) -> Outcome:
+        def is_hurried() -> bool:
+            return not patient and self._hurry.applies(instance)
+
+        transcript, pauses = Transcript(), Pauses()
         finished: SimpleQueue[Observation] = SimpleQueue()
         started = time.monotonic()
         self._running.add(finished)
-        threading.Thread(
-            target=lambda: finished.put(self._experiment(instance, transcript)),
+        experiment = threading.Thread(
+            target=lambda: finished.put(
+                self._experiment(instance, transcript, pauses, is_hurried)
+            ),
             name=f"case-{instance.id}",
             daemon=True,
-        ).start()
+        )
         try:
-            observation = finished.get(timeout=self.options.case_timeout_s)
-        except Empty:
-            observation = self._late(transcript)
+            experiment.start()
+            observation = self._await(finished) or self._late(transcript)
+        except RuntimeError as error:
+            refuse_exhausted(error)
+            raise
         finally:
             self._running.discard(finished)
         seconds = time.monotonic() - started
-        return _Outcome(observation, transcript, seconds, self._hurry.applies(instance))
+        return Outcome(observation, transcript, seconds, is_hurried(), pauses)
+
+    def _await(self, finished: SimpleQueue[Observation]) -> Observation | None:
+        """Return what a case observed; None if it does not end in time."""
+        deadline = Deadline(self.options.case_timeout_s)
+        while left := deadline.left():
+            with contextlib.suppress(Empty):
+                return finished.get(timeout=left)
+        return None
 
     def _late(self, transcript: Transcript) -> Observation:
         """Return the observation of a case that does not end: the target's fault or the kit's."""
@@ -203,16 +253,24 @@ class Engine:
         note = f"{note}: for {waited:.0f} s it waited in vain for what the target owed"
         return observed(WITHHELD, overdue=True, note=note)
 
-    def _experiment(self, instance: Instance, transcript: Transcript) -> Observation:
+    def _experiment(
+        self,
+        instance: Instance,
+        transcript: Transcript,
+        pauses: Pauses,
+        is_hurried: Callable[[], bool],
+    ) -> Observation:
         """Run the case's function once; the outermost loop of the kit."""
         arguments: dict[str, object] = {}
-        with hurry(lambda: self._hurry.applies(instance)):
+        with hurry(is_hurried), note_pauses(pauses):
             try:
                 arguments.update(self.session.arguments(instance.arguments, transcript))
                 return instance.function(**arguments, **instance.parameters)
             except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
-                return _observe_unarranged(error, transcript)
+                return observe_unarranged(error, transcript)
             except Exception as error:
+                if isinstance(error, Exhausted) or is_exhausted(error):
+                    return observe_exhausted(error)
                 last = traceback.format_exception_only(error)[-1].strip()
                 where = traceback.extract_tb(error.__traceback__)[-1]
                 note = f"{last} ({where.name}, line {where.lineno})"
@@ -220,7 +278,7 @@ class Engine:
             finally:
                 self.session.release(arguments)
 
-    def _judge_run(self, instance: Instance, outcome: _Outcome, since: int) -> JudgedRun:
+    def _judge_run(self, instance: Instance, outcome: Outcome, since: int) -> JudgedRun:
         """Judge a run of a case; again if the target's state changes what was seen."""
         seen = msgspec.structs.replace(seen_record(outcome.observation), overdue=False)
         judged = judge_run(seen, instance.law, self.bench)
@@ -229,7 +287,7 @@ class Engine:
         return judged if settled is None else judge_run(settled, instance.law, self.bench)
 
     def _settle(
-        self, instance: Instance, outcome: _Outcome, since: int, *, conforms: bool
+        self, instance: Instance, outcome: Outcome, since: int, *, conforms: bool
     ) -> SeenRecord | None:
         """Return what was seen, given the target's state; None if the state changes nothing."""
         observation = outcome.observation
@@ -237,44 +295,50 @@ class Engine:
             found = self._deaths.notice(instance.id, observation, since=since)
             if found is not None:
                 return found
-            if has_reset(outcome.transcript) and self._line.is_bad():
-                return _record_cut_off(observation)
+        if not conforms:
+            if trouble := find_trouble(outcome, self._line):
+                return record_trouble(trouble, observation)
             self._hurry.spend(instance, outcome.transcript.vain_s)
+        return self._settle_overdue(instance, outcome, since, conforms=conforms)
+
+    def _settle_overdue(
+        self, instance: Instance, outcome: Outcome, since: int, *, conforms: bool
+    ) -> SeenRecord | None:
+        """Return what was seen if it was overdue, given a control round trip; else None."""
+        observation = outcome.observation
         if not observation.overdue:
             return None
         is_slow = observation.starved and not conforms
         control = "slow" if is_slow else self.session.control().state
         if control == "prompt" and outcome.is_hurried:
-            return _record_hurried(observation)
+            return record_hurried(observation)
         # A process that ends closes its listener last, which on a busy machine comes this late.
         found = None
         if control == "dead" and not conforms:
             found = self._deaths.notice(instance.id, observation, since=since)
         return found or msgspec.structs.replace(seen_record(observation), control=control)
 
-    def _repeat(self, instance: Instance, first: JudgedRun, seconds: float) -> JudgedRuns:
-        """Run a failing case again with fresh names; no repeat ever turns a failure green."""
-        alike, others = 1, list[JudgedRun]()
-        left = min(self.options.repeat_budget_s, self.options.all_repeats_s - self._repeating_s)
-        while (
-            alike + len(others) < self.options.repeats
-            and seconds < left
-            and self._hurry.repeats(instance)
-        ):
+    def _repeat(self, instance: Instance, first: JudgedRun, outcome: Outcome) -> JudgedRuns:
+        """Run a case again with fresh names if it failed."""
+        if first.judgement.verdict != "fail" or self._deaths.is_final:
+            return JudgedRuns(first)
+
+        def again(patient: bool) -> JudgedRun | None:
             since = self._deaths.begin()
             if since is None:
-                break
-            outcome = self._perform(instance)
-            run = self._judge_run(instance, outcome, since)
-            left -= outcome.seconds
-            self._repeating_s += outcome.seconds
-            if run.seen.value == first.seen.value:
-                alike += 1
-            else:
-                others.append(run)
-        return JudgedRuns(first, tuple(others), alike)
+                return None
+            return self._perform_once(instance, since, patient=patient)[1]
 
-    def _record(self, instance: Instance, runs: JudgedRuns, outcome: _Outcome) -> CaseRecord:
+        name = signature(instance.clause.id, first.seen, self.bench.catalogue)
+        return self._repeats.repeat(
+            instance,
+            first,
+            name,
+            again,
+            lambda: not (outcome.is_hurried or self._hurry.repeats(instance)),
+        )
+
+    def _record(self, instance: Instance, runs: JudgedRuns, outcome: Outcome) -> CaseRecord:
         if not self.options.transcripts:
             outcome.transcript = Transcript()
         return _make_record(instance, runs, outcome, self.bench)
@@ -283,7 +347,7 @@ class Engine:
 def record_unsupported(instance: Instance, bench: JudgeContext) -> CaseRecord:
     """Return the record of a case that is not run because the target lacks a capability."""
     runs = JudgedRuns(judge_run(SeenRecord(UNAVAILABLE), instance.law, bench))
-    return _make_record(instance, runs, _Outcome(observed(UNAVAILABLE)), bench)
+    return _make_record(instance, runs, Outcome(observed(UNAVAILABLE)), bench)
 
 
 def _judge(instance: Instance, runs: JudgedRuns, bench: JudgeContext) -> Judgement:
@@ -291,7 +355,7 @@ def _judge(instance: Instance, runs: JudgedRuns, bench: JudgeContext) -> Judgeme
 
 
 def _make_record(
-    instance: Instance, runs: JudgedRuns, outcome: _Outcome, bench: JudgeContext
+    instance: Instance, runs: JudgedRuns, outcome: Outcome, bench: JudgeContext
 ) -> CaseRecord:
     seen, judgement = runs.first.seen, _judge(instance, runs, bench)
     return CaseRecord(
@@ -316,63 +380,4 @@ def _make_record(
         hazard=instance.mark.hazard,
         duration_us=int(outcome.seconds * 1_000_000),
         transcript=transcript_record(outcome.transcript),
-    )
-
-
-def transcript_record(transcript: Transcript) -> TranscriptRecord:
-    """Return a transcript in the form that a bundle stores; nothing is left out."""
-    return steps_record(transcript.steps())
-
-
-def steps_record(steps: Iterable[Step]) -> TranscriptRecord:
-    """Return steps of a transcript in the form that a bundle stores."""
-    return TranscriptRecord(
-        steps=tuple(
-            StepRecord(
-                at_us=step.at_us,
-                conn=step.connection,
-                kind=step.kind,
-                length=len(step.data),
-                parts=tuple((p.offset, p.length, p.label, p.wrong) for p in step.parts),
-                note=step.note,
-                **pack_bytes(step.data),
-            )
-            for step in steps
-        )
-    )
-
-
-def _record_hurried(observation: Observation) -> SeenRecord:
-    note = f"saw {observation.value}, but the kit no longer waits long: the target owes too much"
-    return SeenRecord(value=f"{UNDECIDED}:hurried", note=note)
-
-
-def _record_cut_off(observation: Observation) -> SeenRecord:
-    note = f"saw {observation.value}, but the way to the target resets connections by itself"
-    return SeenRecord(value=f"{UNDECIDED}:cut-off", note=note)
-
-
-def _observe_unarranged(error: KitError, transcript: Transcript) -> Observation:
-    """Return what is seen when a case could not be prepared, with the exchange that failed."""
-    if isinstance(error, ArrangementFailed) and error.transcript is not None:
-        transcript.extend(error.transcript)
-    return observed(f"{UNDECIDED}:arrangement", note=str(error))
-
-
-def seen_record(observation: Observation) -> SeenRecord:
-    """Return an observation in the form that a bundle stores."""
-    return SeenRecord(
-        value=observation.value,
-        overdue=observation.overdue,
-        difference=difference_record(observation.difference),
-        note=observation.note,
-    )
-
-
-def difference_record(difference: Difference | None) -> DifferenceRecord | None:
-    """Return a difference in the form that a bundle stores."""
-    if difference is None:
-        return None
-    return DifferenceRecord(
-        difference.field, difference.offset, difference.expected, difference.found
     )

@@ -1,7 +1,7 @@
 """When a run stops waiting long: a target that owes everything would keep it for hours.
 
 Where a core case of a group has waited in vain, or the group's cases have done so for ten seconds,
-its other cases run once, with the shortest patience; so do all cases when that has happened in
+its other cases run with the shortest patience; so do all cases when that has happened in
 several groups, or forty times. What they show is judged as ever. What does not come so soon
 decides nothing: it was not waited for.
 """
@@ -41,7 +41,7 @@ class Hurry:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def applies(self, instance: Instance) -> bool:
-        """Return True if a case is to run only once and with the shortest waits."""
+        """Return True if a case is to run with the shortest waits."""
         return self.is_general or instance.clause.group in self._groups
 
     def spend(self, instance: Instance, waited_s: float) -> None:
@@ -67,7 +67,7 @@ class Hurry:
             self.is_general |= is_enough or len(self._groups) >= GROUPS
 
     def repeats(self, instance: Instance) -> bool:
-        """Return True if a failing case is to be run again."""
+        """Return True if a failing case is to be run again more than once."""
         return not (self.is_withheld or self.applies(instance))
 
 
@@ -82,4 +82,5 @@ def hurry_with(patience: Patience, *, after: int, never: bool) -> Hurry:
 
 def _has_waited_in_vain(record: CaseRecord) -> bool:
     words = {part.partition(":")[0] for part in record.observation.split(",")}
-    return record.verdict == "fail" and (record.overdue or bool(words & _VAIN))
+    is_failed = record.verdict == "fail" or bool(record.repeats.unrepeated)
+    return is_failed and (record.overdue or bool(words & _VAIN))

@@ -36,9 +36,15 @@ class Instance:
         """A hash of the case's code, parameters and clause, which shows whether the case changed.
 
         It is computed on access: reading the code takes a third as long as collecting everything.
+        A run reads it before its first case: later the file may have changed, or no file may be
+        left to open.
         """
         text = "\0".join((_source(self.function), self.id, self.clause.id))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def read_source(self) -> None:
+        """Read the case's code now, for `hash`."""
+        _source(self.function)
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -76,6 +76,8 @@ class OpenRun:
             choice = run.choose(instances)
             activity.begin("the topics that the cases need")
             run.prepare(choice.run)
+            for item in (*choice.run, *choice.unsupported):
+                item.read_source()
             engine = Engine(run.session, run.bench, request.engine)
             cases = _in_order(choice, instances)
             lacking = frozenset(item.id for item in choice.unsupported)

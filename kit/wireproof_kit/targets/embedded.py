@@ -6,15 +6,16 @@ import select
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Protocol
 
+from wireproof_kit.drivers.processor import HELPERS
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.protocols import kit_part
 from wireproof_kit.targets.interpreter import module_command
 from wireproof_kit.targets.scratch import scratch
+from wireproof_kit.wire.waiting import Deadline
 from wireproof_spec.protocol import Group, entry_point
 
 READY_WITHIN_S = 20.0
@@ -64,6 +65,7 @@ class EmbeddedReference:
 
     def end(self) -> None:
         """End the reference's process and keep its data."""
+        HELPERS.discard(self.process.pid)
         if self.process.stdin:
             self.process.stdin.close()
         self.process.terminate()
@@ -105,6 +107,7 @@ def await_ready(
     Raises:
         TargetUnreachable: the process ended, or did not report in time that it is ready.
     """
+    HELPERS.add(process.pid)
     try:
         ready = json.loads(first_line(process, protocol))
     except (ValueError, TargetUnreachable) as error:
@@ -181,12 +184,13 @@ def first_line(process: BrokerProcess, protocol: str) -> bytes:
     stream = process.stdout
     if stream is None:
         raise TargetUnreachable("its output is not connected")
-    deadline = time.monotonic() + READY_WITHIN_S
+    deadline = Deadline(READY_WITHIN_S)
     line = b""
     while not line.endswith(b"\n"):
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([stream], [], [], left)[0]:
+        if not (left := deadline.left()):
             raise TargetUnreachable(f"no ready line within {READY_WITHIN_S:g} s")
+        if not select.select([stream], [], [], left)[0]:
+            continue
         chunk = os.read(stream.fileno(), 65536)
         if not chunk:
             raise TargetUnreachable(f"`wireproof serve {protocol}` ended before it was ready")

@@ -76,17 +76,21 @@ class JudgedRuns:
     """The judged runs of one case.
 
     ``alike`` is the number of runs that showed the same as the first one, which is counted;
-    ``others`` are the runs that showed something else.
+    ``others`` are the runs that showed something else. ``unrepeated`` says why no repeat of a
+    failure decided anything. ``confirmed_by`` is the case whose repeats confirmed the failure.
     """
 
     first: JudgedRun
     others: tuple[JudgedRun, ...] = ()
     alike: int = 1
+    unrepeated: str = ""
+    confirmed_by: str = ""
 
     def record(self) -> RepeatsRecord:
         """Return how often the case was run, in the form that a bundle stores."""
         others = tuple(run.seen for run in self.others)
-        return RepeatsRecord(runs=self.alike + len(others), same=self.alike, others=others)
+        runs = self.alike + len(others)
+        return RepeatsRecord(runs, self.alike, others, self.unrepeated, self.confirmed_by)
 
     def count(self, holds: Callable[[JudgedRun], bool]) -> int:
         """Return of how many runs something holds."""
@@ -119,7 +123,9 @@ def judge_record(record: CaseRecord, context: JudgeContext) -> CaseRecord:
         return _with(record, Judgement("error", reason))
     clause, law = found
     first, *others = (judge_run(seen, law, context) for seen in record.list_seen())
-    runs = JudgedRuns(first, tuple(others), max(record.repeats.same, 1))
+    repeats = record.repeats
+    alike = max(repeats.same, 1)
+    runs = JudgedRuns(first, tuple(others), alike, repeats.unrepeated, repeats.confirmed_by)
     judgement = judge(runs, clause, record.needs or clause.needs, context)
     return _with(record, judgement, clause=clause.id, level=clause.level, origin=clause.origin)
 
@@ -193,6 +199,12 @@ def _by_law(value: str, law: Law, context: JudgeContext) -> Judgement:
     if matches(value, law.undecided):
         return Judgement("inconclusive", f"{value} decides nothing", accepted=accepted)
     return Judgement("fail", f"expected {_format_list(accepted)}; saw {value}", accepted=accepted)
+
+
+def is_undecided_by_kit(seen: SeenRecord) -> bool:
+    """Return True if a run decides nothing, whatever the law says: of no fault of the target's."""
+    judgement = _own_fault(seen)
+    return judgement is not None and judgement.verdict != "unsupported"
 
 
 def _own_fault(seen: SeenRecord) -> Judgement | None:
@@ -276,6 +288,9 @@ def _agree(runs: JudgedRuns, clause: Clause, catalogue: Catalogue) -> Judgement:
         return Judgement("unstable", reason, first.reading, first.accepted)
     if first.verdict != "fail":
         return first
+    if total == 1 and runs.unrepeated and not deaths:
+        reason = f"seen once, and not repeated ({runs.unrepeated}): {first.reason}"
+        return Judgement("inconclusive", reason, first.reading, first.accepted)
     return replace(first, signature=signature(clause.id, runs.first.seen, catalogue))
 
 

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.errors import TargetUnreachable, refuse_exhausted
 from wireproof_kit.wire.address import Address, format_address
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
 from wireproof_kit.wire.incoming import Incoming, Source
 from wireproof_kit.wire.transcript import Part, Transcript
+from wireproof_kit.wire.waiting import Deadline
 from wireproof_spec.step_notes import IN_TLS
 from wireproof_spec.wire_error import WireError
 
@@ -125,16 +126,19 @@ class Wire(Generic[T]):
 
     def values(self, seconds: float) -> Iterator[T]:
         """Yield values as they arrive, until the time limit or the end of the connection."""
-        deadline = time.monotonic() + seconds
+        deadline = Deadline(seconds)
         late = False
         while True:
             value = self._incoming.next()
             if value is not None:
                 yield value
-            elif self._is_over or late or not self._wait(select.POLLIN, deadline):
+                continue
+            if self._is_over or late:
                 return
-            else:  # a target that sends for ever gets one look past the deadline, no more
-                late = time.monotonic() >= deadline
+            left = deadline.left()
+            late = not left  # a target that sends for ever gets one look past the deadline
+            if not self._wait(select.POLLIN, time.monotonic() + left) and late:
+                return
 
     def explain_nothing(
         self, seconds: float, cut: Callable[[bytes], WireError]
@@ -246,10 +250,12 @@ def connect_socket(address: Address, protocol: str) -> socket.socket:
 
     Raises:
         TargetUnreachable: no connection is accepted there.
+        Exhausted: this machine cannot make another connection.
     """
     try:
         return socket.create_connection(address, timeout=CONNECT_SECONDS)
     except OSError as error:
+        refuse_exhausted(error, address[0])
         reason = error.strerror or str(error)
         raise TargetUnreachable(
             f"cannot reach {protocol}://{format_address(address)} ({reason.lower()})"
@@ -257,9 +263,14 @@ def connect_socket(address: Address, protocol: str) -> socket.socket:
 
 
 def accepts(address: Address) -> bool:
-    """Return True if an address accepts a connection now."""
+    """Return True if an address accepts a connection now.
+
+    Raises:
+        Exhausted: this machine cannot make another connection.
+    """
     try:
         socket.create_connection(address, timeout=CONNECT_SECONDS).close()
-    except OSError:
+    except OSError as error:
+        refuse_exhausted(error, address[0])
         return False
     return True

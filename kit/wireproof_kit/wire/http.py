@@ -9,8 +9,9 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import h11
 
-from wireproof_kit.errors import KitError
+from wireproof_kit.errors import KitError, refuse_exhausted
 from wireproof_kit.wire.address import Address, format_address
+from wireproof_kit.wire.waiting import Deadline
 from wireproof_spec.strict_json import StrictJson, read
 from wireproof_spec.wire_error import WireError
 
@@ -49,11 +50,16 @@ def make_failed(how: str, received: bytes = b"") -> TransferResult:
 
 
 def transfer(address: Address, data: bytes, *, seconds: float, method: str) -> TransferResult:
-    """Send a request on a new connection and return the response."""
+    """Send a request on a new connection and return the response.
+
+    Raises:
+        Exhausted: this machine cannot make another connection.
+    """
     try:
         with socket.create_connection(address, timeout=seconds) as sock:
             return _exchange(sock, data, seconds, method)[0]
-    except OSError:
+    except OSError as error:
+        refuse_exhausted(error, address[0])
         return make_failed("unreachable")
 
 
@@ -75,6 +81,9 @@ class ConnectionPool:
         """Send a keep-alive request and return the response.
 
         If a reused connection turns out to be closed, the request is sent on another connection.
+
+        Raises:
+            Exhausted: this machine cannot make another connection.
         """
         while (sock := self._take_connection()) is not None:
             answer = self._answer(sock, data, seconds, method)
@@ -82,7 +91,8 @@ class ConnectionPool:
                 return answer
         try:
             sock = socket.create_connection(self._address, timeout=seconds)
-        except OSError:
+        except OSError as error:
+            refuse_exhausted(error, self._address[0])
             return make_failed("unreachable")
         return self._answer(sock, data, seconds, method)
 
@@ -210,17 +220,17 @@ def _exchange(
     sock: socket.socket, data: bytes, seconds: float, method: str
 ) -> tuple[TransferResult, bool]:
     """Send a request and read the response; also return whether another may follow."""
-    deadline = time.monotonic() + seconds
+    deadline = Deadline(seconds)
     received = bytearray()
     response = _Response(method)
     with contextlib.suppress(OSError):  # it may have answered and stopped reading
         sock.sendall(data)
-    while (left := deadline - time.monotonic()) > 0:
+    while (left := deadline.left()) > 0:
         sock.settimeout(left)
         try:
             piece = sock.recv(CHUNK)
         except TimeoutError:
-            break
+            continue
         except OSError:
             piece = b""
         received += piece

@@ -1,11 +1,85 @@
-"""Repeats a query until it returns a result or a deadline passes."""
+"""Waits with a deadline that a pause of the kit's own machine moves.
 
+What a pause explains rests on time or absence alone: a wait that ended in vain. A case notes its
+longest pause, as a share of the wait's limit.
+"""
+
+import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
 from typing import TypeVar
 
+from wireproof_kit.drivers.processor import PauseClock
+
 T = TypeVar("T")
+
+UNMEASURED_S = 0.05
+"""Seconds of a wait before pauses are measured: most answers come sooner, and measuring costs."""
+MOST_LONGER = 4.0
+"""How many times its limit a wait may become longer by pauses."""
+EXPLAINS = 0.25
+"""From this share of a wait's limit on, a pause explains that the wait was in vain."""
+
+
+class Pauses:
+    """The longest pause in a vain wait of a case so far, as a share of the wait's limit."""
+
+    longest = 0.0
+
+    def explain(self) -> bool:
+        """Return True if a pause explains what did not come in time."""
+        return self.longest >= EXPLAINS
+
+
+_pauses: ContextVar[Pauses] = ContextVar("_pauses")
+
+
+@contextlib.contextmanager
+def note_pauses(pauses: Pauses) -> Generator[None]:
+    """In this block and thread, note the pauses in vain waits."""
+    token = _pauses.set(pauses)
+    try:
+        yield
+    finally:
+        _pauses.reset(token)
+
+
+class Deadline:
+    """The end of a wait of so many seconds; pauses of the kit's own machine put it off."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._began = time.monotonic()
+        self._end = self._began + seconds
+        self._clock: PauseClock | None = None
+        self._paused = 0.0
+
+    def left(self) -> float:
+        """Return for how long to wait before the next call, in seconds; 0.0 at the end."""
+        now = time.monotonic()
+        if now < self._end and self._clock is None:
+            unmeasured = self._began + UNMEASURED_S - now
+            if unmeasured > 0:
+                return min(unmeasured, self._end - now)
+            self._clock = PauseClock()
+        if now >= self._end and self._clock is not None:
+            self._put_off(self._clock.seconds())
+        return max(self._end - now, 0.0)
+
+    def rest(self) -> float:
+        """Return all seconds that are left, for a wait that measures pauses itself."""
+        left = self.left()
+        return max(left, self._end - time.monotonic()) if left else 0.0
+
+    def _put_off(self, paused: float) -> None:
+        paused = min(paused, MOST_LONGER * self._seconds)
+        self._end += max(paused - self._paused, 0.0)
+        self._paused = max(paused, self._paused)
+        pauses = _pauses.get(None)
+        if pauses is not None and self._seconds:
+            pauses.longest = max(pauses.longest, self._paused / self._seconds)
 
 
 def until(
@@ -19,11 +93,11 @@ def until(
 
     Return None after ``seconds``, or as soon as ``given_up`` is set.
     """
-    deadline = time.monotonic() + seconds
+    deadline = Deadline(seconds)
     pause = given_up or threading.Event()
     while True:
         found = look()
-        left = deadline - time.monotonic()
+        left = deadline.left()
         if found is not None or left <= 0:
             return found
         if pause.wait(min(every, left)):

@@ -9,7 +9,14 @@ from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import Exchange, exchange, first_difference, talk
 from wireproof_reports.exchange.reproducer import repeat_command
-from wireproof_reports.wording import VERDICT_WORDS, Word, shown_time, spoken, spoken_patterns
+from wireproof_reports.wording import (
+    VERDICT_WORDS,
+    Word,
+    repeated,
+    shown_time,
+    spoken,
+    spoken_patterns,
+)
 from wireproof_spec.clauses.catalogue import LEVELS, Catalogue, Clause, Group, is_below
 from wireproof_spec.clauses.origin import PREMISES, by_origin
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, GroupRecord
@@ -313,5 +320,5 @@ def _not_selected(bundle: Bundle, group: str) -> str | None:
 
 def _repeats(case: CaseRecord) -> str:
     """Return how many repeats had the same outcome; empty if the case ran once."""
-    runs, same = case.repeats.runs, case.repeats.same
-    return f"{same} of {runs} runs alike" if runs > 1 else ""
+    told = case.repeats
+    return repeated(told) if told.runs > 1 or told.confirmed_by else ""

@@ -21,7 +21,7 @@ from wireproof_kit.fuzz.case import (
 )
 from wireproof_kit.fuzz.oracle.rules import MEANINGS
 from wireproof_kit.fuzz.triage.finding import Finding
-from wireproof_kit.runner.engine import transcript_record
+from wireproof_kit.runner.records import transcript_record
 from wireproof_spec.record import (
     CaseRecord,
     FindingRecord,

@@ -10,6 +10,7 @@ from typing import Protocol
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.topics.sources import KINDS
 from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.processes.limits import fit_files
 
 # Clusters let all topics asked for at about the same time appear at once, however late, so that
 # none may be asked for only when another one has appeared.
@@ -49,7 +50,8 @@ class TopicPool:
         self._spares: Counter[str] = Counter()
         self._wanted: Counter[str] = Counter()
         self._quickest: dict[str, float] = {}
-        self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="topic")
+        workers = max(fit_files(WORKERS, 1), 1)
+        self._workers = ThreadPoolExecutor(workers, thread_name_prefix="topic")
         self._shared: dict[str, Future[Topic]] = {}
         self._fresh: dict[str, deque[Future[Topic]]] = defaultdict(deque)
         self._made: list[Topic] = []

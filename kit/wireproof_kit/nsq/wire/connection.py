@@ -30,6 +30,7 @@ from wireproof_kit.runner.patience import ANSWER, Patience, Wait, machine_load
 from wireproof_kit.wire.address import format_address
 from wireproof_kit.wire.connection import Wire
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.wire.waiting import Deadline
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.error_codes import E_FAILED_ON_NOT_WRITABLE
 from wireproof_spec.nsq.frame import (
@@ -177,9 +178,9 @@ class Connection:
     def ask(self, outgoing: Outgoing, wait: Wait = ANSWER) -> Answer:
         """Send a command and return the response; earlier messages are kept for receive."""
         self.send(outgoing)
-        deadline = time.monotonic() + self.seconds(wait)
+        deadline = Deadline(self.seconds(wait))
         while True:
-            answer = self._next_within(max(0.0, deadline - time.monotonic()))
+            answer = self._next_within(deadline.rest())
             if not isinstance(answer, Pushed):
                 return answer
             self._kept.append(answer)

@@ -158,6 +158,8 @@ def _details(case: CaseRecord, category: str, again: Reproducer | None) -> Detai
         trace.append(f"note      {case.note}")
     if case.repeats.runs > 1:
         trace.append(f"repeats   {case.repeats.same} of {case.repeats.runs} alike")
+    if case.repeats.confirmed_by:
+        trace.append(f"confirmed by {case.repeats.confirmed_by}")
     if again is not None:
         trace.append(f"repeat    {again.command}")
     return Details(

@@ -1,0 +1,73 @@
+"""Troubles of the kit's own that leave a run of a case undecided."""
+
+from dataclasses import dataclass, field
+
+from wireproof_kit.errors import ArrangementFailed, KitError
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.processes.limits import has_exhausted_helper
+from wireproof_kit.runner.line import Line, has_reset
+from wireproof_kit.verdicts.judge import UNDECIDED, JudgedRun
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.wire.waiting import Pauses
+from wireproof_spec.record import SeenRecord
+
+CUT_OFF = f"{UNDECIDED}:cut-off"
+EXHAUSTED = f"{UNDECIDED}:exhausted"
+PAUSED = f"{UNDECIDED}:paused"
+UNARRANGED = f"{UNDECIDED}:arrangement"
+_TROUBLES = {
+    CUT_OFF: "the way to the target resets connections by itself",
+    EXHAUSTED: "a process that the kit started has used up its open files",
+    PAUSED: "other programs kept the kit from running meanwhile",
+}
+"""Why a case is undecided now, and may be decided when it runs again."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one run of a case showed, and how it went."""
+
+    observation: Observation
+    transcript: Transcript = field(default_factory=Transcript)
+    seconds: float = 0.0
+    is_hurried: bool = False
+    pauses: Pauses = field(default_factory=Pauses)
+
+
+def find_trouble(outcome: Outcome, line: Line) -> str:
+    """Return what may have passed when the case runs again, and explains what was seen."""
+    if has_reset(outcome.transcript) and line.is_bad():
+        return CUT_OFF
+    if has_exhausted_helper():
+        return EXHAUSTED
+    observation = outcome.observation
+    rests_on_time = observation.overdue or observation.value == UNARRANGED
+    return PAUSED if rests_on_time and outcome.pauses.explain() else ""
+
+
+def may_decide_later(run: JudgedRun) -> bool:
+    """Return True if the run is undecided for what may have passed when the case runs again."""
+    return run.seen.control == "slow" or run.seen.value in _TROUBLES
+
+
+def record_hurried(observation: Observation) -> SeenRecord:
+    """Return that a hurried case decided nothing: what it missed was not waited for."""
+    note = f"saw {observation.value}, but the kit no longer waits long: the target owes too much"
+    return SeenRecord(value=f"{UNDECIDED}:hurried", note=note)
+
+
+def record_trouble(trouble: str, observation: Observation) -> SeenRecord:
+    """Return that a case decided nothing because of a trouble of the kit's own."""
+    return SeenRecord(trouble, note=f"saw {observation.value}, but {_TROUBLES[trouble]}")
+
+
+def observe_exhausted(error: Exception) -> Observation:
+    """Return what is seen when the kit has used up files, threads or the like."""
+    return observed(EXHAUSTED, note=str(error))
+
+
+def observe_unarranged(error: KitError, transcript: Transcript) -> Observation:
+    """Return what is seen when a case could not be prepared, with the exchange that failed."""
+    if isinstance(error, ArrangementFailed) and error.transcript is not None:
+        transcript.extend(error.transcript)
+    return observed(UNARRANGED, note=str(error))
