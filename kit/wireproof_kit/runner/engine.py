@@ -308,6 +308,7 @@ def _make_record(
         control=seen.control,
         difference=seen.difference,
         note=seen.note,
+        evidence=seen.evidence,
         reading=judgement.reading,
         signature=judgement.signature,
         accepted=judgement.accepted,
@@ -366,6 +367,7 @@ def seen_record(observation: Observation) -> SeenRecord:
         overdue=observation.overdue,
         difference=difference_record(observation.difference),
         note=observation.note,
+        evidence=observation.evidence,
     )
 
 
