@@ -9,6 +9,8 @@ from wireproof.view.style import COLUMNS, Style, flow_pieces, wrap_after_heading
 from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.protocols import kit_part
 from wireproof_reports.causes import Cause
+from wireproof_reports.exchange.evidence import first_difference
+from wireproof_reports.exchange.last_words import last_words
 from wireproof_reports.exchange.repeating import way_again
 from wireproof_reports.wording import count_noun, repeated, spoken
 from wireproof_spec.clauses.loading import load_catalogue
@@ -33,8 +35,10 @@ class FailureContext:
 def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
     """Return the lines that show one root cause with its failed cases."""
     case = cause.shown
+    counts = scene.header.counts(cause.level, cause.origin)
+    word = "FAIL" if counts else "NOT COUNTED"
     head, *rest = flow_pieces(
-        "FAIL",
+        word,
         [
             case.case,
             f"{cause.side(scene.header)} {cause.level.upper()} {cause.clause}".lstrip(),
@@ -42,12 +46,12 @@ def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
             repeated(case.repeats),
         ],
     )
-    yield scene.style.paint("FAIL", "bad") + head.removeprefix("FAIL")
+    yield scene.style.paint(word, "bad" if counts else "faint") + head.removeprefix(word)
     yield from rest
-    if not scene.header.counts(cause.level, cause.origin):
-        yield f"  (not counted: this run counts up to {scene.header.scope()})"
+    if not counts:
+        yield f"  (this run counts up to {scene.header.scope()})"
     yield from _law(cause.clause, scene.header.target.protocol)
-    yield from _outcome(case)
+    yield from _outcome(case, scene.header.target.protocol)
     yield from _bytes(case, scene)
     yield from _others(cause, scene)
     yield from _further(case, scene)
@@ -59,7 +63,7 @@ def _law(clause_id: str, protocol: str) -> Iterator[str]:
         yield from wrap_after_heading("", clause.law, indent=2)
 
 
-def _outcome(case: CaseRecord) -> Iterator[str]:
+def _outcome(case: CaseRecord, protocol: str) -> Iterator[str]:
     conforming = (spoken(pattern.removesuffix(",*"), case.case) for pattern in case.accepted)
     expected = " | ".join(dict.fromkeys(conforming))
     yield from wrap_after_heading("  expected", expected or "nothing is accepted", indent=INDENT)
@@ -68,8 +72,9 @@ def _outcome(case: CaseRecord) -> Iterator[str]:
     )
     if case.note:
         yield from wrap_after_heading("  note", printable(case.note), indent=INDENT)
-    if case.difference is not None:
-        yield from wrap_after_heading("  differs", _difference(case.difference), indent=INDENT)
+    difference = first_difference(case, protocol)
+    if difference is not None:
+        yield from wrap_after_heading("  differs", _difference(difference), indent=INDENT)
 
 
 def _difference(difference: DifferenceRecord) -> str:
@@ -83,11 +88,13 @@ def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
     tell = kit_part(protocol).tell_course if scene.header.target.is_client() else None
     if tell is not None:
         yield from _course(list(tell(case.transcript)), verbose=bool(scene.verbose))
+        yield from _last_words(case)
     elif scene.verbose:
         yield from whole_exchange(
             case.transcript,
             protocol,
-            difference=case.difference,
+            difference=first_difference(case, protocol),
+            failing=[step for step in case.evidence if step < len(case.transcript.steps)],
             all_bytes=scene.verbose > 1,
         )
     else:
@@ -103,6 +110,12 @@ def _course(lines: Sequence[str], *, verbose: bool) -> Iterator[str]:
     for index, line in enumerate(shown):
         head = "  course  " if not index and len(shown) == len(lines) else ""
         yield clip(f"{head:<10}{printable(line)}", COLUMNS)
+
+
+def _last_words(case: CaseRecord) -> Iterator[str]:
+    """Return the end of what a client wrote to stderr."""
+    for index, line in enumerate(last_words(case.transcript)):
+        yield clip(f"{'' if index else '  stderr':<12}{printable(line)}", COLUMNS)
 
 
 def _others(cause: Cause, scene: FailureContext) -> Iterator[str]:

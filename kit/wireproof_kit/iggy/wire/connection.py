@@ -124,14 +124,16 @@ class Connection:
         return self.receive(wait)
 
     def goes_on(self) -> str:
-        """Ping on this connection; return ``open``, ``closed``, ``broken`` or ``stuck``.
+        """Ping on this connection; return in what state the connection is.
 
-        ``broken`` means that the response is not that of a ping.
+        ``open``, ``closed``, ``stuck`` (no response), ``nonsense`` (no valid response), or
+        ``broken``: the response is not that of a ping.
         """
         answer = self.ask(requests.ping().rename(CHECK))
         if isinstance(answer, Done):
             return "broken" if answer.body else "open"
-        return {"closed": "closed", "silent": "stuck"}.get(answer.kind, "broken")
+        states = {"closed": "closed", "silent": "stuck", "nonsense": "nonsense"}
+        return states.get(answer.kind, "broken")
 
     @property
     def has_ended(self) -> bool:
@@ -157,10 +159,10 @@ class Connection:
         self._wire.close(self._record_unread)
 
     def _answer(self, response: Response) -> Answer:
-        self._wire.record("receive", encode(RESPONSE, response))
+        step = self._wire.record("receive", encode(RESPONSE, response))
         if response.status == OK:
-            return Done(response.body)
-        return ErrorStatus(response.status, response.body)
+            return Done(response.body, step)
+        return ErrorStatus(response.status, response.body, step)
 
     def _record_unread(self) -> None:
         if unread := self._wire.pending:

@@ -186,9 +186,10 @@ class Connection:
             self._kept.append(answer)
 
     def goes_on(self, topic: Topic) -> str:
-        """Publish on this connection again: ``open``, ``closed``, ``broken`` or ``stuck``.
+        """Publish on this connection again; return in what state the connection is.
 
-        ``broken`` means that the answer is not one to the frame just sent. If the partition is not
+        ``open``, ``closed``, ``stuck`` (no answer), ``nonsense`` (an answer that is no frame), or
+        ``broken``: the answer is not one to the frame just sent. If the partition is not
         writable for a while, the publish is repeated, as the published text expects of clients.
 
         Raises:
@@ -204,7 +205,7 @@ class Connection:
             )
         if isinstance(answer, Response):
             return "open" if answer.data == OK else "broken"
-        states = {"closed": "closed", "silent": "stuck"}
+        states = {"closed": "closed", "silent": "stuck", "nonsense": "nonsense"}
         return states.get(answer.kind, "broken")
 
     @property
@@ -252,19 +253,19 @@ class Connection:
         data = frame.data
         heartbeat = frame.frame_type == FRAME_TYPE_RESPONSE and data == HEARTBEAT
         note = "heartbeat" if heartbeat else ""
-        self._wire.record("receive", encode(SERVER_FRAME, frame), note=note)
+        step = self._wire.record("receive", encode(SERVER_FRAME, frame), note=note)
         if heartbeat:
             self.heartbeats += 1
             self._nops_owed += 1
             self._answer_heartbeats()
             return None
         if frame.frame_type == FRAME_TYPE_RESPONSE:
-            return Response(data)
+            return Response(data, step)
         if frame.frame_type == FRAME_TYPE_ERROR:
-            return refusal(data)
+            return refusal(data, step)
         if frame.frame_type == FRAME_TYPE_MESSAGE:
-            return Pushed(data)
-        return Nonsense(_unknown_type(frame.frame_type))
+            return Pushed(data, step)
+        return Nonsense(_unknown_type(frame.frame_type), step)
 
     def _answer_heartbeats(self) -> None:
         if self._is_within_frame or self._half_closed or not self.answers_heartbeats:

@@ -5,7 +5,14 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.clients.events import Greeted, Malformed, Told
-from wireproof_kit.clients.observe import any_of, list_told, malformed_observation, shown, unless
+from wireproof_kit.clients.observe import (
+    any_of,
+    if_came,
+    list_told,
+    malformed_observation,
+    shown,
+    unless,
+)
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import Commanded, Sent
@@ -20,7 +27,6 @@ from wireproof_kit.nsq.clients.script import (
     once,
 )
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_spec.driver.lines import from_base64
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
@@ -32,6 +38,7 @@ from wireproof_suites.nsq.client.seen import (
     end_of,
     finishes,
     list_ready,
+    observe_body,
     play,
 )
 
@@ -99,9 +106,7 @@ def test_handed(client: Client) -> Observation:
     """A consumer gives its handler the message body exactly as the node delivered it."""
     body = bytes(range(256))
     story = client.play(_one(Delivery(body)), _is_handed)
-    message = _find_handed(story)
-    right = message is not None and from_base64(str(message.event.fields.get("body"))) == body
-    return unless(story, "as-delivered" if right else "other", seen=message is not None)
+    return observe_body(story, body, otherwise="other")
 
 
 @client_case("consume/ids-told", "smart.client-consume.ids-told", "consumer", "driver")
@@ -115,7 +120,7 @@ def test_ids_told(client: Client) -> Observation:
     if message is not None and None in found:
         return observed("not-told")
     value = "exact" if found == (str(INTERNAL), str(TRACE)) else "other"
-    return unless(story, value, seen=message is not None, note=f"told {found}")
+    return if_came(story, value, came=message is not None, note=f"told {found}")
 
 
 def _find_handed(story: Story) -> Told | None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from wireproof_kit.clients.observe import any_of, list_told, shown, unless
+from wireproof_kit.clients.observe import any_of, if_came, list_told, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import ORDERED, SUBSCRIPTIONS, Commanded
@@ -20,7 +20,7 @@ from wireproof_kit.nsq.clients.script import (
     once,
 )
 from wireproof_kit.observation import Observation, observed
-from wireproof_spec.driver.lines import Fields, from_base64
+from wireproof_spec.driver.lines import Fields
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.message import Extend
 from wireproof_suites.nsq.client.client_case import client_case
@@ -36,6 +36,7 @@ from wireproof_suites.nsq.client.seen import (
     finishes,
     is_reopened,
     list_ready,
+    observe_body,
     play,
     subscriptions,
 )
@@ -89,7 +90,7 @@ def test_grammar(client: Client) -> Observation:
     due = (story.find_given("topic"), story.find_given("channel"), "0")
     value = "as-published" if sent and sent.words[:3] == due else "other"
     line = sent.line.decode("latin-1") if sent else ""
-    return unless(story, value, seen=sent is not None, note=line)
+    return if_came(story, value, came=sent is not None, note=line)
 
 
 @client_case("order/handshake", "smart.client.order-handshake", "consumer", "order")
@@ -137,14 +138,15 @@ def _place(client: Client, *, extend: bool) -> Observation:
     story = client.play(script, lambda s: bool(list_told(s, "message")))
     message = next(iter(list_told(story, "message")), None)
     fields = message.event.fields if message else {}
-    if message is not None and from_base64(str(fields.get("body"))) != b"body":
-        return observed("other-body")
+    seen = observe_body(story, b"body", otherwise="other-body")
+    if seen.value == "other-body":
+        return seen
     due: Fields = {"offset": str(OFFSET), "size": SIZE}
     if any(fields.get(name, value) != value for name, value in due.items()):
         return observed("other-place")
     if message is not None and not due.keys() <= fields.keys():
         return unless(story, "unsupported", note=UNTOLD)
-    return unless(story, "as-delivered", seen=message is not None)
+    return if_came(story, "as-delivered", came=message is not None)
 
 
 @client_case("order/validate", "smart.client.order-validate", "consumer", "order", "driver")
