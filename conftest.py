@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["watchdog", "failures_at_once"]
+OWN_PLUGINS = ("watchdog", "failures_at_once")
 
 settings.register_profile(
     "ci",
@@ -51,7 +51,13 @@ def _rank(file: Sequence[pytest.Item]) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Forbid processes in tests when Hypothesis runs with the profile `quick`."""
+    """Watch the project's own tests; forbid processes with Hypothesis' profile `quick`.
+
+    Whoever runs the suites elsewhere by plain pytest has neither the watchdog nor its folder.
+    """
+    if config.rootpath == Path(__file__).parent:
+        for name in OWN_PLUGINS:
+            config.pluginmanager.import_plugin(name)
     if config.getoption("--hypothesis-profile", None) == "quick":
         config.pluginmanager.register(_QuickTier())
         sys.addaudithook(_refuse_processes)
