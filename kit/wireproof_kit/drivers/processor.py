@@ -1,10 +1,11 @@
 """How long a program used a processor and waited for one, as Linux counts it; elsewhere nothing.
 
 A round trip within the kit does not show that a client in another process is kept from running.
-Where the system does not count it, a thread of the kit measures how late it wakes up.
+A thread of the kit measures how late it wakes up itself.
 """
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ _PROCESSES = Path("/proc")
 _NANOSECONDS = 1_000_000_000
 _NAME = "session {}"
 _TICK_S = 0.02
+_USUAL_S = 0.002
+"""An idle machine wakes a thread up so late."""
 _SESSION = 3
 """The index of the session id in /proc/N/stat after the name: after state, parent and group."""
 
@@ -123,48 +126,49 @@ class Helpers:
 HELPERS = Helpers()
 
 
-class PauseClock:
-    """Measures for how long the calling thread and the helpers were kept from running."""
+class Lateness:
+    """Adds up how late a thread wakes up that only sleeps: this process was kept from running.
 
-    def __init__(self) -> None:
-        self._thread = _measure_own_wait()
-        self._helpers = HELPERS.measure()
-
-    def seconds(self) -> float:
-        """Return the longest time for which one of the threads was kept from running, so far."""
-        now = HELPERS.measure()
-        others = (waited - self._helpers.get(name, waited) for name, waited in now.items())
-        return max(_measure_own_wait() - self._thread, *others, 0.0)
-
-
-class _Lateness:
-    """Adds up how late a thread wakes up that only sleeps; for systems that count no waits."""
+    Threads of one process also wait for each other, and so for a processor that another thread
+    waits for; the system counts only the latter.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self._lock = threading.Lock()
         self._is_started = False
+        os.register_at_fork(after_in_child=self._forget)
 
-    def measure(self) -> float:
-        """Return the seconds so far; the thread starts with the first call."""
+    def start(self) -> None:
+        """Start the thread, unless it runs already."""
         with self._lock:
             if not self._is_started:
                 threading.Thread(target=self._run, name="lateness", daemon=True).start()
                 self._is_started = True
-        return self.seconds
 
     def _run(self) -> None:
         while True:
             due = time.monotonic() + _TICK_S
             time.sleep(_TICK_S)
-            self.seconds += max(time.monotonic() - due, 0.0)
+            self.seconds += max(time.monotonic() - due - _USUAL_S, 0.0)
+
+    def _forget(self) -> None:
+        self._lock, self._is_started = threading.Lock(), False
 
 
-_LATENESS = _Lateness()
+LATENESS = Lateness()
 
 
-def _measure_own_wait() -> float:
-    """Return for how many seconds the calling thread has waited for a processor so far."""
-    if (_PROCESSES / "thread-self" / "schedstat").exists():
-        return measure_thread().waited
-    return _LATENESS.measure()
+class PauseClock:
+    """Measures for how long this thread, and the helpers, were kept from running."""
+
+    def __init__(self) -> None:
+        self._thread, self._late = measure_thread().waited, LATENESS.seconds
+        self._helpers = HELPERS.measure()
+
+    def seconds(self) -> float:
+        """Return for how long so far: an exchange waits for the kit and then for a helper."""
+        now = HELPERS.measure()
+        waits = (waited - self._helpers.get(name, waited) for name, waited in now.items())
+        own = max(measure_thread().waited - self._thread, LATENESS.seconds - self._late)
+        return own + max(waits, default=0.0)

@@ -17,6 +17,7 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
+from wireproof_kit.drivers.processor import LATENESS
 from wireproof_kit.errors import (
     ArrangementFailed,
     Exhausted,
@@ -62,7 +63,7 @@ from wireproof_kit.verdicts.judge import (
 )
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_kit.wire.waiting import Deadline, Pauses, note_pauses
-from wireproof_spec.record import CaseRecord, SeenRecord
+from wireproof_spec.record import CaseRecord, SeenRecord, Verdict
 
 CASE_TIMEOUT_S = 120.0
 FAR_S = 0.2
@@ -116,6 +117,7 @@ class Engine:
     def __post_init__(self) -> None:
         self._deaths = Deaths(self.session, self.options.restart, self.options.process)
         self._line = Line(self.session)
+        LATENESS.start()
         self._repeats = Repeats(self.options.repeats, self.options.most_repeats)
         self._hurry = hurry_with(
             self.session.patience, after=self.options.hurry_after, never=self.options.patient
@@ -165,6 +167,7 @@ class Engine:
 
     def close(self) -> None:
         """Abandon the cases that have not ended, so that the process can end without them."""
+        self._repeats.most = 0
         for finished in list(self._running):
             finished.put(observed(f"{UNDECIDED}:given-up", note="the run ended first"))
         for pool in self._pools:
@@ -282,21 +285,20 @@ class Engine:
         """Judge a run of a case; again if the target's state changes what was seen."""
         seen = msgspec.structs.replace(seen_record(outcome.observation), overdue=False)
         judged = judge_run(seen, instance.law, self.bench)
-        conforms = judged.judgement.verdict in CONFORMING
-        settled = self._settle(instance, outcome, since, conforms=conforms)
+        settled = self._settle(instance, outcome, since, judged.judgement.verdict)
         return judged if settled is None else judge_run(settled, instance.law, self.bench)
 
     def _settle(
-        self, instance: Instance, outcome: Outcome, since: int, *, conforms: bool
+        self, instance: Instance, outcome: Outcome, since: int, verdict: Verdict
     ) -> SeenRecord | None:
         """Return what was seen, given the target's state; None if the state changes nothing."""
-        observation = outcome.observation
+        observation, conforms = outcome.observation, verdict in CONFORMING
         if instance.mark.hazard or not conforms:
             found = self._deaths.notice(instance.id, observation, since=since)
             if found is not None:
                 return found
         if not conforms:
-            if trouble := find_trouble(outcome, self._line):
+            if trouble := find_trouble(outcome, verdict, self._line):
                 return record_trouble(trouble, observation)
             self._hurry.spend(instance, outcome.transcript.vain_s)
         return self._settle_overdue(instance, outcome, since, conforms=conforms)

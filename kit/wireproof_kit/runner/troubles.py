@@ -9,12 +9,11 @@ from wireproof_kit.runner.line import Line, has_reset
 from wireproof_kit.verdicts.judge import UNDECIDED, JudgedRun
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_kit.wire.waiting import Pauses
-from wireproof_spec.record import SeenRecord
+from wireproof_spec.record import SeenRecord, Verdict
 
 CUT_OFF = f"{UNDECIDED}:cut-off"
 EXHAUSTED = f"{UNDECIDED}:exhausted"
 PAUSED = f"{UNDECIDED}:paused"
-UNARRANGED = f"{UNDECIDED}:arrangement"
 _TROUBLES = {
     CUT_OFF: "the way to the target resets connections by itself",
     EXHAUSTED: "a process that the kit started has used up its open files",
@@ -34,14 +33,16 @@ class Outcome:
     pauses: Pauses = field(default_factory=Pauses)
 
 
-def find_trouble(outcome: Outcome, line: Line) -> str:
-    """Return what may have passed when the case runs again, and explains what was seen."""
+def find_trouble(outcome: Outcome, verdict: Verdict, line: Line) -> str:
+    """Return what may have passed when the case runs again, and explains what was seen.
+
+    ``verdict`` is that of the run. What is undecided lacks an answer or a sentinel.
+    """
     if has_reset(outcome.transcript) and line.is_bad():
         return CUT_OFF
     if has_exhausted_helper():
         return EXHAUSTED
-    observation = outcome.observation
-    rests_on_time = observation.overdue or observation.value == UNARRANGED
+    rests_on_time = outcome.observation.overdue or verdict == "inconclusive"
     return PAUSED if rests_on_time and outcome.pauses.explain() else ""
 
 
@@ -70,4 +71,4 @@ def observe_unarranged(error: KitError, transcript: Transcript) -> Observation:
     """Return what is seen when a case could not be prepared, with the exchange that failed."""
     if isinstance(error, ArrangementFailed) and error.transcript is not None:
         transcript.extend(error.transcript)
-    return observed(UNARRANGED, note=str(error))
+    return observed(f"{UNDECIDED}:arrangement", note=str(error))
