@@ -43,6 +43,10 @@ class Cause:
         """The case that represents all cases of the cause in a report."""
         return next((case for case in self.cases if _is_brief(case)), self.cases[0])
 
+    def count_cases(self, header: HeaderRecord) -> int:
+        """Return how many cases of the cause count for the exit code of a run."""
+        return sum(header.counts(case.level, case.origin) for case in self.cases)
+
     def side(self, header: HeaderRecord) -> str:
         """Return which side failed, ``client`` or ``broker``, where both were judged; else ""."""
         clause = load_catalogue(header.target.protocol).clause(self.clause)

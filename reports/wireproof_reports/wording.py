@@ -62,6 +62,14 @@ VERDICT_WORDS: dict[Verdict, Word] = {
     )
 }
 
+UNCOUNTED = Word(
+    "fail",
+    "✕",
+    "failed, not counted",
+    "The target failed a clause whose level or origin this run does not count.",
+)
+"""How reports show failures that do not count for the exit code."""
+
 LEVEL_MEANINGS: dict[Level, str] = {
     "must": "a text or a premise states it as what happens, or says needs, must or should not",
     "should": "the text expects it, or gives a rule whose violation it does not forbid",

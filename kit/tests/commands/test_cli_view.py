@@ -14,17 +14,21 @@ from bundle_fixture import write_bundle
 from wireproof.view.banner import banner
 from wireproof.view.display import (
     SIGNS,
+    UNCOUNTED,
     EventDisplay,
     LineDisplay,
     LiveDisplay,
     Progress,
     by_interface,
+    case_line,
     counts,
     row,
 )
 from wireproof.view.style import PLAIN, Style
 from wireproof.view.summary import Result, summary, verdict
 from wireproof_kit.bundle.file import Bundle, read_bundle
+from wireproof_reports.causes import fold
+from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.record import VERDICTS, FooterRecord, Verdict
 
 ESCAPE = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
@@ -150,8 +154,8 @@ def test_a_stale_deviations_file_is_no_failure_of_the_target(bundle: Bundle) -> 
 
 
 def test_every_verdict_has_a_sign_of_its_own() -> None:
-    assert set(SIGNS) == set(VERDICTS)
-    assert len(set(SIGNS.values())) == len(VERDICTS)
+    assert set(SIGNS) == {*VERDICTS, UNCOUNTED}
+    assert len(set(SIGNS.values())) == len(VERDICTS) + 1
 
 
 @pytest.mark.parametrize("number", [0, 1, 31, 32, 33, 64, 500])
@@ -181,7 +185,11 @@ def test_a_row_with_all_verdicts_fits() -> None:
 
 
 def test_interfaces_keep_their_order(bundle: Bundle) -> None:
-    assert list(by_interface(bundle.cases))[:3] == ["nsq/publish", "nsq/http", "nsq/parser"]
+    assert list(by_interface(bundle.cases, bundle.header))[:3] == [
+        "nsq/publish",
+        "nsq/http",
+        "nsq/parser",
+    ]
 
 
 def test_the_banner_names_target_claims_and_what_is_left_out(bundle: Bundle) -> None:
@@ -335,7 +343,28 @@ def test_failures_alone_may_be_shown(bundle: Bundle) -> None:
     assert len({record.verdict for record in bundle.cases}) == len(VERDICTS)
     for record in bundle.cases:
         is_wrong = record.verdict in ("fail", "error", "inconclusive", "unstable")
-        assert (f" {record.case} " in text) == is_wrong
+        is_counted = record.verdict != "fail" or bundle.header.counts(record.level, record.origin)
+        assert (f" {record.case} " in text) == (is_wrong and is_counted)
+
+
+@pytest.mark.parametrize("profile", ["must", "should"])
+def test_only_a_failure_that_counts_is_called_one(bundle: Bundle, profile: Level) -> None:
+    header = msgspec.structs.replace(bundle.header, profile=profile)
+    failed = [record for record in bundle.cases if record.verdict == "fail"]
+    counted = [record for record in failed if header.counts(record.level, record.origin)]
+    lines = [case_line(record, header, PLAIN) for record in failed]
+    marks = [each for row in by_interface(failed, header).values() for each in row]
+    blocks = told(replace(bundle, header=header))
+
+    assert (len(counted) < len(failed)) == (profile == "must")
+    assert sum(line.startswith("FAIL ") for line in lines) == len(counted)
+    assert sum(line.startswith("NOT COUNTED (should) ") for line in lines) == len(failed) - len(
+        counted
+    )
+    assert marks.count("fail") == len(counted)
+    assert marks.count(UNCOUNTED) == len(failed) - len(counted)
+    causes = fold(counted)
+    assert sum(line.startswith("FAIL ") for line in blocks) == len(causes)
 
 
 def test_a_fault_is_an_event_too() -> None:

@@ -143,7 +143,9 @@ def _course_options(waits: str) -> Iterator[click.Option]:
 
 def _file_options() -> Iterator[click.Option]:
     yield click.Option(
-        ["--failures-only"], is_flag=True, help="Print no lines for cases that are in order."
+        ["--failures-only"],
+        is_flag=True,
+        help="Print lines only for failures that count and for undecided cases.",
     )
     yield click.Option(
         ["--bundle"], type=_FILE, metavar="FILE", help="Bundle; default out/run-TIME.jsonl."

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Literal, Protocol, TypeAlias
 
 from wireproof.view.banner import banner
 from wireproof.view.events import case_event, header_event, verdict_event, write_event
 from wireproof.view.output import write_lines
-from wireproof.view.style import COLUMNS, TONES, Style
+from wireproof.view.style import COLUMNS, TONES, Style, Tone
 from wireproof.view.summary import Result, summary
 from wireproof_kit.decoding.printable import clip, escape_unprintable, printable
 from wireproof_kit.runner.run_cases import COUNTED
@@ -21,10 +21,18 @@ from wireproof_spec.record import VERDICTS, CaseRecord, HeaderRecord, Verdict
 NAME = 22
 LETTERS = 56
 
-SIGNS: dict[Verdict, str] = {
+Mark: TypeAlias = Verdict | Literal["uncounted"]
+"""How a case is shown: by its verdict, or as a failure that the run does not count."""
+
+UNCOUNTED: Literal["uncounted"] = "uncounted"
+
+MARKS: tuple[Mark, ...] = (*VERDICTS, UNCOUNTED)
+
+SIGNS: dict[Mark, str] = {
     "pass": ".",
     "reading": "~",
     "fail": "F",
+    "uncounted": "f",
     "known": "x",
     "unsupported": "s",
     "inconclusive": "?",
@@ -32,10 +40,11 @@ SIGNS: dict[Verdict, str] = {
     "error": "E",
 }
 
-COUNT_WORDS: dict[Verdict, str] = {
+COUNT_WORDS: dict[Mark, str] = {
     "pass": "pass",
     "reading": "other reading",
     "fail": "FAIL",
+    "uncounted": "not counted",
     "known": "known",
     "unsupported": "n/a",
     "inconclusive": "undecided",
@@ -49,15 +58,22 @@ def interface(case_id: str) -> str:
     return escape_unprintable("/".join(case_id.split("/")[:2]))
 
 
-def by_interface(records: Iterable[CaseRecord]) -> dict[str, list[Verdict]]:
-    """Return the verdicts of the cases of each interface, in the order of first appearance."""
-    rows: dict[str, list[Verdict]] = {}
+def mark(record: CaseRecord, header: HeaderRecord) -> Mark:
+    """Return a case's verdict; ``uncounted`` for a failure that the run does not count."""
+    if record.verdict == "fail" and not header.counts(record.level, record.origin):
+        return UNCOUNTED
+    return record.verdict
+
+
+def by_interface(records: Iterable[CaseRecord], header: HeaderRecord) -> dict[str, list[Mark]]:
+    """Return the marks of the cases of each interface, in the order of first appearance."""
+    rows: dict[str, list[Mark]] = {}
     for record in records:
-        rows.setdefault(interface(record.case), []).append(record.verdict)
+        rows.setdefault(interface(record.case), []).append(mark(record, header))
     return rows
 
 
-def row(name: str, verdicts: Sequence[Verdict], style: Style) -> list[str]:
+def row(name: str, verdicts: Sequence[Mark], style: Style) -> list[str]:
     """Return the lines of one interface: its name, a letter for each verdict, the counts."""
     pieces = [verdicts[at : at + LETTERS] for at in range(0, len(verdicts), LETTERS)]
     heads = [name, *[""] * (len(pieces) - 1)]
@@ -72,22 +88,26 @@ def row(name: str, verdicts: Sequence[Verdict], style: Style) -> list[str]:
     return [*lines[:-1], lines[-1] + " " * (room - len(plain)) + painted]
 
 
-def counts(verdicts: Iterable[Verdict], style: Style | None = None) -> str:
+def counts(verdicts: Iterable[Mark], style: Style | None = None) -> str:
     """Return the number of cases with each verdict as text: ``12 pass 4 FAIL``."""
     found = Counter(verdicts)
-    words: list[tuple[Verdict, str]] = [
-        (name, f"{found[name]} {COUNT_WORDS[name]}") for name in VERDICTS if found[name]
+    words: list[tuple[Mark, str]] = [
+        (name, f"{found[name]} {COUNT_WORDS[name]}") for name in MARKS if found[name]
     ]
-    return " ".join(style.paint(word, TONES[name]) if style else word for name, word in words)
+    return " ".join(style.paint(word, _tone(name)) if style else word for name, word in words)
 
 
-def _letters(verdicts: Sequence[Verdict], style: Style) -> str:
+def _tone(shown: Mark) -> Tone:
+    return "faint" if shown == UNCOUNTED else TONES[shown]
+
+
+def _letters(verdicts: Sequence[Mark], style: Style) -> str:
     """Return a letter for each verdict; a run of equal ones is painted at once."""
-    return "".join(style.paint(SIGNS[run[0]] * len(run), TONES[run[0]]) for run in _runs(verdicts))
+    return "".join(style.paint(SIGNS[run[0]] * len(run), _tone(run[0])) for run in _runs(verdicts))
 
 
-def _runs(verdicts: Sequence[Verdict]) -> list[list[Verdict]]:
-    runs: list[list[Verdict]] = []
+def _runs(verdicts: Sequence[Mark]) -> list[list[Mark]]:
+    runs: list[list[Mark]] = []
     for verdict in verdicts:
         if runs and runs[-1][0] == verdict:
             runs[-1].append(verdict)
@@ -160,7 +180,7 @@ class LineDisplay:
     """Shows a run as one line per case, for logs; progress goes to a separate stream.
 
     With ``by_row`` a row of letters for each interface, written at the end, replaces the lines;
-    with ``failures_only`` there are lines for cases alone that failed or were not decided.
+    with ``failures_only`` there are lines only for cases that count and failed or were not decided.
     """
 
     out: IO[str]
@@ -173,10 +193,12 @@ class LineDisplay:
     bundle: Path | None = None
     clock: Clock = time.monotonic
     _progress: Progress | None = None
+    _header: HeaderRecord | None = None
     _told_at: float = 0.0
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
         """Write the first lines of the run: versions, target, claims, readings."""
+        self._header = header
         self._progress = Progress(self.clock)
         self._progress.begin(selected)
         if not self.quiet:
@@ -184,9 +206,8 @@ class LineDisplay:
 
     def case(self, record: CaseRecord) -> None:
         """Write verdict, id and duration of a case, and the reason unless it passed."""
-        is_shown = record.verdict in COUNTED or not self.failures_only
-        if is_shown and not (self.quiet or self.by_row):
-            write_lines(self.out, [case_line(record, self.style)])
+        if self._header is not None and self._shows(record, self._header):
+            write_lines(self.out, [case_line(record, self._header, self.style)])
         self._tell_progress()
 
     def wait(self, what: str, seconds: float) -> None:
@@ -197,12 +218,17 @@ class LineDisplay:
     def end(self, result: Result) -> None:
         """Write the summary of the run."""
         if self.by_row and not self.quiet:
-            write_lines(self.out, ["", *rows(result.records, self.style)])
+            write_lines(self.out, ["", *rows(result.records, result.header, self.style)])
         ending = summary(result, verbose=self.verbose, quiet=self.quiet, style=self.style)
         write_lines(self.out, ending)
 
     def fault(self, sentence: str) -> None:
         """Do nothing: the caller reports the error."""
+
+    def _shows(self, record: CaseRecord, header: HeaderRecord) -> bool:
+        if self.quiet or self.by_row:
+            return False
+        return not self.failures_only or mark(record, header) in COUNTED
 
     def _tell_progress(self) -> None:
         progress = self._progress
@@ -226,6 +252,7 @@ class LiveDisplay:
     bundle: Path | None = None
     clock: Clock = time.monotonic
     _progress: Progress | None = None
+    _header: HeaderRecord | None = None
     _records: list[CaseRecord] = field(default_factory=list[CaseRecord])
     _drawn: int = 0
     _drawn_at: float = float("-inf")
@@ -233,6 +260,7 @@ class LiveDisplay:
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
         """Write the first lines of the run: versions, target, claims, readings."""
+        self._header = header
         self._progress = Progress(self.clock)
         self._progress.begin(selected)
         write_lines(self.out, [*banner(header, bundle=self.bundle), ""])
@@ -267,7 +295,7 @@ class LiveDisplay:
             self._draw_rows(whole=whole)
 
     def _draw_rows(self, *, whole: bool) -> None:
-        lines = list(rows(self._records, self.style))
+        lines = list(rows(self._records, self._header, self.style)) if self._header else []
         progress = self._progress.line() if self._progress else ""
         lines.append(f"{progress:>{COLUMNS}}")
         if not whole:
@@ -316,21 +344,22 @@ def waiting_line(what: str, seconds: float) -> str:
     return f"waiting  [ {seconds:.0f} s for {printable(what)} ]"
 
 
-def rows(records: Iterable[CaseRecord], style: Style) -> Iterable[str]:
+def rows(records: Iterable[CaseRecord], header: HeaderRecord, style: Style) -> Iterable[str]:
     """Return the lines of all interfaces: name, one letter for each verdict, counts."""
-    for name, verdicts in by_interface(records).items():
+    for name, verdicts in by_interface(records, header).items():
         yield from row(name, verdicts, style)
 
 
-def case_line(record: CaseRecord, style: Style) -> str:
+def case_line(record: CaseRecord, header: HeaderRecord, style: Style) -> str:
     """Return one case as a line: ``PASS nsq/publish/… 3 ms``, with the reason unless it passed."""
-    word = _WORDS[record.verdict]
-    painted = style.paint(word, TONES[record.verdict])
+    shown = mark(record, header)
+    word = f"NOT COUNTED ({record.level})" if shown == UNCOUNTED else _WORDS[shown]
+    painted = style.paint(word, _tone(shown))
     told = f"{painted} {record.case} {shown_time(record.duration_us)}"
     return told if record.verdict == "pass" else f"{told}  {clip(printable(record.reason), 200)}"
 
 
-_WORDS: dict[Verdict, str] = {
+_WORDS: dict[Mark, str] = {
     **COUNT_WORDS,
     "pass": "PASS",
     "reading": "READING",

@@ -33,8 +33,10 @@ class FailureContext:
 def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
     """Return the lines that show one root cause with its failed cases."""
     case = cause.shown
+    counts = scene.header.counts(cause.level, cause.origin)
+    word = "FAIL" if counts else "NOT COUNTED"
     head, *rest = flow_pieces(
-        "FAIL",
+        word,
         [
             case.case,
             f"{cause.side(scene.header)} {cause.level.upper()} {cause.clause}".lstrip(),
@@ -42,10 +44,10 @@ def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
             repeated(case.repeats),
         ],
     )
-    yield scene.style.paint("FAIL", "bad") + head.removeprefix("FAIL")
+    yield scene.style.paint(word, "bad" if counts else "faint") + head.removeprefix(word)
     yield from rest
-    if not scene.header.counts(cause.level, cause.origin):
-        yield f"  (not counted: this run counts up to {scene.header.scope()})"
+    if not counts:
+        yield f"  (this run counts up to {scene.header.scope()})"
     yield from _law(cause.clause, scene.header.target.protocol)
     yield from _outcome(case)
     yield from _bytes(case, scene)

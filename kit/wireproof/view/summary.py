@@ -79,7 +79,7 @@ def _new(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) ->
     known = footer.verdicts.get("known", 0)
     pieces: list[str] = []
     if counting:
-        cases = sum(len(cause.cases) for cause in counting)
+        cases = sum(cause.count_cases(header) for cause in counting)
         sides = count_sides(counting, header)
         told = f"{count_noun(len(counting), 'new cause')} ({count_noun(cases, 'case')})"
         pieces.append(f"{told}: {sides}" if sides else told)

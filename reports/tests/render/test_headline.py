@@ -6,7 +6,7 @@ from bundle_fixture import failures, header, write_bundle
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.causes import fold
-from wireproof_reports.render.page import Headline, headline
+from wireproof_reports.render.page import Headline, headline, page_of
 from wireproof_spec.record import CaseRecord
 
 
@@ -25,6 +25,18 @@ def test_causes_are_counted_up_to_the_profile(tmp_path: Path) -> None:
     assert (line.tone, line.title) == ("bad", "3 causes of failure up to level must")
     assert "6 cases failed, folded by what went wrong." in line.details
     assert "1 cause shown but not counted." in line.details
+
+
+def test_headline_and_tally_count_the_same_failures(tmp_path: Path) -> None:
+    failed = list(failures())
+    mixed = msgspec.structs.replace(failed[0], level="should", case="nsq/publish/header-name/x")
+    bundle = bundle_of(tmp_path, [*failed, mixed], 1, "must")
+    page = page_of(bundle)
+    tally = {word.title: count for word, count in page.tally}
+
+    assert f"{tally['fail']} cases failed, folded by what went wrong." in page.headline.details
+    assert page.headline.title.startswith(f"{page.counting} causes")
+    assert tally["failed, not counted"] == len(failed) + 1 - tally["fail"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from wireproof_reports.render.clauses import CaseView, ClauseView, GroupView, gr
 from wireproof_reports.render.findings import CauseView, Lack, cause_views, lacks, with_verdict
 from wireproof_reports.render.fingerprint import client_facts
 from wireproof_reports.render.level_reached import LevelReached, levels_reached
-from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word, count_noun
+from wireproof_reports.wording import LEVEL_MEANINGS, UNCOUNTED, VERDICT_WORDS, Word, count_noun
 from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.clauses.origin import BINDING, ORIGIN_MEANINGS
 
@@ -53,7 +53,7 @@ def _title(bundle: Bundle, counting: Sequence[Cause]) -> tuple[str, str]:
 
 def _details(bundle: Bundle, causes: Sequence[Cause], counting: Sequence[Cause]) -> list[str]:
     footer = bundle.footer
-    failed = sum(len(cause.cases) for cause in counting)
+    failed = sum(cause.count_cases(bundle.header) for cause in counting)
     beyond = len(causes) - len(counting)
     sentences = [f"{count_noun(len(bundle.cases), 'case')} run."]
     if failed:
@@ -136,6 +136,11 @@ class Page:
     commands: tuple[Fact, ...]
 
     @property
+    def counting(self) -> int:
+        """The number of causes that count for the exit code, as the headline says."""
+        return sum(cause.counts for cause in self.causes)
+
+    @property
     def unsupported(self) -> int:
         """The number of cases that need a capability which the target does not have."""
         return sum(len(lack.cases) for lack in self.lacks)
@@ -156,7 +161,6 @@ def page_of(bundle: Bundle) -> Page:
     causes = fold(bundle.cases)
     groups = group_views(bundle, catalogue, causes)
     header = bundle.header
-    counts = Counter(case.verdict for case in bundle.cases)
     return Page(
         product=_product(bundle),
         version=header.target.fingerprint.get("version", ""),
@@ -169,7 +173,7 @@ def page_of(bundle: Bundle) -> Page:
         reached=levels_reached(bundle),
         facts=tuple(_facts(bundle, catalogue)),
         fingerprint=tuple(Fact(*item) for item in header.target.fingerprint.items()),
-        tally=tuple((word, counts[name]) for name, word in VERDICT_WORDS.items() if counts[name]),
+        tally=tuple(_tally(bundle)),
         groups=groups,
         causes=cause_views(bundle, catalogue, causes),
         readings=reading_views(bundle, catalogue),
@@ -244,6 +248,18 @@ def _describe_law(bundle: Bundle, catalogue: Catalogue) -> str:
         f"those that it gave. wireproof judge judges the bundle by revision "
         f"{max(catalogue.revisions.values())}"
     )
+
+
+def _tally(bundle: Bundle) -> Iterator[tuple[Word, int]]:
+    """Yield the number of cases with each verdict; failures that do not count stand apart."""
+    counts = Counter(case.verdict for case in bundle.cases)
+    failed = [case for case in bundle.cases if case.verdict == "fail"]
+    counted = sum(bundle.header.counts(case.level, case.origin) for case in failed)
+    for name, word in VERDICT_WORDS.items():
+        shown = [(word, counted), (UNCOUNTED, len(failed) - counted)]
+        yield from (
+            each for each in (shown if name == "fail" else [(word, counts[name])]) if each[1]
+        )
 
 
 def _coverage(groups: tuple[GroupView, ...]) -> tuple[Coverage, ...]:
