@@ -1,8 +1,11 @@
+import msgspec
 import pytest
 from bundle_fixture import case, failed, failures
 
 from wireproof_reports.causes import fold, value_class
-from wireproof_spec.record import DifferenceRecord
+from wireproof_reports.exchange.last_words import last_words
+from wireproof_spec.clauses.catalogue import Level
+from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
 
 
 def test_cases_of_one_cause_fold() -> None:
@@ -98,3 +101,42 @@ def test_an_ordinary_exchange_stands_for_the_cause() -> None:
     (cause,) = fold([long, short])
 
     assert cause.shown.case == "nsq/a/b"
+
+
+def wrote(name: str, stderr: str, clause: str = "smart.client.survives") -> CaseRecord:
+    data = stderr.encode()
+    step = StepRecord(1, "stderr", "receive", data.hex(), length=len(data))
+    record = failed(f"client-x/{name}", clause, "title", "ended:1", ["survives"])
+    return msgspec.structs.replace(record, transcript=TranscriptRecord((step,)))
+
+
+def test_each_exception_of_a_client_is_a_cause_of_its_own() -> None:
+    trace = 'Traceback (most recent call last):\n  File "x.py", line {}\n'
+    records = [
+        wrote("one", trace.format(3) + "KeyError: 'id'\n"),
+        wrote("two", trace.format(9) + "KeyError: 'id'\n", "smart.client.other"),
+        wrote("three", trace.format(3) + "ValueError: not 12 bytes\n"),
+        wrote("four", trace.format(3) + "ValueError: not 97 bytes\n"),
+        wrote("five", "panic: index out of range [5]\n\ngoroutine 1 [running]:\nexit status 2\n"),
+    ]
+
+    assert {tuple(each.case for each in cause.cases) for cause in fold(records)} == {
+        ("nsq/client-x/one", "nsq/client-x/two"),
+        ("nsq/client-x/three", "nsq/client-x/four"),
+        ("nsq/client-x/five",),
+    }
+    assert last_words(records[0].transcript)[-1] == "KeyError: 'id'"
+
+
+def test_the_plainest_case_stands_for_the_cause_with_its_own_clause() -> None:
+    def named(case_id: str, clause: str, level: Level = "must") -> CaseRecord:
+        record = failed(case_id, clause, "title", "trace:little-endian", ("trace",))
+        return msgspec.structs.replace(record, level=level)
+
+    third = named("publish/trace/zero/third-partition", "ext.publish.trace-response")
+    plain = named("publish/trace/zero", "smart.trace.position")
+    weaker = named("trace/zero", "smart.trace.other", "should")
+    (cause,) = fold([third, weaker, plain])
+
+    assert cause.shown == plain
+    assert (cause.clause, cause.level) == (plain.clause, "must")

@@ -4,11 +4,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from wireproof_reports.exchange.last_words import crash_line
 from wireproof_spec.clauses.catalogue import BROKER, CLIENT, level_rank, matches
 from wireproof_spec.clauses.loading import load_catalogue, named_fault
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 BRIEF_BYTES = 4096
+ENDED = "ended:"
+"""How the observation begins that a client's process ended."""
 
 UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 
@@ -17,21 +20,29 @@ UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 class Cause:
     """A root cause: failing cases of one clause that have the same cause key.
 
-    A fault that the observation names is one cause in all clauses; ``clause`` is the strictest of
-    them. ``shown`` represents the cases: the first with an exchange of ordinary length, if any.
+    A fault that the observation names is one cause in all clauses. ``cases`` begins with the case
+    that represents them all: of the strictest that count, the plainest.
     """
 
     number: int
-    clause: str
-    level: str
     field: str
     value: str
     cases: tuple[CaseRecord, ...]
 
     @property
+    def clause(self) -> str:
+        """The clause of the case that represents the cause."""
+        return self.shown.clause
+
+    @property
+    def level(self) -> str:
+        """The level of that clause when it was judged."""
+        return self.shown.level
+
+    @property
     def origin(self) -> str:
-        """The origin of the cause's clause when it was judged; empty in bundles before that."""
-        return self.cases[0].origin
+        """The origin of that clause when it was judged; empty in bundles before that."""
+        return self.shown.origin
 
     @property
     def anchor(self) -> str:
@@ -41,7 +52,7 @@ class Cause:
     @property
     def shown(self) -> CaseRecord:
         """The case that represents all cases of the cause in a report."""
-        return next((case for case in self.cases if _is_brief(case)), self.cases[0])
+        return self.cases[0]
 
     def count_cases(self, header: HeaderRecord) -> int:
         """Return how many cases of the cause count for the exit code of a run."""
@@ -53,16 +64,27 @@ class Cause:
         return clause.side if clause is not None and header.target.is_traffic() else ""
 
 
-def fold(cases: Iterable[CaseRecord]) -> tuple[Cause, ...]:
-    """Group failing cases by root cause; sort by level, then number of cases, then run order."""
+def fold(cases: Iterable[CaseRecord], header: HeaderRecord | None = None) -> tuple[Cause, ...]:
+    """Group failing cases by root cause; sort by level, then number of cases, then run order.
+
+    Cases that count for the exit code of the ``header``'s run stand before others.
+    """
     folded: dict[tuple[str, str, str], list[CaseRecord]] = {}
     for case in cases:
         if case.verdict == "fail":
             folded.setdefault(cause_key(case), []).append(case)
-    causes = [(key, sorted(members, key=_strictness)) for key, members in folded.items()]
-    ordered = sorted(causes, key=lambda item: (_strictness(item[1][0]), -len(item[1])))
+
+    def strictness(case: CaseRecord) -> tuple[bool, int]:
+        counts = header is None or header.counts(case.level, case.origin)
+        return not counts, level_rank(case.level)
+
+    causes = [
+        (key, sorted(members, key=lambda case: (strictness(case), _oddity(case))))
+        for key, members in folded.items()
+    ]
+    ordered = sorted(causes, key=lambda item: (strictness(item[1][0]), -len(item[1])))
     return tuple(
-        Cause(number, members[0].clause, members[0].level, field, value, tuple(members))
+        Cause(number, field, value, tuple(members))
         for number, ((_, field, value), members) in enumerate(ordered, start=1)
     )
 
@@ -92,7 +114,10 @@ def cause_key(case: CaseRecord) -> tuple[str, str, str]:
 
     Clause and field are empty if the observation itself names the flaw, as
     ``trace:little-endian`` does: which clause and field show that flaw first depends on chance.
+    Of a client whose process ended, the field is the line of its stderr that says why.
     """
+    if case.observation.startswith(ENDED):
+        return "", crash_line(case.transcript), case.observation
     if fault := named_fault(case.case, case.observation):
         return "", "", fault
     value = value_class(case.observation, case.accepted)
@@ -102,8 +127,12 @@ def cause_key(case: CaseRecord) -> tuple[str, str, str]:
     return case.clause, field, value
 
 
-def _strictness(case: CaseRecord) -> int:
-    return level_rank(case.level)
+def _oddity(case: CaseRecord) -> tuple[bool, int]:
+    """Return a sort key of cases: a short exchange first, then one with few special conditions.
+
+    Each part of an id beyond the subject, and each part joined by ``+``, is such a condition.
+    """
+    return not _is_brief(case), case.case.count("/") + case.case.count("+")
 
 
 def _is_brief(case: CaseRecord) -> bool:

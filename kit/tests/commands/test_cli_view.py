@@ -29,7 +29,7 @@ from wireproof.view.summary import Result, summary, verdict
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_reports.causes import fold
 from wireproof_spec.clauses.catalogue import Level
-from wireproof_spec.record import VERDICTS, FooterRecord, Verdict
+from wireproof_spec.record import VERDICTS, FooterRecord, StepRecord, TranscriptRecord, Verdict
 
 ESCAPE = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 
@@ -363,7 +363,7 @@ def test_only_a_failure_that_counts_is_called_one(bundle: Bundle, profile: Level
     )
     assert marks.count("fail") == len(counted)
     assert marks.count(UNCOUNTED) == len(failed) - len(counted)
-    causes = fold(counted)
+    causes = [cause for cause in fold(failed, header) if cause.count_cases(header)]
     assert sum(line.startswith("FAIL ") for line in blocks) == len(causes)
 
 
@@ -378,3 +378,18 @@ def test_a_fault_is_an_event_too() -> None:
         "exit": 2,
         "fault": "cannot reach it",
     }
+
+
+def test_the_end_of_a_clients_stderr_is_shown(bundle: Bundle) -> None:
+    failed = next(record for record in bundle.cases if record.verdict == "fail")
+    lines = [f"line {number}\n" for number in range(30)] + ["KeyError: 'id' \x1b[31m\n"]
+    data = "".join(lines).encode()
+    step = StepRecord(1, "stderr", "receive", data.hex(), length=len(data))
+    ended = msgspec.structs.replace(failed, transcript=TranscriptRecord((step,)))
+    target = msgspec.structs.replace(bundle.header.target, role="client")
+    header = msgspec.structs.replace(bundle.header, target=target)
+    text = "\n".join(told(replace(bundle, header=header, cases=(ended,))))
+
+    assert "  stderr    line 25\n" in text
+    assert "            KeyError: 'id' \\x1b[31m\n" in text
+    assert "line 24" not in text

@@ -180,7 +180,7 @@ class LineDisplay:
     """Shows a run as one line per case, for logs; progress goes to a separate stream.
 
     With ``by_row`` a row of letters for each interface, written at the end, replaces the lines;
-    with ``failures_only`` there are lines only for cases that count and failed or were not decided.
+    with ``failures_only`` there are lines only for failures that count and undecided cases.
     """
 
     out: IO[str]

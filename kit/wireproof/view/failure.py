@@ -9,6 +9,7 @@ from wireproof.view.style import COLUMNS, Style, flow_pieces, wrap_after_heading
 from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.protocols import kit_part
 from wireproof_reports.causes import Cause
+from wireproof_reports.exchange.last_words import last_words
 from wireproof_reports.exchange.repeating import way_again
 from wireproof_reports.wording import count_noun, repeated, spoken
 from wireproof_spec.clauses.loading import load_catalogue
@@ -85,6 +86,7 @@ def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
     tell = kit_part(protocol).tell_course if scene.header.target.is_client() else None
     if tell is not None:
         yield from _course(list(tell(case.transcript)), verbose=bool(scene.verbose))
+        yield from _last_words(case)
     elif scene.verbose:
         yield from whole_exchange(
             case.transcript,
@@ -105,6 +107,12 @@ def _course(lines: Sequence[str], *, verbose: bool) -> Iterator[str]:
     for index, line in enumerate(shown):
         head = "  course  " if not index and len(shown) == len(lines) else ""
         yield clip(f"{head:<10}{printable(line)}", COLUMNS)
+
+
+def _last_words(case: CaseRecord) -> Iterator[str]:
+    """Return the end of what a client wrote to stderr."""
+    for index, line in enumerate(last_words(case.transcript)):
+        yield clip(f"{'' if index else '  stderr':<12}{printable(line)}", COLUMNS)
 
 
 def _others(cause: Cause, scene: FailureContext) -> Iterator[str]:

@@ -162,7 +162,7 @@ class Result:
 
     def causes(self) -> tuple[Cause, ...]:
         """Return the failures of the run, folded by root cause."""
-        return fold(self.records)
+        return fold(self.records, self.header)
 
     def next_step(self) -> str:
         """Return what was missing for what was not judged, and what to give; often empty."""

@@ -19,6 +19,10 @@ CHECKING = "one more "
 BRIEF_BYTES = 24
 BRIEF_TEXT = 40
 
+STDERR = "stderr"
+"""The connection of a transcript's steps that hold what a client wrote to stderr."""
+_TEXTS = ("stdout", STDERR)
+
 _VERBS = {
     "open": "opened",
     "send": "sent on",
@@ -137,7 +141,7 @@ def _make_unnamed(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
 
 def _view(step: StepRecord, data: bytes, namer: Namer, sent: Sequence[bytes]) -> StepView:
     view = _plain(step, data)
-    if step.kind in ("request", "response", "text"):
+    if step.kind in ("request", "response", "text") or step.conn in _TEXTS:
         return replace(view, text=_message_text(data))
     parts = label_parts(step.parts)
     if step.kind in _FROM_TARGET and not parts:

@@ -158,7 +158,7 @@ def read_page(path: Path) -> Page:
 def page_of(bundle: Bundle) -> Page:
     """Return the content of a bundle's report."""
     catalogue = bundle.catalogue()
-    causes = fold(bundle.cases)
+    causes = fold(bundle.cases, bundle.header)
     groups = group_views(bundle, catalogue, causes)
     header = bundle.header
     return Page(
