@@ -1,6 +1,7 @@
 """The result of a case: a short canonical value without a verdict."""
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +17,23 @@ class Difference:
     found: str
 
 
+class Recorded(Protocol):
+    """An answer or delivery with the index of the transcript's step that recorded it."""
+
+    @property
+    def step(self) -> int | None:
+        """Return the index; None if the bytes were not recorded."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """The result of a case, before it is judged; ``value`` is ``kind[:detail][,after-state]``.
 
     ``overdue``: an answer or delivery that the target had to send did not arrive within patience;
     a control round trip then decides whether the target or the machine was slow. ``starved``: the
-    machine was slow, because other programs kept the target from running.
+    machine was slow, because other programs kept the target from running. ``evidence`` are the
+    indexes of the transcript's steps on which the observation rests.
     """
 
     value: str
@@ -30,6 +41,12 @@ class Observation:
     difference: Difference | None = None
     note: str = ""
     starved: bool = False
+    evidence: tuple[int, ...] = ()
+
+    def on(self, *sources: "Recorded | None") -> "Observation":
+        """Return the observation as one that rests on these answers or deliveries."""
+        steps = (source.step for source in sources if source is not None)
+        return replace(self, evidence=tuple(step for step in steps if step is not None))
 
     def then(self, after_state: str) -> "Observation":
         """Return the observation with the state of the connection after the case appended."""

@@ -96,13 +96,17 @@ class DifferenceRecord(msgspec.Struct, frozen=True):
 
 
 class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The observation of one repetition of a case, and the result of its control round trip."""
+    """The observation of one repetition of a case, and the result of its control round trip.
+
+    ``evidence`` are the indexes of the steps on which it rests, in the repetition's transcript.
+    """
 
     value: str
     overdue: bool = False
     control: ControlState | None = None
     difference: DifferenceRecord | None = None
     note: str = ""
+    evidence: tuple[Count, ...] = ()
 
 
 class RepeatsRecord(msgspec.Struct, frozen=True):
@@ -137,7 +141,8 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     """The result of one case: what was observed, and the judge's verdict at the time of the run.
 
     ``level`` and ``origin`` are those of the clause when the case was judged; records from before
-    revision 2 of the law have no origin.
+    revision 2 of the law have no origin. ``evidence`` are the indexes of the transcript's steps on
+    which the observation rests; empty if the case does not say.
     """
 
     case: str
@@ -162,6 +167,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     duration_us: Count = 0
     transcript: TranscriptRecord = TranscriptRecord()
     deviation: DeviationRecord | None = None
+    evidence: tuple[Count, ...] = ()
 
     def list_seen(self) -> tuple[SeenRecord, ...]:
         """Return the first repetition of the case, and those with another observation."""
@@ -171,6 +177,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
             control=self.control,
             difference=self.difference,
             note=self.note,
+            evidence=self.evidence,
         )
         return (first, *self.repeats.others)
 

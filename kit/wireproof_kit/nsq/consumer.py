@@ -1,5 +1,6 @@
 """A subscription that reads deliveries one by one and skips messages of other cases."""
 
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -66,7 +67,7 @@ class Consumer:
                 if isinstance(answer, Closed | Silent | Nonsense) or not left:
                     return None
                 continue
-            delivery = self._read(answer.data, own)
+            delivery = replace(self._read(answer.data, own), step=answer.step)
             if self._is_wanted(delivery, own):
                 return delivery
             self.finish(delivery)

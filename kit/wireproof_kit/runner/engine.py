@@ -372,6 +372,7 @@ def _make_record(
         control=seen.control,
         difference=seen.difference,
         note=seen.note,
+        evidence=seen.evidence,
         reading=judgement.reading,
         signature=judgement.signature,
         accepted=judgement.accepted,

@@ -43,6 +43,7 @@ def seen_record(observation: Observation) -> SeenRecord:
         overdue=observation.overdue,
         difference=difference_record(observation.difference),
         note=observation.note,
+        evidence=observation.evidence,
     )
 
 

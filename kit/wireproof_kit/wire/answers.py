@@ -1,6 +1,9 @@
-"""The results, in any protocol, of waiting for an answer that does not arrive."""
+"""The results, in any protocol, of waiting for an answer that does not arrive.
 
-from dataclasses import dataclass
+The ``step`` of every answer is the index of the transcript's step that recorded it.
+"""
+
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from wireproof_spec.wire_error import WireError
@@ -12,6 +15,7 @@ class Closed:
 
     kind: ClassVar[str] = "closed"
     how: str
+    step: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,7 @@ class Silent:
     kind: ClassVar[str] = "silent"
     seconds: float
     partial: int = 0
+    step: int | None = field(default=None, compare=False)
 
     def describe(self, request: str) -> str:
         """Return what the target did with a request: nothing, or a frame that it did not end."""
@@ -35,3 +40,4 @@ class Nonsense:
 
     kind: ClassVar[str] = "nonsense"
     fault: WireError
+    step: int | None = field(default=None, compare=False)

@@ -55,6 +55,7 @@ class Wire(Generic[T]):
         self._unread = unread
         self._secret = b""
         self._ended: str | None = None
+        self._end: int | None = None
         self._shut = False
         self.name = transcript.connection_label()
         self.record("open", note=format_address(address))
@@ -75,11 +76,14 @@ class Wire(Generic[T]):
 
     def record(
         self, kind: str, data: bytes = b"", *, parts: Sequence[Part] = (), note: str = ""
-    ) -> None:
-        """Add a step on this connection to the transcript; bytes hidden by `hide` are masked."""
+    ) -> int:
+        """Add a step on this connection to the transcript, and return the step's index.
+
+        Bytes hidden by `hide` are masked.
+        """
         if self._secret:
             data = data.replace(self._secret, MASK * len(self._secret))
-        self._transcript.add(kind, self.name, data=data, parts=parts, note=note)
+        return self._transcript.add(kind, self.name, data=data, parts=parts, note=note).index
 
     @property
     def sock(self) -> socket.socket:
@@ -151,11 +155,11 @@ class Wire(Generic[T]):
             return self._nonsense(self._incoming.fault)
         pending = self.pending
         if self._ended is not None:
-            return Nonsense(cut(pending)) if pending else Closed(self._ended)
+            return Nonsense(cut(pending), self._end) if pending else Closed(self._ended, self._end)
         self._transcript.add_wait(seconds)
         note = f"nothing whole within {seconds:.2f} s"
-        self.record("note", pending[:CHUNK], note=note)
-        return Silent(seconds, partial=len(pending))
+        step = self.record("note", pending[:CHUNK], note=note)
+        return Silent(seconds, partial=len(pending), step=step)
 
     def pause(self, until: float) -> None:
         """Receive bytes until some arrive or the monotonic time ``until`` has come."""
@@ -204,9 +208,9 @@ class Wire(Generic[T]):
 
     def _nonsense(self, fault: WireError) -> Nonsense:
         if self._ended is None:
-            self.record("receive", self.pending[:CHUNK])
+            self._end = self.record("receive", self.pending[:CHUNK])
             self._ended = "nonsense"
-        return Nonsense(fault)
+        return Nonsense(fault, self._end)
 
     def _wait(self, events: int, deadline: float) -> bool:
         """Wait for events and receive; return False when the deadline has passed."""
@@ -242,7 +246,7 @@ class Wire(Generic[T]):
     def _raise_lost(self, how: str) -> None:
         if self._ended is None:
             self._ended = how
-            self.record("close", note=f"by the target ({how})")
+            self._end = self.record("close", note=f"by the target ({how})")
 
 
 def connect_socket(address: Address, protocol: str) -> socket.socket:

@@ -4,7 +4,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode, urlsplit
 
 import h11
@@ -37,6 +37,7 @@ class TransferResult:
     json: StrictJson | None = None
     failure: str | None = None
     received: bytes = b""
+    step: int | None = field(default=None, compare=False)
 
     def header(self, name: str) -> str | None:
         """Return the first header with this name, ignoring letter case."""

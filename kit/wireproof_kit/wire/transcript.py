@@ -6,7 +6,7 @@ import string
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import overload
 
 SENT_KINDS = ("send", "request")
@@ -61,7 +61,7 @@ class Step:
     """One event on one connection.
 
     ``kind`` is open, send, receive, close, request, response or note; ``at_us`` counts
-    microseconds from the start of the case.
+    microseconds from the start of the case, ``index`` the steps before this one.
     """
 
     at_us: int
@@ -70,6 +70,7 @@ class Step:
     data: bytes = b""
     parts: Sequence[Part] = ()
     note: str = ""
+    index: int = field(default=0, compare=False)
 
 
 class Transcript:
@@ -108,8 +109,8 @@ class Transcript:
     ) -> Step:
         """Append one step with the time since the start of the transcript, and return it."""
         at_us = (time.monotonic_ns() - self._started) // 1000
-        step = Step(at_us, connection, kind, data, parts, note)
         with self._lock:
+            step = Step(at_us, connection, kind, data, parts, note, len(self._steps))
             self._steps.append(step)
             if kind in SENT_KINDS:
                 self.sent += len(data)

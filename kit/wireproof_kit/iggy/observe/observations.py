@@ -11,7 +11,7 @@ Deliveries: ``delivered:as-sent``, ``delivered:FIELD`` (the first that differs),
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from wireproof_kit.iggy.observe.polled import Polled, PolledMessage
 from wireproof_kit.iggy.wire.answers import Answer, ErrorStatus, Nonsense, Silent
@@ -28,6 +28,8 @@ from wireproof_spec.wire_error import WireError
 from wireproof_spec.wording import show_value
 
 T = TypeVar("T")
+Compare: TypeAlias = Callable[[SentMessage, PolledMessage], Difference | None]
+"""Returns the first difference between a polled message and the sent one."""
 
 STUCK = "stuck"
 AS_SENT = "delivered:as-sent"
@@ -36,7 +38,7 @@ MISSING = "missing"
 
 def observe(answer: Answer, *, then: str | None = None) -> Observation:
     """Return the observation for a response and the state of the connection after it."""
-    observation = _observe(answer)
+    observation = _observe(answer).on(answer)
     if then is None or answer.kind == "closed":
         return observation
     overdue = observation.overdue or then.endswith(STUCK)
@@ -56,10 +58,10 @@ def _observe(answer: Answer) -> Observation:
 def observe_http(answer: TransferResult) -> Observation:
     """Return the observation for an HTTP response: its status and the name of an error."""
     if answer.failure is not None:
-        return observed(f"http:{answer.failure}", overdue=answer.failure == "silence")
+        return observed(f"http:{answer.failure}", overdue=answer.failure == "silence").on(answer)
     name = error_of(answer)[1]
     word = name if re.fullmatch(r"[a-z0-9_]+", name) else "-"
-    return observed(f"http:{answer.status},{word}")
+    return observed(f"http:{answer.status},{word}").on(answer)
 
 
 def observe_unread(polled: Polled) -> Observation | None:
@@ -67,14 +69,15 @@ def observe_unread(polled: Polled) -> Observation | None:
     if polled.is_readable:
         return None
     if polled.fault is not None:
-        return observed("delivered:undecodable", difference=difference_of(polled.fault))
+        difference = difference_of(polled.fault)
+        return observed("delivered:undecodable", difference=difference).on(polled.answer)
     return observe(polled.answer)
 
 
 def observe_messages(
     polled: Polled,
     sent: Sequence[SentMessage],
-    compare: Callable[[SentMessage, PolledMessage], Difference | None] | None = None,
+    compare: Compare | None = None,
     *,
     ordered: bool = True,
 ) -> Observation:
@@ -93,13 +96,17 @@ def observe_messages(
         difference = look(due, seen)
         if difference is not None:
             note = f"message {number + 1} of {len(sent)}"
-            return observed(f"delivered:{difference.field}", difference=difference, note=note)
-    if len(polled.seen) < len(sent):
-        return observed(MISSING, overdue=True, note=f"{len(polled.seen)} of {len(sent)} came")
-    if len(polled.seen) > len(sent):
-        return observed(
-            "delivered:more", note=f"expected {len(sent)} messages, received {len(polled.seen)}"
-        )
+            value = f"delivered:{difference.field}"
+            return observed(value, difference=difference, note=note).on(seen)
+    return _observe_number(polled, len(sent)).on(polled.answer)
+
+
+def _observe_number(polled: Polled, due: int) -> Observation:
+    came = len(polled.seen)
+    if came < due:
+        return observed(MISSING, overdue=True, note=f"{came} of {due} came")
+    if came > due:
+        return observed("delivered:more", note=f"expected {due} messages, received {came}")
     return observed(AS_SENT)
 
 
@@ -172,9 +179,10 @@ def observe_absence(polled: Polled, *, unwanted: Iterable[bytes], sentinel: byte
         return unread
     payloads = [message.payload for message in polled.messages]
     if sentinel not in payloads:
-        return observed("no-sentinel", overdue=True)
+        return observed("no-sentinel", overdue=True).on(polled.answer)
     before = payloads[: payloads.index(sentinel)]
-    return observed("unwanted" if before or set(unwanted) & set(payloads) else "absent")
+    is_unwanted = bool(before or set(unwanted) & set(payloads))
+    return observed("unwanted" if is_unwanted else "absent").on(polled.answer)
 
 
 def make_difference(field: str, seen: PolledMessage, expected: str, found: str) -> Difference:

@@ -6,7 +6,7 @@ wrong.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, Literal, TypeAlias
 
@@ -30,11 +30,15 @@ LAYOUTS: Final[dict[Layout, Schema[Message]]] = {"published": MESSAGE, "old": OL
 
 @dataclass(frozen=True, slots=True)
 class PolledMessage:
-    """A polled message, its bytes, and its offset in the response body."""
+    """A polled message, its bytes, and its offset in the response body.
+
+    ``step`` is the index of the transcript's step that recorded the response.
+    """
 
     message: Message
     raw: bytes
     position: int
+    step: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,8 @@ def _read(answer: Done, head: Head, layout: Layout) -> Polled:
         return Polled(answer, head, layout, fault=fault, size=len(body))
     declared = int.from_bytes(body[size - COUNT_SIZE : size], "little") if size else None
     try:
-        seen = _take_bounded(walk(body[size:], LAYOUTS[layout], base=size))
+        walked = walk(body[size:], LAYOUTS[layout], base=size)
+        seen = tuple(replace(each, step=answer.step) for each in _take_bounded(walked))
     except WireError as error:
         fault = error.at(size)
         return Polled(answer, head, layout, declared, fault=fault, size=len(body))

@@ -1,6 +1,6 @@
 """The five possible results of waiting for a response."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
@@ -14,6 +14,7 @@ class Done:
 
     kind: ClassVar[str] = "done"
     body: bytes
+    step: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class ErrorStatus:
     kind: ClassVar[str] = "refused"
     status: int
     body: bytes
+    step: int | None = field(default=None, compare=False)
 
 
 Answer = Done | ErrorStatus | Closed | Silent | Nonsense

@@ -157,10 +157,10 @@ class Connection:
         self._wire.close(self._record_unread)
 
     def _answer(self, response: Response) -> Answer:
-        self._wire.record("receive", encode(RESPONSE, response))
+        step = self._wire.record("receive", encode(RESPONSE, response))
         if response.status == OK:
-            return Done(response.body)
-        return ErrorStatus(response.status, response.body)
+            return Done(response.body, step)
+        return ErrorStatus(response.status, response.body, step)
 
     def _record_unread(self) -> None:
         if unread := self._wire.pending:

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from wireproof_kit.wire.address import Address
@@ -72,8 +72,8 @@ class HttpClient:
         if answer.failure == "silence":
             self._transcript.add_wait(self._seconds)
         note = answer.failure or str(answer.status)
-        self._transcript.add("response", name, data=answer.received, note=note)
-        return answer
+        step = self._transcript.add("response", name, data=answer.received, note=note)
+        return replace(answer, step=step.index)
 
     def get(self, path: str, query: Query | str = "") -> TransferResult:
         """Send a GET request and return the response."""

@@ -1,6 +1,6 @@
 """Decodes a delivered message in the required layout, or recognises another layout."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wireproof_spec.decoding import decode
 from wireproof_spec.nsq.message import Message, message_schema
@@ -73,6 +73,7 @@ class Delivery:
     raw: bytes
     fault: WireError | None
     layout: str
+    step: int | None = field(default=None, compare=False)
 
     @property
     def body(self) -> bytes:

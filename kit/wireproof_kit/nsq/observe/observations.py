@@ -11,6 +11,7 @@ HTTP: ``http:STATUS,ok``, ``http:STATUS,trace``, ``http:STATUS,CODE``, ``http:si
 """
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 
 from wireproof_kit.nsq.observe.delivery import AS_DUE, UNKNOWN, Delivery
@@ -36,14 +37,11 @@ def observe(
 
     With ``trace_id``, a trace response must contain it. A closed connection has no state.
     """
-    observation = _observe(answer, trace_id)
+    observation = _observe(answer, trace_id).on(answer)
     if then is None or answer.kind == "closed":
         return observation
     overdue = observation.overdue or then == STUCK
-    value = f"{observation.value},{then}"
-    return observed(
-        value, overdue=overdue, difference=observation.difference, note=observation.note
-    )
+    return replace(observation.then(then), overdue=overdue)
 
 
 def _observe(answer: Answer, trace_id: int | None) -> Observation:
@@ -80,6 +78,12 @@ def observe_delivery(
     """
     if delivery is None:
         return observed("missing", overdue=True)
+    return _observe_delivery(delivery, body, header, exact).on(delivery)
+
+
+def _observe_delivery(
+    delivery: Delivery, body: bytes, header: Header | None, exact: bool
+) -> Observation:
     if delivery.layout not in (AS_DUE, UNKNOWN):
         return observed(f"delivered:layout-{delivery.layout}", difference=_fault(delivery))
     if delivery.message is None:
@@ -98,7 +102,8 @@ def observe_absence(before: list[Delivery] | None, *, of: bytes) -> Observation:
     """
     if before is None:
         return observed("no-sentinel")
-    return observed("unwanted" if any(of in delivery.raw for delivery in before) else "absent")
+    came = [delivery for delivery in before if of in delivery.raw]
+    return observed("unwanted").on(*came) if came else observed("absent")
 
 
 def _observe_header(delivery: Delivery, sent: bytes | None, exact: bool) -> Observation:
@@ -115,8 +120,8 @@ def _observe_header(delivery: Delivery, sent: bytes | None, exact: bool) -> Obse
 def observe_http(answer: HttpAnswer) -> Observation:
     """Return the observation for an HTTP response: its status and its error code."""
     if answer.failure is not None:
-        return observed(f"http:{answer.failure}", overdue=answer.failure == "silence")
-    return observed(f"http:{answer.status},{answer.word}")
+        return observed(f"http:{answer.failure}", overdue=answer.failure == "silence").on(answer)
+    return observed(f"http:{answer.status},{answer.word}").on(answer)
 
 
 def find_difference(field: str, *, expected: bytes, found: bytes) -> Difference:

@@ -1,6 +1,6 @@
 """The six possible results of waiting on a connection."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
@@ -15,6 +15,7 @@ class Response:
 
     kind: ClassVar[str] = "response"
     data: bytes
+    step: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class ErrorFrame:
     kind: ClassVar[str] = "refusal"
     code: str
     data: bytes
+    step: int | None = field(default=None, compare=False)
 
     @property
     def text(self) -> str:
@@ -37,11 +39,12 @@ class Pushed:
 
     kind: ClassVar[str] = "pushed"
     data: bytes
+    step: int | None = field(default=None, compare=False)
 
 
 Answer = Response | ErrorFrame | Pushed | Closed | Silent | Nonsense
 
 
-def refusal(data: bytes) -> ErrorFrame:
+def refusal(data: bytes, step: int | None = None) -> ErrorFrame:
     """Decode the data of an error frame into its code and text."""
-    return ErrorFrame(code=error_code(data), data=data)
+    return ErrorFrame(code=error_code(data), data=data, step=step)

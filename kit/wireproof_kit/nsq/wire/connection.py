@@ -252,19 +252,19 @@ class Connection:
         data = frame.data
         heartbeat = frame.frame_type == FRAME_TYPE_RESPONSE and data == HEARTBEAT
         note = "heartbeat" if heartbeat else ""
-        self._wire.record("receive", encode(SERVER_FRAME, frame), note=note)
+        step = self._wire.record("receive", encode(SERVER_FRAME, frame), note=note)
         if heartbeat:
             self.heartbeats += 1
             self._nops_owed += 1
             self._answer_heartbeats()
             return None
         if frame.frame_type == FRAME_TYPE_RESPONSE:
-            return Response(data)
+            return Response(data, step)
         if frame.frame_type == FRAME_TYPE_ERROR:
-            return refusal(data)
+            return refusal(data, step)
         if frame.frame_type == FRAME_TYPE_MESSAGE:
-            return Pushed(data)
-        return Nonsense(_unknown_type(frame.frame_type))
+            return Pushed(data, step)
+        return Nonsense(_unknown_type(frame.frame_type), step)
 
     def _answer_heartbeats(self) -> None:
         if self._is_within_frame or self._half_closed or not self.answers_heartbeats:

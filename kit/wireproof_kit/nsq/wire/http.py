@@ -1,7 +1,7 @@
 """HTTP requests to a broker or lookup server, with decoded and recorded answers."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wireproof_kit.wire.address import Address as Address
 from wireproof_kit.wire.http import TOKEN, ConnectionPool, TransferResult, request_bytes, transfer
@@ -28,6 +28,7 @@ class HttpAnswer:
     body: bytes
     json: StrictJson | None = None
     failure: str | None = None
+    step: int | None = field(default=None, compare=False)
 
     @property
     def code(self) -> str:
@@ -153,8 +154,8 @@ class HttpClient:
         if came.failure == "silence":
             self._transcript.add_wait(self._seconds)
         note = came.failure or str(came.status)
-        self._transcript.add("response", name, data=came.received, note=note)
-        return _convert_answer(came)
+        step = self._transcript.add("response", name, data=came.received, note=note)
+        return _convert_answer(came, step.index)
 
 
 def _names(headers: Headers, name: str) -> bool:
@@ -166,5 +167,5 @@ def make_failed(how: str) -> HttpAnswer:
     return HttpAnswer(0, (), b"", failure=how)
 
 
-def _convert_answer(came: TransferResult) -> HttpAnswer:
-    return HttpAnswer(came.status, came.headers, came.body, came.json, came.failure)
+def _convert_answer(came: TransferResult, step: int) -> HttpAnswer:
+    return HttpAnswer(came.status, came.headers, came.body, came.json, came.failure, step)
