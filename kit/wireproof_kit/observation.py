@@ -1,7 +1,9 @@
 """The result of a case: a short canonical value without a verdict."""
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,10 @@ class Recorded(Protocol):
         ...
 
 
+P = ParamSpec("P")
+R = TypeVar("R", bound=Recorded | None)
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """The result of a case, before it is judged; ``value`` is ``kind[:detail][,after-state]``.
@@ -43,7 +49,7 @@ class Observation:
     starved: bool = False
     evidence: tuple[int, ...] = ()
 
-    def on(self, *sources: "Recorded | None") -> "Observation":
+    def on(self, *sources: Recorded | None) -> "Observation":
         """Return the observation as one that rests on these answers or deliveries."""
         steps = (source.step for source in sources if source is not None)
         return replace(self, evidence=tuple(step for step in steps if step is not None))
@@ -51,6 +57,19 @@ class Observation:
     def then(self, after_state: str) -> "Observation":
         """Return the observation with the state of the connection after the case appended."""
         return replace(self, value=f"{self.value},{after_state}")
+
+
+def with_evidence(
+    observe: Callable[Concatenate[R, P], Observation],
+) -> Callable[Concatenate[R, P], Observation]:
+    """Let a function's observation rest on its first argument, unless it names its evidence."""
+
+    @functools.wraps(observe)
+    def observe_first(first: R, /, *args: P.args, **kwargs: P.kwargs) -> Observation:
+        seen = observe(first, *args, **kwargs)
+        return seen if seen.evidence else seen.on(first)
+
+    return observe_first
 
 
 def observed(

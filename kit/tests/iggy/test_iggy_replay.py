@@ -7,7 +7,7 @@ from cli_process import wireproof
 
 from wireproof.iggy import replay
 from wireproof_kit.iggy.wire import requests
-from wireproof_reports.exchange.evidence import read_bytes
+from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.identifier import numeric

@@ -20,7 +20,7 @@ from wireproof_kit.fuzz.campaign.workers import Ended, News, Opened, Status
 from wireproof_kit.protocols import kit_part
 from wireproof_kit.verdicts.deviations import Deviation
 from wireproof_kit.version import KIT_VERSION
-from wireproof_reports.exchange.evidence import read_bytes
+from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_reports.exchange.reproducer import script
 from wireproof_spec.clauses.catalogue import is_below
 from wireproof_spec.clauses.loading import load_catalogue

@@ -35,7 +35,7 @@ from wireproof_kit.iggy.wire.login import LOGIN_NOTE, log_in_with
 from wireproof_kit.runner.patience import PUSH
 from wireproof_kit.wire.http import TOKEN, transfer
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_reports.exchange.evidence import read_bytes
+from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import payload_schema

@@ -28,7 +28,7 @@ from wireproof_kit.targets.session import Session
 from wireproof_kit.wire.http import address_of
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_reports.exchange.evidence import read_bytes
+from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_spec.nsq import names
 from wireproof_spec.record import StepRecord
 

@@ -8,7 +8,8 @@ from typing import cast
 from wireproof.replaying.protocol_replay import Link, Links, Replayer, replayer_of
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Part
-from wireproof_reports.exchange.evidence import read_bytes, received_parts
+from wireproof_reports.exchange.annotation import read_bytes
+from wireproof_reports.exchange.evidence import received_parts
 from wireproof_spec.record import StepRecord
 from wireproof_spec.step_notes import IN_TLS
 

@@ -1,44 +1,91 @@
 """The recorded bytes of a case, annotated: the relevant exchange, or all of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from wireproof_kit.decoding.dump import BRIEF, Measure, dump_parts
 from wireproof_kit.decoding.printable import clip, printable, width
 from wireproof_kit.wire.transcript import Part
-from wireproof_reports.exchange.evidence import FIRST_SENT, read_bytes, received_parts
+from wireproof_reports.exchange.annotation import read_bytes
+from wireproof_reports.exchange.evidence import FIRST_SENT, first_difference, received_parts
+from wireproof_reports.exchange.failing import (
+    CHECKING,
+    FROM_TARGET,
+    NamedPart,
+    Pair,
+    failing_pairs,
+    find_differing,
+    find_request,
+    fullness,
+    leaf,
+)
 from wireproof_reports.exchange.repeating import SENT
 from wireproof_reports.wording import shown_time
 from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
 
-FROM_TARGET = ("receive", "response")
 TEXT = "text"
 """A step that shows a line of a text, with a part marked in it."""
 WHOLE = Measure(rows=1_000_000, parts=1_000_000)
 TEXT_LINES = 12
 MOST_SEARCHED = 1000
 """Answers in which the field that differs is looked for, from the last one back; ours."""
-GOES_ON = "one more "
-"""How the note begins of a frame that only shows that the connection goes on."""
 DIFFERS = "  <-- differs"
+ASIDE = ("heartbeat", "left unread")
+"""Notes of received steps that no observation rests on."""
 ANSWERS = ("ok", "trace", "error", "response", "closed", "silence", "nonsense", "http", "json")
 
 
 def key_exchange(case: CaseRecord, protocol: str) -> Iterator[str]:
     """Return the lines that show the part of a case's exchange in which it failed."""
     steps = case.transcript.steps
-    shown = _Shower(protocol, case.difference)
+    shown = _Shower(protocol, first_difference(case, protocol))
+    pairs = failing_pairs(case, protocol)
+    if not pairs and not any(step.kind in SENT for step in steps):
+        yield from _first_text(shown, steps)
+    before: int | None = None
+    for pair in pairs or [_presumed_pair(case, protocol, shown)]:
+        if pair.asked is not None and pair.asked != before:
+            before = pair.asked
+            yield from shown.lines("sent", steps, pair.asked)
+        yield from _received(shown, steps, pair)
+
+
+def _received(shown: "_Shower", steps: Sequence[StepRecord], pair: Pair) -> Iterator[str]:
+    """Return the lines of what came, or of what came instead: an end, or nothing in time."""
+    if pair.answered is not None and steps[pair.answered].kind in FROM_TARGET:
+        yield from shown.lines("received", steps, pair.answered, marked=True)
+    elif pair.answered is not None and steps[pair.answered].note:
+        end = steps[pair.answered]
+        words = "nothing: closed " if end.kind == "close" else ""
+        yield f"  received  {words}{clip(printable(end.note), 60)}"
+    elif pair.asked is not None:
+        yield "  received  nothing"
+
+
+def _presumed_pair(case: CaseRecord, protocol: str, shown: "_Shower") -> Pair:
+    """Return the steps to show for a case that does not say what its observation rests on.
+
+    Of something that did not come, it is what was sent; otherwise it is what came last.
+    """
+    steps = case.transcript.steps
     asked = _find_shown_frame(steps, case.observation)
     answered = _find_difference(shown, steps)
-    if answered is None:
-        answered = _answer(steps, asked)
-    if asked is not None:
-        yield from shown.lines("sent", steps, asked)
     if answered is not None:
-        yield from shown.lines("received", steps, answered)
-    elif asked is not None:
-        yield "  received  nothing"
-    else:
-        yield from _first_text(shown, steps)
+        return Pair(asked, answered)
+    last = None if case.overdue else _find_last(steps)
+    return Pair(asked if last is None else find_request(steps, last, protocol), last)
+
+
+def _find_last(steps: Sequence[StepRecord]) -> int | None:
+    """Return the last step that was received, and neither to check the connection nor unread."""
+    asked: dict[str, str] = {}
+    last: int | None = None
+    for index, step in enumerate(steps):
+        if step.kind in SENT:
+            asked[step.conn] = step.note
+        is_aside = step.note in ASIDE or asked.get(step.conn, "").startswith(CHECKING)
+        if step.kind in FROM_TARGET and not is_aside:
+            last = index
+    return last
 
 
 def whole_exchange(
@@ -46,14 +93,20 @@ def whole_exchange(
     protocol: str,
     *,
     difference: DifferenceRecord | None = None,
+    failing: Collection[int] = (),
     all_bytes: bool = False,
 ) -> Iterator[str]:
-    """Return the lines that show every step of an exchange; all bytes with ``all_bytes``."""
+    """Return the lines that show every step of an exchange; all bytes with ``all_bytes``.
+
+    The difference is marked in the ``failing`` steps, on which the observation rests, if they are
+    known.
+    """
     shown = _Shower(protocol, difference, WHOLE if all_bytes else BRIEF)
     for index, step in enumerate(transcript.steps):
         yield from step_line(step)
         if step.kind in (*SENT, *FROM_TARGET, TEXT):
-            yield from shown.lines("", transcript.steps, index)
+            marked = not failing or index in failing
+            yield from shown.lines("", transcript.steps, index, marked=marked)
 
 
 def step_line(step: StepRecord) -> Iterator[str]:
@@ -76,25 +129,30 @@ class _Shower:
         self._measure = measure
         self._first_sent: dict[str, list[tuple[int, bytes]]] | None = None
 
-    def lines(self, title: str, steps: Sequence[StepRecord], index: int) -> list[str]:
-        """Return the lines of one step's bytes."""
+    def lines(
+        self, title: str, steps: Sequence[StepRecord], index: int, *, marked: bool = False
+    ) -> list[str]:
+        """Return the lines of one step's bytes; if ``marked``, with the part that differs."""
         step = steps[index]
         data = read_bytes(step)
         if step.kind in ("request", "response"):
-            return _text(title, data)
+            return _text(title, data, self._difference if marked else None)
         if step.kind == TEXT:
             return _marked_text(title, data, step.parts)
-        parts = self.parts(steps, index)
+        parts = self.parts(steps, index, marked=marked)
         return dump_parts(title, data, parts, measure=self._measure)
 
-    def parts(self, steps: Sequence[StepRecord], index: int) -> list[Part]:
+    def parts(self, steps: Sequence[StepRecord], index: int, *, marked: bool = True) -> list[Part]:
         """Return a step's parts: as recorded, or named by what the protocol knows."""
         step = steps[index]
         if step.parts or step.kind not in FROM_TARGET:
             return [Part(*part) for part in step.parts]
         named = self._namer(read_bytes(step), self._list_sent(steps, index))
+        sought = self._difference if marked else None
+        differing = None if sought is None else find_differing(named, sought)
         return [
-            Part(part.offset, part.length, self._label(part.label, part.value)) for part in named
+            Part(part.offset, part.length, _label(part, differs=number == differing))
+            for number, part in enumerate(named)
         ]
 
     def _list_sent(self, steps: Sequence[StepRecord], index: int) -> list[bytes]:
@@ -111,28 +169,22 @@ class _Shower:
         """Return True if this step contains the field that differs."""
         return any(part.label.endswith(DIFFERS) for part in self.parts(steps, index))
 
-    def _label(self, label: str, value: str) -> str:
-        text = f"{label} = {value}" if value else label
-        if self._difference is None:
-            return text
-        same = label.rpartition(".")[2] == self._difference.field.rpartition(".")[2]
-        return f"{clip(text, 27)}{DIFFERS}" if same else text
+
+def _label(part: NamedPart, *, differs: bool) -> str:
+    text = f"{part.label} = {part.value}" if part.value else part.label
+    return f"{clip(text, 27)}{DIFFERS}" if differs else text
 
 
 def _find_shown_frame(steps: Sequence[StepRecord], observation: str) -> int | None:
     """Return the step to show: a deliberate error, the answered request, or the longest frame."""
     sent = [index for index, step in enumerate(steps) if step.kind in SENT]
     wrong = [index for index in sent if any(part[3] for part in steps[index].parts)]
-    plain = [index for index in sent if not steps[index].note.startswith(GOES_ON)] or sent
+    plain = [index for index in sent if not steps[index].note.startswith(CHECKING)] or sent
     if wrong or not plain:
         return wrong[-1] if wrong else None
     if observation.partition(":")[0].partition(",")[0] in ANSWERS:
         return plain[-1]
-    return max(plain, key=lambda index: (_fullness(steps[index]), index))
-
-
-def _fullness(step: StepRecord) -> int:
-    return 99 if step.kind == "request" else len(step.parts)
+    return max(plain, key=lambda index: (fullness(steps[index]), index))
 
 
 def _answer(steps: Sequence[StepRecord], asked: int | None) -> int | None:
@@ -170,13 +222,27 @@ def _format_bytes(data: bytes) -> str:
     return printable(data.decode("utf-8", "backslashreplace"))
 
 
-def _text(title: str, data: bytes) -> list[str]:
-    """Return an HTTP message as text."""
+def _text(title: str, data: bytes, difference: DifferenceRecord | None = None) -> list[str]:
+    """Return an HTTP message as text; the value that differs is in it, with a mark below."""
     rows = data[:8192].decode("utf-8", "backslashreplace").splitlines()
     shown = [printable(row) for row in rows[:TEXT_LINES]] or ["(no bytes)"]
     if len(rows) > TEXT_LINES or len(data) > 8192:
         shown.append(f"… {len(data)} bytes in all")
-    heads = [title, *[""] * (len(shown) - 1)]
-    return [
-        f"  {head:<10}{clip(row, 68)}".rstrip() for head, row in zip(heads, shown, strict=True)
-    ]
+    lines: list[str] = []
+    is_marked = False
+    for number, row in enumerate(shown):
+        at = -1 if difference is None or is_marked else _find_value(row, difference)
+        is_marked |= at >= 0
+        start = max(at - 40, 0)
+        cut = f"…{row[start + 1 :]}" if start else row
+        lines.append(f"  {'' if number else title:<10}{clip(cut, 68)}".rstrip())
+        if at >= 0:
+            lines.append(" " * (12 + width(cut[: at - start])) + "^ differs")
+    return lines
+
+
+def _find_value(row: str, difference: DifferenceRecord) -> int:
+    """Return where a row of JSON has the value that differs, behind its name; -1 if nowhere."""
+    name = row.find(f'"{leaf(difference.field)}"')
+    value = row.find(difference.found, max(name, 0)) if difference.found else -1
+    return value if name >= 0 and value >= 0 else name

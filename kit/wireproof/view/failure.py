@@ -9,6 +9,7 @@ from wireproof.view.style import COLUMNS, Style, flow_pieces, wrap_after_heading
 from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.protocols import kit_part
 from wireproof_reports.causes import Cause
+from wireproof_reports.exchange.evidence import first_difference
 from wireproof_reports.exchange.last_words import last_words
 from wireproof_reports.exchange.repeating import way_again
 from wireproof_reports.wording import count_noun, repeated, spoken
@@ -50,7 +51,7 @@ def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
     if not counts:
         yield f"  (this run counts up to {scene.header.scope()})"
     yield from _law(cause.clause, scene.header.target.protocol)
-    yield from _outcome(case)
+    yield from _outcome(case, scene.header.target.protocol)
     yield from _bytes(case, scene)
     yield from _others(cause, scene)
     yield from _further(case, scene)
@@ -62,7 +63,7 @@ def _law(clause_id: str, protocol: str) -> Iterator[str]:
         yield from wrap_after_heading("", clause.law, indent=2)
 
 
-def _outcome(case: CaseRecord) -> Iterator[str]:
+def _outcome(case: CaseRecord, protocol: str) -> Iterator[str]:
     conforming = (spoken(pattern.removesuffix(",*"), case.case) for pattern in case.accepted)
     expected = " | ".join(dict.fromkeys(conforming))
     yield from wrap_after_heading("  expected", expected or "nothing is accepted", indent=INDENT)
@@ -71,8 +72,9 @@ def _outcome(case: CaseRecord) -> Iterator[str]:
     )
     if case.note:
         yield from wrap_after_heading("  note", printable(case.note), indent=INDENT)
-    if case.difference is not None:
-        yield from wrap_after_heading("  differs", _difference(case.difference), indent=INDENT)
+    difference = first_difference(case, protocol)
+    if difference is not None:
+        yield from wrap_after_heading("  differs", _difference(difference), indent=INDENT)
 
 
 def _difference(difference: DifferenceRecord) -> str:
@@ -91,7 +93,8 @@ def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
         yield from whole_exchange(
             case.transcript,
             protocol,
-            difference=case.difference,
+            difference=first_difference(case, protocol),
+            failing=[step for step in case.evidence if step < len(case.transcript.steps)],
             all_bytes=scene.verbose > 1,
         )
     else:

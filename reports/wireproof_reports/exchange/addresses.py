@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
-from wireproof_reports.exchange.evidence import read_bytes
+from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_reports.exchange.protocol import report_part
 from wireproof_spec.record import CaseRecord, FindingRecord, HeaderRecord, StepRecord
 

@@ -16,6 +16,8 @@ def as_text(exchange: Exchange) -> str:
     if exchange.omitted:
         rows.append(f"{LEFT_OUT} {count_noun(exchange.omitted, 'step')} left out")
     rows += [row for step in exchange.tail for row in _step(step)]
+    if exchange.behind:
+        rows.append(f"{LEFT_OUT} {count_noun(exchange.behind, 'later step')} left out")
     return "\n".join(rows) + "\n" if rows else ""
 
 
@@ -23,7 +25,8 @@ def make_heading(step: StepView) -> str:
     """Return the heading of a step in a dump: what was done, number of bytes, and note."""
     size = f", {count_noun(step.size, 'byte')}" if step.size else ""
     note = f": {_printable(step.note)}" if step.note else ""
-    return f"{step.title}{size}{note}"
+    judged = "  <-- what was judged" if step.failing else ""
+    return f"{step.title}{size}{note}{judged}"
 
 
 def _step(step: StepView) -> Iterator[str]:

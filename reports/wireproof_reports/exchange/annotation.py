@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from wireproof_reports.wording import printable
+from wireproof_spec.record import StepRecord
 
 HEAD_BYTES = 40
 TAIL_BYTES = 8
@@ -59,6 +60,14 @@ def clip(text: str, longest: int = LONGEST_TEXT) -> str:
     if len(text) <= longest:
         return text
     return f"{text[: longest * 2 // 3]} … {text[-longest // 4 :]}"
+
+
+def read_bytes(step: StepRecord) -> bytes:
+    """Return the bytes of a step; empty if the record of them is damaged."""
+    try:
+        return step.data()
+    except ValueError:
+        return b""
 
 
 def space_hex(data: bytes) -> str:

@@ -1,9 +1,23 @@
 """A transcript as a report shows it: each step with direction, time and named bytes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from wireproof_reports.exchange.annotation import Line, Part, label_parts, lines, space_hex
+from wireproof_reports.exchange.annotation import (
+    Line,
+    Part,
+    label_parts,
+    lines,
+    read_bytes,
+    space_hex,
+)
+from wireproof_reports.exchange.failing import (
+    CHECKING,
+    FROM_TARGET,
+    failing_pairs,
+    find_differing,
+    leaf,
+)
 from wireproof_reports.exchange.protocol import Namer, report_part
 from wireproof_reports.exchange.repeating import SENT
 from wireproof_reports.wording import printable, readable, shown_time
@@ -14,8 +28,6 @@ LAST_STEPS = 20
 FIRST_SENT = 256
 """Messages sent on a connection of which the first are asked how the answers are laid out: it is
 said at the beginning, and asking all of them takes quadratic time."""
-CHECKING = "one more "
-"""How the note of a send begins that only looks whether a connection goes on."""
 BRIEF_BYTES = 24
 BRIEF_TEXT = 40
 
@@ -33,14 +45,13 @@ _VERBS = {
     "text": "text of",
     "note": "on",
 }
-_FROM_TARGET = ("receive", "response")
 
 
 @dataclass(frozen=True, slots=True)
 class StepView:
     """One step of an exchange as shown; ``way``: sent (`out`), received (`in`), other (`aside`).
 
-    HTTP messages have ``text`` and no lines.
+    HTTP messages have ``text`` and no lines. ``failing``: the observation rests on this step.
     """
 
     way: str
@@ -50,14 +61,19 @@ class StepView:
     size: int
     lines: tuple[Line, ...] = ()
     text: str = ""
+    failing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The steps of one case as shown; ``omitted`` steps are left out between head and tail."""
+    """The steps of one case as shown; ``omitted`` steps are left out between head and tail.
+
+    ``behind`` steps after the tail are left out, too.
+    """
 
     steps: tuple[StepView, ...]
     omitted: int = 0
+    behind: int = 0
 
     @property
     def head(self) -> tuple[StepView, ...]:
@@ -81,25 +97,50 @@ def exchange(
     *,
     protocol: str,
     difference: DifferenceRecord | None = None,
+    failing: Collection[int] = (),
 ) -> Exchange:
     """Return the recorded steps of a case with annotated bytes of both directions.
 
-    The first differing field is marked in the answer that has it.
+    The first differing field is marked in the answer that has it: in one of the ``failing`` steps,
+    on which the observation rests, if they are known.
     """
     namer = received_parts(protocol)
     sent: dict[str, list[bytes]] = {}
     views: list[StepView] = []
     omitted = max(len(transcript.steps) - MOST_STEPS, 0)
-    for index, step in enumerate(transcript.steps):
-        is_shown = not MOST_STEPS - LAST_STEPS <= index < MOST_STEPS - LAST_STEPS + omitted
+    behind = _count_behind(len(transcript.steps), failing) if omitted else 0
+    omitted -= behind
+    end = MOST_STEPS - LAST_STEPS
+    for index, step in enumerate(transcript.steps[: len(transcript.steps) - behind]):
         before = sent.setdefault(step.conn, [])
         if step.kind in SENT and len(before) < FIRST_SENT:
             before.append(read_bytes(step))
-        if is_shown:
-            views.append(_view(step, read_bytes(step), namer, before))
+        if not end <= index < end + omitted:
+            view = _view(step, read_bytes(step), namer, before)
+            views.append(replace(view, failing=index in failing))
     if difference is not None:
         _mark(views, difference)
-    return Exchange(tuple(views), omitted)
+    return Exchange(tuple(views), omitted, behind)
+
+
+def case_exchange(case: CaseRecord, protocol: str) -> Exchange:
+    """Return the exchange of a case; if it did not pass, with what failed in it marked."""
+    if case.verdict in ("pass", "reading"):
+        return exchange(case.transcript, protocol=protocol)
+    answered = {pair.answered for pair in failing_pairs(case, protocol)}
+    return exchange(
+        case.transcript,
+        protocol=protocol,
+        difference=first_difference(case, protocol),
+        failing=[index for index in answered if index is not None],
+    )
+
+
+def _count_behind(steps: int, failing: Collection[int]) -> int:
+    """Return how many steps to leave out at the end, so that the failing one is among the last."""
+    last = max(failing, default=0)
+    is_left_out = MOST_STEPS - LAST_STEPS <= last < steps - LAST_STEPS
+    return min(steps - last - 1, steps - MOST_STEPS) if is_left_out else 0
 
 
 def talk(transcript: TranscriptRecord) -> str:
@@ -112,14 +153,6 @@ def talk(transcript: TranscriptRecord) -> str:
         for part in (head, tail[-LAST_STEPS:])
     )
     return "\n".join([*before, *gap, *after])
-
-
-def read_bytes(step: StepRecord) -> bytes:
-    """Return the bytes of a step; empty if the record of them is damaged."""
-    try:
-        return step.data()
-    except ValueError:
-        return b""
 
 
 def received_parts(protocol: str) -> Namer:
@@ -144,7 +177,7 @@ def _view(step: StepRecord, data: bytes, namer: Namer, sent: Sequence[bytes]) ->
     if step.kind in ("request", "response", "text") or step.conn in _TEXTS:
         return replace(view, text=_message_text(data))
     parts = label_parts(step.parts)
-    if step.kind in _FROM_TARGET and not parts:
+    if step.kind in FROM_TARGET and not parts:
         parts = namer(data, sent)
     return replace(view, lines=lines(data, parts))
 
@@ -186,38 +219,37 @@ def _message_text(data: bytes) -> str:
 
 def _mark(views: list[StepView], difference: DifferenceRecord) -> None:
     """Mark the line in which an answer first differs, if it can be identified."""
-    places = list(_places(views, difference.field))
-    found = [place for place in places if _line_at(views, place).value == difference.found]
-    other = [place for place in places if _line_at(views, place).value != difference.expected]
-    for index, number in [*found, *other][:1]:
+    for index in _list_answers(views, difference):
         view = views[index]
-        marked = replace(view.lines[number], differs=f"expected {difference.expected}")
-        after = view.lines[number + 1 :]
-        views[index] = replace(view, lines=(*view.lines[:number], marked, *after))
+        number = find_differing(view.lines, difference)
+        if number is not None:
+            marked = replace(view.lines[number], differs=f"expected {difference.expected}")
+            after = view.lines[number + 1 :]
+            views[index] = replace(view, lines=(*view.lines[:number], marked, *after))
+            return
 
 
-def _places(views: Sequence[StepView], field: str) -> Iterator[tuple[int, int]]:
-    """Yield the received lines of a field: those after a deliberate error first, then the last."""
+def _list_answers(views: Sequence[StepView], difference: DifferenceRecord) -> list[int]:
+    """Return the answers to look for a difference in: the failing ones, if they are known.
+
+    Otherwise those after a deliberate error come first, then the last; before all others come
+    those with the value that was found.
+    """
+    if any(view.failing for view in views):
+        return [index for index, view in enumerate(views) if view.failing]
     wrong = [i for i, view in enumerate(views) if any(line.wrong for line in view.lines)]
     start = wrong[-1] if wrong else len(views)
-    answers = [*range(start, len(views)), *range(start - 1, -1, -1)]
-    for index in answers:
-        if views[index].way != "in" or _is_check(views[:index]):
-            continue
-        for number, line in enumerate(views[index].lines):
-            if line.label and _leaf(line.label) == _leaf(field):
-                yield index, number
+    order = [*range(start, len(views)), *range(start - 1, -1, -1)]
+    answers = [i for i in order if views[i].way == "in" and not _is_check(views[:i])]
+    return sorted(answers, key=lambda index: not _has_found(views[index], difference))
+
+
+def _has_found(view: StepView, difference: DifferenceRecord) -> bool:
+    same = [line for line in view.lines if leaf(line.label) == leaf(difference.field)]
+    return any(line.value == difference.found for line in same)
 
 
 def _is_check(before: Sequence[StepView]) -> bool:
     """Return True if the next answer belongs to a request that only checks the connection."""
     sent = [view.note for view in before if view.way == "out"]
     return bool(sent) and sent[-1].startswith(CHECKING)
-
-
-def _leaf(field: str) -> str:
-    return field.rpartition(".")[2].replace("-", "_")
-
-
-def _line_at(views: Sequence[StepView], place: tuple[int, int]) -> Line:
-    return views[place[0]].lines[place[1]]

@@ -2,7 +2,8 @@
 
 import re
 
-from wireproof_reports.exchange.evidence import STDERR, read_bytes
+from wireproof_reports.exchange.annotation import read_bytes
+from wireproof_reports.exchange.evidence import STDERR
 from wireproof_spec.record import TranscriptRecord
 
 KEPT_BYTES = 8192

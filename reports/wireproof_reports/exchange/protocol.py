@@ -89,7 +89,8 @@ class ReportPart:
     distance from the target's port to its HTTP port. ``vendor`` returns the maker for a target's
     fingerprint. ``beyond_record`` are beginnings of the ids of cases that do what their record
     does not hold, such as moving a leader: they can be run again, but not replayed. ``addresses``
-    are the options that name a further address of the target.
+    are the options that name a further address of the target. ``pushed`` returns whether received
+    bytes are a message that the target sent by itself.
     """
 
     parts: Namer | None = None
@@ -99,6 +100,7 @@ class ReportPart:
     vendor: Callable[[Mapping[str, str]], str] | None = None
     beyond_record: tuple[str, ...] = ()
     addresses: frozenset[str] = frozenset()
+    pushed: Callable[[bytes], bool] | None = None
 
 
 def report_part(protocol: str) -> ReportPart:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import jinja2
 
 from wireproof_reports.exchange.addresses import HTTP, Addresses, addresses_of, split_address
-from wireproof_reports.exchange.evidence import read_bytes
+from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
 from wireproof_reports.exchange.repeating import REFERENCE, way_again
 from wireproof_spec.growth import ROUNDS, least_growth, repetitions

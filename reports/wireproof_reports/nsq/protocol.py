@@ -35,6 +35,12 @@ def _presumption(observation: str, accepted: Sequence[str]) -> DifferenceRecord 
     return presumed_difference(observation, accepted)
 
 
+def _is_pushed(data: bytes) -> bool:
+    from wireproof_reports.nsq.received import is_message
+
+    return is_message(data)
+
+
 def _plan(plan: Plan) -> Plan:
     from wireproof_reports.nsq.replayed import make_replayable
 
@@ -55,4 +61,5 @@ REPORTS = ReportPart(
     vendor=_vendor,
     beyond_record=_BEYOND_RECORD,
     addresses=frozenset({"http", "lookupd", "control"}),
+    pushed=_is_pushed,
 )

@@ -39,6 +39,11 @@ def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
     return (*frame[:2], *(replace(part, offset=part.offset + HEAD) for part in inner))
 
 
+def is_message(data: bytes) -> bool:
+    """Return True if a frame is a message frame."""
+    return int.from_bytes(data[4:HEAD], "big") == FRAME_TYPE_MESSAGE
+
+
 def presumed_difference(observation: str, accepted: Sequence[str]) -> DifferenceRecord | None:
     """Return how a response frame differs where only error frames are accepted, or None."""
     kind = observation.partition(",")[0].partition(":")[0]

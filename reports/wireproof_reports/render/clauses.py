@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause
-from wireproof_reports.exchange.evidence import Exchange, exchange, first_difference, talk
+from wireproof_reports.exchange.evidence import Exchange, case_exchange, talk
 from wireproof_reports.exchange.reproducer import repeat_command
 from wireproof_reports.wording import (
     VERDICT_WORDS,
@@ -140,7 +140,9 @@ def case_view(bundle: Bundle, case: CaseRecord, *, cause: str = "", whole: bool)
         hazard=case.hazard,
         command=repeat_command(case, bundle.header, bundle.name),
         cause=cause,
-        exchange=_exchange(bundle, case) if whole and has_steps else None,
+        exchange=case_exchange(case, bundle.header.target.protocol)
+        if whole and has_steps
+        else None,
         talk="" if whole or cause or is_large else talk(case.transcript),
     )
 
@@ -163,12 +165,6 @@ def unknown_clause(clause_id: str) -> Clause:
         observed="",
         status="tested",
     )
-
-
-def _exchange(bundle: Bundle, case: CaseRecord) -> Exchange:
-    protocol = bundle.header.target.protocol
-    difference = first_difference(case, protocol) if case.verdict != "pass" else None
-    return exchange(case.transcript, protocol=protocol, difference=difference)
 
 
 def _group(

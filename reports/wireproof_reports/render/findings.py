@@ -5,7 +5,12 @@ from dataclasses import dataclass
 
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause
-from wireproof_reports.exchange.evidence import Exchange, exchange, first_difference
+from wireproof_reports.exchange.evidence import (
+    Exchange,
+    case_exchange,
+    exchange,
+    first_difference,
+)
 from wireproof_reports.exchange.reproducer import Reproducer, reproducer
 from wireproof_reports.render.clauses import CaseView, case_view, source, unknown_clause
 from wireproof_reports.wording import spoken
@@ -100,7 +105,7 @@ def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
         expected_law=found[1].expects if found and found[0] == clause else "",
         observed=spoken(case.observation, case.case),
         difference=difference,
-        exchange=exchange(case.transcript, protocol=protocol, difference=difference),
+        exchange=case_exchange(case, protocol),
         reproducer=reproducer(case, bundle.header, bundle.name),
         others=tuple(case_view(bundle, other, whole=True) for other in others[:MOST_SHOWN]),
         listed=tuple(other.case for other in others[MOST_SHOWN:]),

@@ -59,6 +59,11 @@ class Polled:
     size: int = 0
 
     @property
+    def step(self) -> int | None:
+        """Return the index of the transcript's step that recorded the response."""
+        return self.answer.step
+
+    @property
     def messages(self) -> tuple[Message, ...]:
         """Return the decoded messages without their positions."""
         return tuple(each.message for each in self.seen)

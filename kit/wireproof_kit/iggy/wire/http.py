@@ -100,6 +100,11 @@ class JsonPolled:
     objects: tuple[JsonObject, ...]
 
     @property
+    def step(self) -> int | None:
+        """Return the index of the transcript's step that recorded the response."""
+        return self.answer.step
+
+    @property
     def is_readable(self) -> bool:
         """Return True if the response was a success in one of the two known JSON shapes."""
         return self.shape != "other"

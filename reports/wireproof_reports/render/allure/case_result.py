@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from wireproof_reports.exchange.annotated_text import as_text, make_heading
 from wireproof_reports.exchange.annotation import clip
-from wireproof_reports.exchange.evidence import Exchange, StepView, exchange, first_difference
+from wireproof_reports.exchange.evidence import Exchange, StepView, case_exchange
 from wireproof_reports.exchange.reproducer import Reproducer, reproducer
 from wireproof_reports.render.allure.categories import UNSTABLE, category_of, status_of
 from wireproof_reports.render.allure.result import (
@@ -97,10 +97,8 @@ def render_case(
     ``capture`` is its pcap file.
     """
     identity = uuid.uuid5(_SPACE, f"{run.key}\n{case.case}")
-    protocol = run.header.target.protocol
     is_failing = case.verdict not in _CONFORMING
-    difference = first_difference(case, protocol) if is_failing else None
-    shown = exchange(case.transcript, protocol=protocol, difference=difference)
+    shown = case_exchange(case, run.header.target.protocol)
     again = reproducer(case, run.header, run.bundle) if is_failing else None
     attachments: list[Attachment] = []
     files: dict[str, bytes] = {}

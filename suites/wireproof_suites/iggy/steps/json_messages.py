@@ -23,7 +23,7 @@ def observe_unread_json(polled: JsonPolled) -> Observation | None:
     if polled.is_readable:
         return None
     if polled.answer.failure is None and 200 <= polled.answer.status < 300:
-        return observed("delivered:undecodable", note=show_value(polled.answer.body))
+        return observed("delivered:undecodable", note=show_value(polled.answer.body)).on(polled)
     return observe_http(polled.answer)
 
 
@@ -36,7 +36,7 @@ def each_object(
         return unread
     found = match_by(sent, polled.objects, _has_payload)
     pairs = zip(sent, found, strict=False)
-    worst = first_unlike((look(due, found) for due, found in pairs), value)
+    worst = first_unlike((look(due, found).on(polled) for due, found in pairs), value)
     if worst.value == value and len(polled.objects) < len(sent):
         return observed(MISSING, overdue=True, note=f"{len(polled.objects)} of {len(sent)} came")
     return worst
@@ -86,7 +86,7 @@ def observe_json_messages(polled: JsonPolled, sent: Sequence[SentMessage]) -> Ob
 
     seen = each_object(polled, sent, "delivered:as-sent", look)
     if seen.value == "delivered:as-sent" and len(polled.objects) > len(sent):
-        return observed("delivered:more")
+        return observed("delivered:more").on(polled)
     return seen
 
 

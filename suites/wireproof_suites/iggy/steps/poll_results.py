@@ -14,7 +14,7 @@ from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.payloads import POLLING, Polling
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, observed, with_evidence
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_suites.iggy.steps.message_contents import make_numbered
 
@@ -68,6 +68,7 @@ def observe_beginning(polled: Polled, due: Sequence[SentMessage]) -> Observation
     return observe_asked(polled, due[: max(1, len(polled.seen))])
 
 
+@with_evidence
 def observe_asked(polled: Polled, due: Sequence[SentMessage]) -> Observation:
     """Compare polled messages with the messages that are due, all of which are known to be stored.
 
@@ -84,6 +85,7 @@ def observe_asked(polled: Polled, due: Sequence[SentMessage]) -> Observation:
     return replace(seen, value=words.get(seen.value, seen.value), overdue=False)
 
 
+@with_evidence
 def observe_nothing(polled: Polled) -> Observation:
     """Return whether a poll returned no message: ``delivered:none``, or ``delivered:some``."""
     unread = observe_unread(polled)

@@ -32,7 +32,7 @@ def each_of(polled: Polled, sent: Sequence[SentMessage], value: str, look: Look)
     if unread is not None:
         return unread
     pairs = zip(sent, match_sent(sent, polled.seen), strict=False)
-    worst = first_unlike((look(due, seen) for due, seen in pairs), value)
+    worst = first_unlike((look(due, seen).on(seen) for due, seen in pairs), value)
     if worst.value == value and len(polled.seen) < len(sent):
         return observed(MISSING, overdue=True, note=f"{len(polled.seen)} of {len(sent)} came")
     return worst

@@ -6,6 +6,7 @@ from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire import generations
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.wire_error import WireError
 
 AS_STORED = "offset:as-stored"
@@ -22,10 +23,14 @@ def observe_offset(
     answer = server.ask_offset(topic, consumer=consumer, partition=partition)
     if not isinstance(answer, Done):
         return observe(answer)
+    return _observe_offset(answer, due, server.generation).on(answer)
+
+
+def _observe_offset(answer: Done, due: int, generation: Generation) -> Observation:
     if not answer.body:
         return observed("offset:none")
     try:
-        found = generations.stored_offset(answer.body, server.generation)
+        found = generations.stored_offset(answer.body, generation)
     except WireError as error:
         return observed("offset:undecodable", difference=difference_of(error))
     if found == due:

@@ -9,7 +9,7 @@ from wireproof_kit.nsq.observe.observations import observe_delivery, observe_htt
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.frames import Header, header_bytes
 from wireproof_kit.nsq.wire.http import Headers, HttpAnswer
-from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.observation import Difference, Observation, observed, with_evidence
 from wireproof_spec.json_schema import check
 from wireproof_spec.strict_json import JsonValue, read, same_json
 from wireproof_spec.wire_error import WireError
@@ -72,6 +72,7 @@ def was_taken(answer: HttpAnswer) -> bool:
     return 200 <= answer.status < 300
 
 
+@with_evidence
 def observe_value(delivery: Delivery | None, *, due: bytes) -> Observation:
     """Compare a value in the delivered header with the value due."""
     if delivery is None:
@@ -86,6 +87,7 @@ def observe_value(delivery: Delivery | None, *, due: bytes) -> Observation:
     return observed("exact")
 
 
+@with_evidence
 def observe_http_trace(answer: HttpAnswer, trace_id: int) -> Observation:
     """Return a traced answer's form: ``http:200,trace-bare``, ``-wrapped`` or ``trace:WRONG``."""
     if answer.word not in ("trace", "json"):
@@ -111,7 +113,7 @@ def observe_http_ids(
     if not seen.value.startswith("http:200,trace-"):
         return seen
     answered = (_number(answer, "id"), _number(answer, "trace_id"))
-    return observe_id_halves(consumer.next(), answered=answered, body=body)
+    return observe_id_halves(consumer.next(), answered=answered, body=body, answer=answer)
 
 
 def observe_http_next_record(first: HttpAnswer, second: HttpAnswer) -> Observation:
@@ -123,8 +125,8 @@ def observe_http_next_record(first: HttpAnswer, second: HttpAnswer) -> Observati
     before, after = _number(first, "queue_offset"), _number(second, "queue_offset")
     if after <= before:
         difference = Difference("queue_offset", None, f"more than {before}", str(after))
-        return observed("not-greater", difference=difference)
-    return compare_offsets(before + _number(first, "rawsize"), after)
+        return observed("not-greater", difference=difference).on(second, first)
+    return compare_offsets(before + _number(first, "rawsize"), after).on(second, first)
 
 
 def observe_http_position(answer: HttpAnswer, delivery: Delivery | None) -> Observation:
@@ -139,7 +141,8 @@ def observe_http_position(answer: HttpAnswer, delivery: Delivery | None) -> Obse
         found = _number(answer, field)
         if found != due:
             difference = Difference(field, None, str(due), str(found))
-            return observed(f"{field.replace('_', '-')}-differs", difference=difference)
+            value = f"{field.replace('_', '-')}-differs"
+            return observed(value, difference=difference).on(answer, delivery)
     return observed("true")
 
 

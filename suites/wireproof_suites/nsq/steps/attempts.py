@@ -20,15 +20,17 @@ def attempts_seen(
     copy with the same count is passed over, since a broker may send a message twice. If only
     copies come, the observation has the count of a copy, too.
     """
+    taken: list[Delivery] = []
     counts: list[int] = []
     copies: list[int] = []
     while len(counts) < times and len(copies) <= len(counts):
         delivery = consumer.take(body, REDELIVERY)
         if delivery is None or delivery.message is None:
             break
+        taken.append(delivery)
         attempts = delivery.message.attempts
         if attempts > LARGEST_ATTEMPTS:
-            return _high_bits(attempts)
+            return _high_bits(attempts).on(delivery)
         if attempts in counts[-1:]:
             copies.append(attempts)
             continue
@@ -36,7 +38,8 @@ def attempts_seen(
         if len(counts) < times:
             again(delivery)
     complete = len(counts) == times
-    return _observe_counts(counts if complete else [*counts, *copies[:1]], overdue=not complete)
+    seen = counts if complete else [*counts, *copies[:1]]
+    return _observe_counts(seen, overdue=not complete).on(*reversed(taken))
 
 
 def attempts_of(delivery: Delivery | None) -> Observation:
@@ -44,7 +47,8 @@ def attempts_of(delivery: Delivery | None) -> Observation:
     if delivery is None or delivery.message is None:
         return observed("missing", overdue=True)
     attempts = delivery.message.attempts
-    return _high_bits(attempts) if attempts > LARGEST_ATTEMPTS else _observe_counts([attempts])
+    is_high = attempts > LARGEST_ATTEMPTS
+    return (_high_bits(attempts) if is_high else _observe_counts([attempts])).on(delivery)
 
 
 def _high_bits(attempts: int) -> Observation:

@@ -80,21 +80,27 @@ def read_all(
 
 def answered_and(answer: Answer, seen: Observation) -> Observation:
     """Return one observation: that of an answer, then another one, joined with a comma."""
-    return replace(seen, value=f"{observe(answer).value},{seen.value}")
+    first = observe(answer)
+    evidence = (*first.evidence, *seen.evidence)
+    return replace(seen, value=f"{first.value},{seen.value}", evidence=evidence)
 
 
 def no_ext_layout(delivery: Delivery | None) -> Observation:
     """Return the layout in which a message without a header came, or what came in its place."""
     if delivery is None:
         return observed("missing", overdue=True)
+    return observed(_name_layout(delivery)).on(delivery)
+
+
+def _name_layout(delivery: Delivery) -> str:
     if delivery.layout in NO_EXT_LAYOUTS:
-        return observed(NO_EXT_LAYOUTS[delivery.layout])
+        return NO_EXT_LAYOUTS[delivery.layout]
     extend = delivery.message.extend if delivery.message else None
     if delivery.layout != AS_DUE or extend is None:
-        return observed("other")
+        return "other"
     if extend.data is None:
-        return observed(VERSION_ALONE)
-    return observed("with-data" if extend.data else VERSION_AND_LENGTH)
+        return VERSION_ALONE
+    return "with-data" if extend.data else VERSION_AND_LENGTH
 
 
 def ext_version(delivery: Delivery | None) -> Observation:
@@ -103,9 +109,9 @@ def ext_version(delivery: Delivery | None) -> Observation:
         return observed("missing", overdue=True)
     extend = delivery.message.extend if delivery.message else None
     if extend is None:
-        return observed("version:undecodable")
+        return observed("version:undecodable").on(delivery)
     word = {0: "zero", 4: "4"}.get(extend.version, "other")
-    return observed(f"version:{word}", note=f"version {extend.version}")
+    return observed(f"version:{word}", note=f"version {extend.version}").on(delivery)
 
 
 def timestamp_unit(delivery: Delivery | None) -> Observation:
@@ -115,9 +121,9 @@ def timestamp_unit(delivery: Delivery | None) -> Observation:
     found = delivery.message.timestamp_ns
     for unit, factor in UNITS.items():
         if YEAR_2000_NS <= found * factor < YEAR_2100_NS:
-            return observed(f"timestamp:{unit}")
+            return observed(f"timestamp:{unit}").on(delivery)
     difference = Difference("timestamp_ns", 0, "a time of this century", str(found))
-    return observed("timestamp:other", difference=difference)
+    return observed("timestamp:other", difference=difference).on(delivery)
 
 
 def _has_no_ext_layout(delivery: Delivery | None) -> bool:

@@ -10,7 +10,7 @@ from wireproof_kit.nsq.lookup.errors import LookupRequest
 from wireproof_kit.nsq.observe.observations import observe, observe_http
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.http import HttpAnswer
-from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.observation import Difference, Observation, observed, with_evidence
 from wireproof_spec.json_schema import check
 from wireproof_spec.nsq.names import NSQ_CONTENT_TYPE, V1_CONTENT_TYPE
 from wireproof_spec.strict_json import JsonValue
@@ -22,6 +22,7 @@ ALL, NONE = "all", "none"
 Record = dict[str, JsonValue]
 
 
+@with_evidence
 def observe_answer(answer: HttpAnswer) -> Observation:
     """Check that a lookup has channels, partitions and producers: ``lookup``, ``lookup:WHAT``."""
     data = _data(answer)
@@ -36,6 +37,7 @@ def observe_answer(answer: HttpAnswer) -> Observation:
     return observed("lookup")
 
 
+@with_evidence
 def observe_said(answer: HttpAnswer) -> Observation:
     """Return whether a refusal has a text: ``said``, ``no-text``, or ``granted`` for a success."""
     if answer.failure is not None:
@@ -48,6 +50,7 @@ def observe_said(answer: HttpAnswer) -> Observation:
     return observed("said" if isinstance(value, str) and value.strip() else "no-text")
 
 
+@with_evidence
 def observe_form(answer: HttpAnswer) -> Observation:
     """Return the HTTP status of an error, and whether the error is wrapped in an envelope."""
     if answer.json is None or not answer.code:
@@ -55,6 +58,7 @@ def observe_form(answer: HttpAnswer) -> Observation:
     return observed(f"{answer.status},{'wrapped' if answer.is_wrapped else 'bare'}")
 
 
+@with_evidence
 def observe_envelope(answer: HttpAnswer) -> Observation:
     """Return a lookup answer's form: ``wrapped``, ``wrapped:FIELD-wrong``, ``bare``, ``bare-v1``.
 
@@ -73,6 +77,7 @@ def observe_envelope(answer: HttpAnswer) -> Observation:
     return observed("wrapped" if isinstance(value.get("data"), dict) else "wrapped:data-wrong")
 
 
+@with_evidence
 def observe_records(answer: HttpAnswer) -> Observation:
     """Check each node in a lookup by its schema: ``record``, ``record:FIELD-wrong``, ``none``."""
     data = _data(answer)
@@ -87,6 +92,7 @@ def observe_records(answer: HttpAnswer) -> Observation:
     return observed("record" if records else NONE)
 
 
+@with_evidence
 def observe_places(answer: HttpAnswer, topic: Topic) -> Observation:
     """Observe a lookup's partitions: ``all``, ``some``, ``none``, ``others`` or ``no-number``."""
     data = _data(answer)
@@ -103,6 +109,7 @@ def observe_places(answer: HttpAnswer, topic: Topic) -> Observation:
     return observed(ALL)
 
 
+@with_evidence
 def observe_producers(answer: HttpAnswer) -> Observation:
     """Compare a lookup's producers with its partitions' nodes: ``same``, ``missing`` or ``extra``.
 
@@ -123,6 +130,7 @@ def observe_producers(answer: HttpAnswer) -> Observation:
     return observed("same" if holders == set(named) else "extra", difference=difference)
 
 
+@with_evidence
 def observe_channel(answer: HttpAnswer, channel: str) -> Observation:
     """Return whether a lookup lists a channel: ``listed``, ``not-listed``."""
     data = _data(answer)
@@ -132,6 +140,7 @@ def observe_channel(answer: HttpAnswer, channel: str) -> Observation:
     return observed("listed" if isinstance(listed, list) and channel in listed else "not-listed")
 
 
+@with_evidence
 def observe_only_channel(answer: HttpAnswer, channel: str) -> Observation:
     """Return if a lookup lists one channel only: ``exactly``, ``others-too``, ``not-listed``."""
     seen = observe_channel(answer, channel)
@@ -146,6 +155,7 @@ def observe_only_channel(answer: HttpAnswer, channel: str) -> Observation:
     return observed("others-too", difference=difference)
 
 
+@with_evidence
 def observe_meta(answer: HttpAnswer, *, partitions: int, replicas: int) -> Observation:
     """Compare a lookup's meta with both numbers: ``true``, ``no-meta``, ``meta:FIELD-wrong``."""
     data = _data(answer)
@@ -162,6 +172,7 @@ def observe_meta(answer: HttpAnswer, *, partitions: int, replicas: int) -> Obser
     return observed("true")
 
 
+@with_evidence
 def observe_extend(answer: HttpAnswer) -> Observation:
     """Return extend_support in a lookup's meta: ``true``, ``false``, ``absent`` or ``wrong``."""
     data = _data(answer)

@@ -15,7 +15,7 @@ from wireproof_kit.nsq.observe.observations import observe, observe_delivery
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Answer
 from wireproof_kit.nsq.wire.frames import Header
-from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.observation import Difference, Observation, observed, with_evidence
 from wireproof_kit.runner.patience import PUSH, REDELIVERY, Wait
 from wireproof_spec.nsq.names import SUB_ORDERED
 from wireproof_suites.nsq.steps.deliveries import AS_SENT, NO_EXT_LAYOUTS
@@ -191,12 +191,14 @@ def then_first(
     place = place_of(again, bodies)
     if place != 0:
         found = f"message {1 + (place or 0)}"
-        return observed(otherwise, difference=Difference("message", None, "message 1", found))
+        difference = Difference("message", None, "message 1", found)
+        return observed(otherwise, difference=difference).on(again)
     consumer.finish(again)
     rest = read_in_order(consumer, bodies[1:], wait=REDELIVERY)
     return observed(named) if rest.value == IN_ORDER else rest
 
 
+@with_evidence
 def as_sent(delivery: Delivery | None, body: bytes, header: Header | None = None) -> Observation:
     """Compare a delivery with what was published; without a header two layouts are valid."""
     if delivery is not None and header is None and delivery.layout in NO_EXT_LAYOUTS:
@@ -230,14 +232,16 @@ def observe_increase(deliveries: Sequence[Delivery], *, count: int) -> Observati
     """Return whether offset and internal id grow from each message to the next."""
     if len(deliveries) < count:
         return MISSING
-    for before, after in itertools.pairwise(delivery.message for delivery in deliveries):
+    for one, other in itertools.pairwise(deliveries):
+        before, after = one.message, other.message
         if before is None or after is None:
-            return observed("undecodable")
+            return observed("undecodable").on(one if before is None else other)
         for field, at in (("disk_queue_offset", 26), ("internal_id", 10)):
             low, high = getattr(before, field), getattr(after, field)
             if high <= low:
                 difference = Difference(field, at, f"more than {low}", str(high))
-                return observed(f"{field.replace('_', '-')}-not-greater", difference=difference)
+                value = f"{field.replace('_', '-')}-not-greater"
+                return observed(value, difference=difference).on(other, one)
     return observed("increasing")
 
 
@@ -256,7 +260,7 @@ def position_of(delivery: Delivery | None, answer: Answer) -> Observation:
     for name, due, found in fields:
         if due != found:
             difference = Difference(f"disk_queue_{name}", None, str(due), str(found))
-            return observed(f"{name}-differs", difference=difference)
+            return observed(f"{name}-differs", difference=difference).on(delivery, answer)
     return observed("true")
 
 

@@ -99,7 +99,7 @@ def read_own(consumer: Consumer, bodies: Sequence[bytes], others: Sequence[bytes
         if delivery is None:
             return observed("no-sentinel" if left == [bodies[-1]] else "missing", overdue=True)
         if any(body in delivery.raw for body in others):
-            return observed("strayed")
+            return observed("strayed").on(delivery)
         left = [body for body in left if body not in delivery.raw]
     return observed("own")
 
@@ -117,6 +117,6 @@ def read_again(
         if delivery is None:
             return observed("missing", overdue=True)
         if any(other in delivery.raw for other in others):
-            return observed("strayed")
+            return observed("strayed").on(delivery)
         if body in delivery.raw:
             return observed("own")

@@ -56,7 +56,7 @@ def observe_traced(answer: Answer, trace_id: int) -> Observation:
     """
     seen = observe(answer, trace_id=trace_id)
     is_traced = seen.value.startswith("trace") and seen.value != "trace:id-differs"
-    return observed("traced") if is_traced else seen
+    return replace(seen, value="traced") if is_traced else seen
 
 
 def is_success(answer: Observation) -> bool:
@@ -70,6 +70,7 @@ def followed_by(first: Observation, second: Observation) -> Observation:
         first.then(second.value),
         overdue=first.overdue or second.overdue,
         difference=first.difference or second.difference,
+        evidence=(*first.evidence, *second.evidence),
     )
 
 

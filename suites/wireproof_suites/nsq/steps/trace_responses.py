@@ -7,7 +7,7 @@ from wireproof_kit.nsq.observe.delivery import Delivery
 from wireproof_kit.nsq.observe.observations import observe, observe_delivery
 from wireproof_kit.nsq.observe.trace_layout import observe_trace
 from wireproof_kit.nsq.wire.answers import Answer, Response
-from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.observation import Difference, Observation, Recorded, observed
 from wireproof_spec.decoding import decode
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
 
@@ -25,17 +25,23 @@ def observe_ids(answer: Answer, consumer: Consumer, body: bytes) -> Observation:
     if response is None:
         return observe(answer)
     answered = (response.internal_id, response.trace_id)
-    return observe_id_halves(consumer.next(body), answered=answered, body=body)
+    delivery = consumer.next(body)
+    return observe_id_halves(delivery, answered=answered, body=body, answer=answer)
 
 
 def observe_id_halves(
-    delivery: Delivery | None, *, answered: tuple[int, int], body: bytes
+    delivery: Delivery | None,
+    *,
+    answered: tuple[int, int],
+    body: bytes,
+    answer: Recorded | None = None,
 ) -> Observation:
-    """Compare the two halves of a delivered message's id with the ids of an answer."""
+    """Compare the two halves of a delivered message's id with the ids of an ``answer``."""
     if delivery is None or delivery.message is None:
         return observe_delivery(delivery, body=body)
     message = delivery.message
-    return compare_ids(answered=answered, delivered=(message.internal_id, message.trace_id))
+    delivered = (message.internal_id, message.trace_id)
+    return compare_ids(answered=answered, delivered=delivered).on(answer, delivery)
 
 
 def compare_ids(*, answered: tuple[int, int], delivered: tuple[int, int]) -> Observation:
@@ -56,6 +62,10 @@ def observe_next_record(first: Answer, second: Answer) -> Observation:
     one, two = read_trace(first), read_trace(second)
     if one is None or two is None:
         return observe(first if one is None else second)
+    return _compare_records(one, two).on(second, first)
+
+
+def _compare_records(one: TraceResponse, two: TraceResponse) -> Observation:
     if two.disk_queue_offset <= one.disk_queue_offset:
         found = f"{two.disk_queue_offset} after {one.disk_queue_offset}"
         difference = Difference("disk_queue_offset", 18, "a greater offset", found)

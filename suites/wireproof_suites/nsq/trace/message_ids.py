@@ -10,7 +10,7 @@ from wireproof_kit.nsq.observe.observations import observe, observe_delivery
 from wireproof_kit.nsq.observe.trace_layout import has_top_byte_alone
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Answer
-from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.observation import Difference, Observation, observed, with_evidence
 from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.trace_responses import read_trace
 
@@ -109,7 +109,7 @@ def finish_some(
         if delivery is None:
             return observed("no-sentinel", overdue=True)
         if delivery.body in done:
-            return observed("again")
+            return observed("again").on(delivery)
         then.finish(delivery)
         left.discard(delivery.body)
     return observed("finished")
@@ -121,7 +121,8 @@ def only_empty(before: Sequence[Delivery] | None) -> Observation:
         return observed("no-sentinel", overdue=True)
     if not before:
         return observed("absent")
-    return observed("other" if any(each.body for each in before) else "empty")
+    others = [each for each in before if each.body]
+    return observed("other" if others else "empty").on(*(others or before))
 
 
 def publish_all(broker: Broker, topic: Topic, trace_ids: Sequence[int | None]) -> list[bytes]:
@@ -143,6 +144,7 @@ def _passed_copies(broker: Broker, consumer: Consumer) -> bool:
     return False
 
 
+@with_evidence
 def _half(delivery: Delivery | None, due: int, *, name: str, at: int) -> Observation:
     if delivery is None:
         return observe_delivery(None, body=b"")

@@ -307,7 +307,8 @@ def _ids_of(delivery: Delivery | None, answers: dict[bytes, Answer]) -> Observat
     if response is None:
         return observe(answers[body])
     answered = (response.internal_id, response.trace_id)
-    return observe_id_halves(delivery, answered=answered, body=body)
+    answer = answers[body]
+    return observe_id_halves(delivery, answered=answered, body=body, answer=answer)
 
 
 def _observe_delivery(
