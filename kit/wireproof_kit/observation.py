@@ -28,6 +28,7 @@ class Recorded(Protocol):
         ...
 
 
+UNCOMPARED = "inconclusive:comparison"
 P = ParamSpec("P")
 R = TypeVar("R", bound=Recorded | None)
 
@@ -57,6 +58,23 @@ class Observation:
     def then(self, after_state: str) -> "Observation":
         """Return the observation with the state of the connection after the case appended."""
         return replace(self, value=f"{self.value},{after_state}")
+
+
+def uncompared(other: Observation, what: str) -> Observation | None:
+    """Return that a comparison decides nothing if its other half did not come; None if it came.
+
+    ``what`` names that half: ``the answer to PUB``. What is late or silent there says nothing of
+    the half that the case is about.
+    """
+    if not other.overdue:
+        return None
+    note = f"{what}, with which the case compares, did not come in time ({other.value})"
+    return Observation(UNCOMPARED, note=note, evidence=other.evidence)
+
+
+def compared(value: str, one: Observation, other: Observation) -> Observation:
+    """Return an observation of two answers that rests on both; its note is that of the first."""
+    return Observation(value, note=one.note, evidence=(*one.evidence, *other.evidence))
 
 
 def with_evidence(

@@ -113,7 +113,12 @@ _AFTER = {
     "closed": "connection closed",
     "broken": "answers out of step",
     "stuck": "no answer after it",
+    "nonsense": "then an answer that is no frame",
     "others-open": "other connections unharmed",
+    "others-closed": "other connections closed",
+    "others-stuck": "no answer on another connection",
+    "others-broken": "answers out of step on another connection",
+    "others-nonsense": "an answer that is no frame on another connection",
     "*": "",
 }
 _LITERAL = ("error", "response", "http", "same")

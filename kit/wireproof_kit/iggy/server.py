@@ -90,9 +90,8 @@ class Server(HttpServer):
             login = self.access.login.enter(other, PREPARING)
             if login is None or isinstance(login, Done):
                 return f"others-{other.goes_on()}"
-        return {"closed": "others-closed", "silent": "others-stuck"}.get(
-            login.kind, "others-broken"
-        )
+        states = {"closed": "closed", "silent": "stuck", "nonsense": "nonsense"}
+        return f"others-{states.get(login.kind, 'broken')}"
 
     def refusal(self, outgoing: Outgoing) -> Observation:
         """Send a request on a new connection; observe the answer, and if others are served."""

@@ -124,14 +124,16 @@ class Connection:
         return self.receive(wait)
 
     def goes_on(self) -> str:
-        """Ping on this connection; return ``open``, ``closed``, ``broken`` or ``stuck``.
+        """Ping on this connection; return in what state the connection is.
 
-        ``broken`` means that the response is not that of a ping.
+        ``open``, ``closed``, ``stuck`` (no response), ``nonsense`` (no valid response), or
+        ``broken``: the response is not that of a ping.
         """
         answer = self.ask(requests.ping().rename(CHECK))
         if isinstance(answer, Done):
             return "broken" if answer.body else "open"
-        return {"closed": "closed", "silent": "stuck"}.get(answer.kind, "broken")
+        states = {"closed": "closed", "silent": "stuck", "nonsense": "nonsense"}
+        return states.get(answer.kind, "broken")
 
     @property
     def has_ended(self) -> bool:

@@ -186,9 +186,10 @@ class Connection:
             self._kept.append(answer)
 
     def goes_on(self, topic: Topic) -> str:
-        """Publish on this connection again: ``open``, ``closed``, ``broken`` or ``stuck``.
+        """Publish on this connection again; return in what state the connection is.
 
-        ``broken`` means that the answer is not one to the frame just sent. If the partition is not
+        ``open``, ``closed``, ``stuck`` (no answer), ``nonsense`` (an answer that is no frame), or
+        ``broken``: the answer is not one to the frame just sent. If the partition is not
         writable for a while, the publish is repeated, as the published text expects of clients.
 
         Raises:
@@ -204,7 +205,7 @@ class Connection:
             )
         if isinstance(answer, Response):
             return "open" if answer.data == OK else "broken"
-        states = {"closed": "closed", "silent": "stuck"}
+        states = {"closed": "closed", "silent": "stuck", "nonsense": "nonsense"}
         return states.get(answer.kind, "broken")
 
     @property

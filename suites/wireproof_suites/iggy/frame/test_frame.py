@@ -73,8 +73,9 @@ def test_late(server: Server, at: int) -> Observation:
     first, last = requests.ping().split(at)
     with server.connect() as connection:
         connection.send(first)
-        if server.others() != "others-open":
-            return observed("others-broken")
+        state = server.others()
+        if state != "others-open":
+            return observed(state, overdue=state == "others-stuck")
         connection.send(last)
 
         return observe(connection.receive(), then=connection.goes_on())

@@ -121,10 +121,12 @@ def test_offset(server: Server, topic: Topic, which: int) -> Observation:
     if not is_success(answer):
         return observe_http(answer)
     told = server.http.get(path, {"id": 1, "consumer_id": 1, "partition_id": topic.partition})
+    if not is_success(told):
+        return observe_http(told)
     found = _told_offset(told)
     if found != offset:
         difference = Difference("offset", None, str(offset), str(found))
-        return observed("offset:other", difference=difference)
+        return observed("offset:other", difference=difference).on(told)
     over_tcp = observe_offset(server, topic, offset)
 
     return over_tcp if over_tcp.value != AS_STORED else observed(AS_STORED)

@@ -129,4 +129,4 @@ def _same(
         return unread
     if len(binary.seen) < len(sent) or len(json.objects) < len(sent):
         return observed(MISSING, overdue=True)
-    return compare_transports(binary.messages, json.objects)
+    return compare_transports(binary.messages, json.objects).on(json, binary)

@@ -16,6 +16,7 @@ from wireproof_kit.iggy.wire.http import base64_text, is_success
 from wireproof_kit.observation import Observation
 from wireproof_suites.iggy.steps.elapsed_time import (
     are_some_of,
+    json_objects,
     json_poll_content,
     messages_content,
     observe_fewer,
@@ -85,7 +86,7 @@ def test_json_repeated_id_later(server: Server, topic: Topic) -> Observation:
     if fewer is not None:
         return fewer
 
-    return repeat_while(lambda: are_some_of(server.get(topic).objects, first.objects))
+    return repeat_while(lambda: are_some_of(json_objects(server.get(topic)), first.objects))
 
 
 @case("iggy/json/again-later/posted", clause="iggy.poll.again", needs=("http",), waiting=True)

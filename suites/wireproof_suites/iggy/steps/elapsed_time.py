@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.iggy.observe.observations import as_set, observe_unread
 from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.wire.http import JsonPolled
@@ -19,14 +20,32 @@ NOT_AT_FIRST = "not-at-first"
 """What never came, or never rightly, cannot be asked again: other clauses tell."""
 
 
+class NotAnswered(ArrangementFailed):
+    """Raised if a poll whose content is compared with another's was not answered in time."""
+
+    def __init__(self, seen: Observation) -> None:
+        super().__init__(f"a poll to compare with was not answered in time ({seen.value})")
+        self.seen = seen
+
+
 def poll_repeatedly(first: object, look: Callable[[], object]) -> Observation:
     """Poll for several seconds; return ``different`` if a result is not ``first``."""
     return repeat_while(lambda: look() == first)
 
 
 def repeat_while(is_same: Callable[[], bool]) -> Observation:
-    """Check for several seconds; return ``different`` once a check fails, else ``same``."""
-    other = until(lambda: None if is_same() else True, seconds=REPEAT_SECONDS, every=EVERY_SECONDS)
+    """Check for several seconds; return ``different`` once a check fails, else ``same``.
+
+    A later poll that is not answered is observed as such: it has no content to compare.
+    """
+
+    def differs() -> bool | None:
+        return None if is_same() else True
+
+    try:
+        other = until(differs, seconds=REPEAT_SECONDS, every=EVERY_SECONDS)
+    except NotAnswered as missing:
+        return missing.seen
     return observed("different" if other else "same")
 
 
@@ -51,7 +70,7 @@ def observe_fewer_json(polled: JsonPolled, due: int) -> Observation | None:
 
 def poll_content(polled: Polled) -> object:
     """Return everything a poll returned, in a form that can be compared."""
-    unread = observe_unread(polled)
+    unread = _raise_late(observe_unread(polled))
     if unread is not None:
         return unread.value, polled.size
     return polled.head, polled.declared, polled.layout, messages_content(polled)
@@ -59,10 +78,23 @@ def poll_content(polled: Polled) -> object:
 
 def messages_content(polled: Polled) -> Sequence[object]:
     """Return the polled messages; the order of their headers does not count."""
+    _raise_late(observe_unread(polled))
     return [(replace(each, headers=()), as_set(each.headers)) for each in polled.messages]
 
 
 def json_poll_content(polled: JsonPolled) -> object:
     """Return everything an HTTP poll returned, in a form that can be compared."""
-    unread = observe_unread_json(polled)
+    unread = _raise_late(observe_unread_json(polled))
     return unread.value if unread is not None else (polled.shape, polled.objects)
+
+
+def json_objects(polled: JsonPolled) -> Sequence[object]:
+    """Return the messages of an HTTP poll."""
+    _raise_late(observe_unread_json(polled))
+    return polled.objects
+
+
+def _raise_late(unread: Observation | None) -> Observation | None:
+    if unread is not None and unread.overdue:
+        raise NotAnswered(unread)
+    return unread

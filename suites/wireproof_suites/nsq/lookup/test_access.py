@@ -3,6 +3,7 @@
 import contextlib
 import functools
 from collections.abc import Generator
+from dataclasses import replace
 
 import pytest
 
@@ -11,15 +12,15 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup.servers import TOMBSTONE_PATH, LookupClient
 from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, compared, observed
 from wireproof_suites.nsq.lookup.lookup_services import observe_tombstones
 from wireproof_suites.nsq.steps.lookup_answers import (
     ALL,
     NONE,
+    compare_leaders,
     observe_lists,
     observe_meta,
     observe_places,
-    who_leads,
 )
 from wireproof_suites.nsq.steps.lookup_requests import (
     STYLES,
@@ -74,8 +75,7 @@ def test_same_leaders(
     with_channel(broker, topic)
 
     def both() -> Observation:
-        told = [who_leads(look(lookup, topic, access=access)) for access in ("r", "w")]
-        return observed("same" if told[0] == told[1] != {} else "differ")
+        return compare_leaders([look(lookup, topic, access=access) for access in ("r", "w")])
 
     return eventually(broker, both, due=["same"])
 
@@ -246,7 +246,8 @@ def test_no_channel(lookup: LookupClient, partitioned_topic: Topic) -> Observati
     for_reading, for_writing = (
         observe_places(look(lookup, topic, access=access), topic) for access in ("r", "w")
     )
-    return observed(f"{for_reading.value}/{for_writing.value}")
+    seen = compared(f"{for_reading.value}/{for_writing.value}", for_writing, for_reading)
+    return replace(seen, overdue=for_reading.overdue or for_writing.overdue)
 
 
 @entombing("nsq/lookup/tombstone-w", clause="smart.lookup.tombstone")

@@ -10,10 +10,11 @@ from wireproof_kit.nsq.lookup.servers import LookupClient, is_same
 from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.http import HttpClient
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, observed, uncompared
 from wireproof_suites.nsq.lookup.lookup_services import is_named, observe_led, observe_service
 from wireproof_suites.nsq.steps.lookup_answers import (
     ALL,
+    compare_leaders,
     observe_answer,
     observe_leading,
     observe_meta,
@@ -71,13 +72,17 @@ def test_form_of_list(lookup: LookupClient, v1: bool) -> Observation:
 @case("nsq/lookup/list-master", clause="smart.lookup.listlookup-form")
 def test_master(lookup: LookupClient) -> Observation:
     """All lookup servers name the same master, which is one of the servers listed."""
+    answers = [ask(server, LIST) for server in lookup.servers]
+    for answer in answers:
+        if missing := uncompared(observe_http(answer), "the answer of another lookup server"):
+            return missing
     told = [
-        read_servers(ask(server, LIST), LookupRequest(server.address, f"GET {LIST}"))
-        for server in lookup.servers
+        read_servers(answer, LookupRequest(server.address, f"GET {LIST}"))
+        for server, answer in zip(lookup.servers, answers, strict=True)
     ]
     masters = {servers.master for servers in told}
     if len(masters) > 1:
-        return observed("differ")
+        return observed("differ").on(*answers)
     master = masters.pop()
     listed = master is not None and any(is_same(each, master) for each in told[0].all)
     return observed("one-of-them" if listed else "no-master" if master is None else "not-listed")
@@ -151,9 +156,12 @@ def test_servers_agree(
     with_channel(broker, topic)
 
     def agree() -> Observation:
-        told = [who_leads(look(server, topic, access=access)) for server in lookup.servers]
-        same = all(each == told[0] for each in told) and len(told[0]) == len(topic.places)
-        return observed("agree" if same else "differ")
+        answers = [look(server, topic, access=access) for server in lookup.servers]
+        seen = compare_leaders(answers)
+        if seen.value != "same":
+            return seen
+        is_whole = len(who_leads(answers[0])) == len(topic.places)
+        return observed("agree" if is_whole else "differ").on(*answers)
 
     return eventually(broker, agree, due=["agree"])
 

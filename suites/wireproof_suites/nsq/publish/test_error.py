@@ -10,7 +10,7 @@ from wireproof_kit.nsq.observe.observations import observe, observe_absence
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.frames import OWN, Partition, pub, pub_ext
 from wireproof_kit.nsq.wire.outgoing import Outgoing
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, compared, uncompared
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 
 HEADER = {"k": "v"}
@@ -87,11 +87,13 @@ def test_error_of_both_commands(broker: Broker, ext_topic: Topic, fault: Fault) 
         broker, ext_topic, fault.pub_ext(ext_topic, broker.unique_body()), end=end
     )
 
-    if plain.overdue or extended.overdue:
-        return plain if plain.overdue else extended
-    if plain.value == extended.value:
-        return observed(f"same:{plain.value}")
-    return observed(f"differ:{plain.value}/{extended.value}", note=extended.note)
+    if missing := uncompared(plain, "the answer to PUB"):
+        return missing
+    if extended.overdue:
+        return extended
+    same = plain.value == extended.value
+    value = f"same:{plain.value}" if same else f"differ:{plain.value}/{extended.value}"
+    return compared(value, extended, plain)
 
 
 @case("nsq/publish/error-code/bad-topic", clause="ext.publish.error-bad-topic")

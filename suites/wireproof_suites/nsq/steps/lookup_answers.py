@@ -1,6 +1,6 @@
 """Comparison of lookup answers about a topic with what is known of that topic."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
@@ -10,7 +10,7 @@ from wireproof_kit.nsq.lookup.errors import LookupRequest
 from wireproof_kit.nsq.observe.observations import observe, observe_http
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.http import HttpAnswer
-from wireproof_kit.observation import Difference, Observation, observed, with_evidence
+from wireproof_kit.observation import Difference, Observation, observed, uncompared, with_evidence
 from wireproof_spec.json_schema import check
 from wireproof_spec.nsq.names import NSQ_CONTENT_TYPE, V1_CONTENT_TYPE
 from wireproof_spec.strict_json import JsonValue
@@ -214,6 +214,16 @@ def observe_leading(broker: Broker, topic: Topic, answer: HttpAnswer) -> Observa
         if seen.value != "ok":
             return seen
     return observed("leads" if info.leaders else NONE)
+
+
+def compare_leaders(answers: Sequence[HttpAnswer]) -> Observation:
+    """Return ``same`` if lookups name the same leaders, and at least one; otherwise ``differ``."""
+    for answer in answers:
+        if missing := uncompared(observe_http(answer), "the answer to one of the lookups"):
+            return missing
+    told = [who_leads(answer) for answer in answers]
+    same = all(each == told[0] != {} for each in told)
+    return observed("same" if same else "differ").on(*answers)
 
 
 def who_leads(answer: HttpAnswer) -> dict[str, str]:

@@ -7,7 +7,7 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import observe, observe_absence
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.frames import mpub_trace, pub_trace
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, compared, uncompared
 from wireproof_suites.nsq.steps.frame_edits import cut_to_size
 from wireproof_suites.nsq.steps.partitions import FAULTS, Fault, answer_to
 from wireproof_suites.nsq.steps.publish_results import followed_by
@@ -94,8 +94,10 @@ def test_error_of_both_commands(broker: Broker, plain_topic: Topic, fault: Fault
     plain = answer_to(broker, plain_topic, fault.pub(plain_topic, broker.unique_body()))
     traced = answer_to(broker, plain_topic, fault.pub_trace(plain_topic, broker.unique_body()))
 
-    if plain.overdue or traced.overdue:
-        return plain if plain.overdue else traced
-    if plain.value == traced.value:
-        return observed(f"same:{plain.value}")
-    return observed(f"differ:{plain.value}/{traced.value}", note=traced.note)
+    if missing := uncompared(plain, "the answer to PUB"):
+        return missing
+    if traced.overdue:
+        return traced
+    same = plain.value == traced.value
+    value = f"same:{plain.value}" if same else f"differ:{plain.value}/{traced.value}"
+    return compared(value, traced, plain)
