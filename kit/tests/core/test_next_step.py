@@ -6,14 +6,31 @@ from small_law import header, record
 
 from wireproof_kit.verdicts.next_step import next_step
 from wireproof_spec.clauses.loading import load_catalogue
-from wireproof_spec.record import CaseRecord, ClaimRecord, FooterRecord, GroupRecord, Verdict
+from wireproof_spec.record import (
+    CaseRecord,
+    ClaimRecord,
+    ClaimState,
+    FooterRecord,
+    GroupRecord,
+    Verdict,
+)
 
 NSQ = load_catalogue("nsq")
 
 
-def told(observation: str, *given: str, verdict: Verdict = "unsupported", code: int = 2) -> str:
+def told(
+    observation: str,
+    *given: str,
+    verdict: Verdict = "unsupported",
+    code: int = 2,
+    http: ClaimState = "absent",
+    note: str = "",
+) -> str:
     """Return what is told of a run whose target showed this instead of ordered topics."""
-    claims = {"order": ClaimRecord("absent", observation)}
+    claims = {
+        "order": ClaimRecord("absent", observation, note=note),
+        "http": ClaimRecord(http, "ok"),
+    }
     begun = header(claims=claims)
     begun = msgspec.structs.replace(
         begun, target=msgspec.structs.replace(begun.target, given=given)
@@ -37,6 +54,18 @@ def test_what_the_kit_had_no_way_to_probe_names_the_addresses_that_help() -> Non
 
 def test_an_address_that_was_given_is_not_asked_for() -> None:
     assert "give --lookupd HOST:PORT, so that" in told("unavailable", "http")
+
+
+def test_advice_rests_on_what_the_probes_found() -> None:
+    refused = (
+        "no way to a fresh ordered plain topic: POST /topic/create was answered http:403,other; "
+        "--topic fresh_ordered_topic=NAME names one that is there"
+    )
+    step = told("unavailable", http="shown", note=refused)
+
+    assert "--http" not in step
+    assert "give --lookupd HOST:PORT or --topic fresh_ordered_topic=NAME, so that" in step
+    assert "--http" in told("unavailable", http="absent")
 
 
 @pytest.mark.parametrize(

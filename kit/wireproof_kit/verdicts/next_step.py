@@ -1,5 +1,6 @@
 """What a user can do about a run in which something that was asked for was not judged."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from wireproof_kit.verdicts.judge import JudgeContext, missing_capability
@@ -7,6 +8,8 @@ from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE
 from wireproof_spec.clauses.catalogue import Capability, Catalogue, is_below
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
+_NAMED_TOPIC = re.compile(r"--topic \w+=NAME")
+"""The option that a failed creation of a topic names in its reason."""
 UNAVAILABLE = "unavailable"
 """The observation of a probe that found no way to try, such as one that needs a topic."""
 
@@ -25,10 +28,11 @@ def next_step(
     # A group without a reason is undecided: it needs another run, not to be left out.
     groups = [each.group for each in footer.groups if each.whole and not each.judged and each.why]
     lacking = list(_list_lacking(header, records, groups, catalogue))
-    keys = list(dict.fromkeys(key for each in lacking for key in _keys(header, each)))
+    keys = list(dict.fromkeys(key for each in lacking for key in _keys(header, each, catalogue)))
+    topics = list(dict.fromkeys(each for one in lacking for each in _topics(header, one)))
     steps: list[str] = []
-    if keys:
-        options = " or ".join(f"--{key} HOST:PORT" for key in keys)
+    if keys or topics:
+        options = " or ".join([*(f"--{key} HOST:PORT" for key in keys), *topics])
         titles = ", ".join(each.title for each in lacking)
         steps.append(f"give {options}, so that these can be tested: {titles}")
     if groups:
@@ -58,9 +62,27 @@ def _list_lacking(
             yield capability
 
 
-def _keys(header: HeaderRecord, capability: Capability) -> Iterator[str]:
-    """Yield the target keys that the user did not give and that may show the capability."""
+def _keys(header: HeaderRecord, capability: Capability, catalogue: Catalogue) -> Iterator[str]:
+    """Yield the target keys that may show the capability, were not given and were not found."""
     claim = header.claims.get(capability.id)
     is_untried = claim is not None and claim.observation == UNAVAILABLE
     helping = capability.helped_by if is_untried else ()
-    yield from (key for key in helping if key not in header.target.given)
+    yield from (
+        key
+        for key in helping
+        if key not in header.target.given and not _is_found(header, key, catalogue)
+    )
+
+
+def _is_found(header: HeaderRecord, key: str, catalogue: Catalogue) -> bool:
+    """Return True if the kit reached what a target key names without being given it."""
+    of_key = [each.id for each in catalogue.capabilities if each.given_by == key]
+    claims = [header.claims[name] for name in of_key if name in header.claims]
+    return any(claim.state == "shown" for claim in claims)
+
+
+def _topics(header: HeaderRecord, capability: Capability) -> Iterator[str]:
+    """Yield the options that name a topic, where the probe could not have one created."""
+    claim = header.claims.get(capability.id)
+    if claim is not None and claim.observation == UNAVAILABLE:
+        yield from _NAMED_TOPIC.findall(claim.note)
