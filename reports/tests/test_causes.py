@@ -128,6 +128,28 @@ def test_each_exception_of_a_client_is_a_cause_of_its_own() -> None:
     assert last_words(records[0].transcript)[-1] == "KeyError: 'id'"
 
 
+def test_what_cannot_be_read_is_one_cause_wherever_the_reading_fails() -> None:
+    records = [
+        failed(
+            f"x/{name}",
+            clause,
+            "title",
+            "delivered:undecodable",
+            ["delivered:as-sent"],
+            difference=DifferenceRecord(field, 45, "at most 7", "11"),
+        )
+        for name, clause, field in (
+            ("layout", "ext.consume.layout", "extend.length"),
+            ("version", "ext.consume.version", "extend.version"),
+            ("body/of-300", "ext.consume.body-intact", "message_id"),
+        )
+    ]
+    (cause,) = fold([*records, failed("y", "ext.publish.accept", "title", "silence", ["ok"])])[:1]
+
+    assert len(cause.cases) == 3
+    assert cause.clause == "ext.consume.layout"
+
+
 def test_the_plainest_case_stands_for_the_cause_with_its_own_clause() -> None:
     def named(case_id: str, clause: str, level: Level = "must") -> CaseRecord:
         record = failed(case_id, clause, "title", "trace:little-endian", ("trace",))

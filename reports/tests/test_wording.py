@@ -50,9 +50,34 @@ def test_a_word_may_mean_another_thing_in_some_cases() -> None:
     assert said == "the open subscription kept the old layout"
 
 
+@pytest.mark.parametrize(
+    ("observation", "protocol", "words"),
+    [
+        ("error:4", "nsq", "error frame 4"),
+        ("error:4", "iggy", "error status 4"),
+        ("error:*", "iggy", "any error status"),
+        ("error:*", "note", "any error"),
+        ("missing", "iggy", "not polled though owed"),
+        ("missing", "note", "missing"),
+        ("absent", "oms", "it is not there"),
+        (
+            "none,open",
+            "nsq/connection/heartbeat",
+            "no heartbeat came, or too few, connection open",
+        ),
+        ("died", "nsq/client-end", "the target died"),
+        ("ok,others-nonsense", "iggy", "OK, an answer that is no frame on another connection"),
+    ],
+)
+def test_a_word_is_said_as_in_its_own_protocol(
+    observation: str, protocol: str, words: str
+) -> None:
+    assert spoken(observation, protocol) == words
+
+
 def test_patterns_of_one_answer_stand_together() -> None:
     assert spoken_patterns(["error:*,open", "error:*,closed", "ok"]) == (
-        "any error frame, connection open or closed",
+        "any error, connection open or closed",
         "OK",
     )
     assert spoken_patterns(["trace", "trace,open"], "nsq") == (

@@ -10,6 +10,8 @@ from wireproof_spec.clauses.loading import load_catalogue, named_fault
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 BRIEF_BYTES = 4096
+UNREAD = frozenset({"undecodable", "nonsense"})
+"""Words for bytes that have not the layout that is due, nor one that is known."""
 ENDED = "ended:"
 """How the observation begins that a client's process ended."""
 
@@ -114,10 +116,14 @@ def cause_key(case: CaseRecord) -> tuple[str, str, str]:
 
     Clause and field are empty if the observation itself names the flaw, as
     ``trace:little-endian`` does: which clause and field show that flaw first depends on chance.
-    Of a client whose process ended, the field is the line of its stderr that says why.
+    They are empty, too, if bytes could not be read: in which field the reading fails depends on
+    what each case sends. Of a client whose process ended, the field is the line of its stderr
+    that says why.
     """
     if case.observation.startswith(ENDED):
         return "", crash_line(case.transcript), case.observation
+    if unread := _unread_part(case.observation):
+        return "", "", unread
     if fault := named_fault(case.case, case.observation):
         return "", "", fault
     value = value_class(case.observation, case.accepted)
@@ -127,13 +133,16 @@ def cause_key(case: CaseRecord) -> tuple[str, str, str]:
     return case.clause, field, value
 
 
+def _unread_part(observation: str) -> str:
+    """Return the part of an observation that says that bytes could not be read, or ""."""
+    parts = observation.split(",")
+    return next((part for part in parts if part.rpartition(":")[2] in UNREAD), "")
+
+
 def _oddity(case: CaseRecord) -> tuple[bool, int]:
     """Return a sort key of cases: a short exchange first, then one with few special conditions.
 
     Each part of an id beyond the subject, and each part joined by ``+``, is such a condition.
     """
-    return not _is_brief(case), case.case.count("/") + case.case.count("+")
-
-
-def _is_brief(case: CaseRecord) -> bool:
-    return sum(step.length for step in case.transcript.steps) <= BRIEF_BYTES
+    is_long = sum(step.length for step in case.transcript.steps) > BRIEF_BYTES
+    return is_long, case.case.count("/") + case.case.count("+")

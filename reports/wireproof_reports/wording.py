@@ -90,24 +90,19 @@ _WORDS = {
     "deviates": "traffic that violates the clause",
     "closed": "the connection closed without an answer",
     "silence": "no answer",
-    "died": "the broker died",
-    "withheld": "the broker kept the case waiting until it was given up",
-    "missing": "not delivered though owed",
-    "absent": "not delivered, as a later message shows",
-    "unwanted": "delivered though it must not be",
-    "no-sentinel": "undecided: the sentinel did not come",
+    "died": "the target died",
+    "withheld": "the target kept the case waiting until it was given up",
     "inconclusive": "undecided",
     "kit-error": "an error of the kit",
     "nonsense": "something that is no frame",
     "*": "anything",
 }
 _BEFORE = {
-    "error": "error frame",
     "response": "response",
     "http": "HTTP",
     "same": "the same answer to both:",
 }
-_ANY = {"error": "any error frame", "delivered": "delivered", "http": "any HTTP status"}
+_ANY = {"delivered": "delivered", "http": "any HTTP status"}
 _AFTER = {
     "open": "connection open",
     "closed": "connection closed",
@@ -169,7 +164,7 @@ def _spoken_word(word: str, of: str) -> str:
     if not detail:
         return word.replace("-", " ")
     if detail == "*":
-        return _ANY.get(kind, f"any {kind}")
+        return _sentence(f"{kind}:any", of) or _ANY.get(kind, f"any {kind}")
     if kind == "same":
         return f"{_BEFORE[kind]} {_spoken_word(detail, of)}"
     if kind == "http":

@@ -18,6 +18,7 @@ from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.driver.lines import Failure, Result, Unsupported
 
 LONGER = "a client that takes its time is given more of it by --timeout SEC"
+NOTHING = "nothing-came"
 RAN_OUT = "the producer ended by itself with exit code 0; it must publish until it is ended"
 
 
@@ -78,6 +79,23 @@ def unless(story: Story, value: str, *, seen: bool = True, note: str = "") -> Ob
         return observed("flood", note=note)
     late = observed(value, overdue=True, note=note)
     return replace(late, starved=True) if story.is_starved() else late
+
+
+def if_came(
+    story: Story,
+    value: str,
+    *,
+    came: bool,
+    note: str = "",
+    difference: Difference | None = None,
+) -> Observation:
+    """Return the observation of what a client sent or told; ``nothing-came`` if it did neither.
+
+    A comparison with something that did not come would name a difference that nobody saw.
+    """
+    if not came:
+        return unless(story, NOTHING, seen=False)
+    return replace(unless(story, value, note=note), difference=difference)
 
 
 def has_run_out(story: Story) -> bool:

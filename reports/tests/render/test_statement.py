@@ -42,7 +42,7 @@ def test_the_exact_command_stands_at_the_end(page: PageReader) -> None:
 
 
 def test_failures_say_what_was_observed(page: PageReader) -> None:
-    assert "the broker died" in part(page, "failures")
+    assert "the target died" in part(page, "failures")
 
 
 def test_nothing_is_loaded_from_elsewhere(page: PageReader) -> None:

@@ -4,8 +4,7 @@ from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.clauses.observations import Observations, load_observations
 
 OF_EVERY_PROTOCOL = {
-    *("*", "ok", "closed", "open", "stuck", "silence", "missing", "absent", "unwanted"),
-    *("no-sentinel", "others-open"),
+    *("*", "ok", "closed", "open", "stuck", "silence", "others-open"),
 }
 LITERAL = ("error:", "http:", "response:", "same:")
 """Kinds whose detail is a name or a number of the wire."""

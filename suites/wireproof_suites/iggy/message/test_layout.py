@@ -1,5 +1,7 @@
 """The polled message as the text draws it: its fields, their order, sizes and places."""
 
+from dataclasses import replace
+
 import pytest
 
 from wireproof_kit.case import case
@@ -156,4 +158,4 @@ def _or_length(polled: Polled, seen: Observation) -> Observation:
     """Name what cannot be read a wrong length where a length is to blame."""
     if polled.fault is None or not polled.fault.field.endswith("length"):
         return seen
-    return observed("length:wrong", difference=seen.difference, note=seen.note)
+    return replace(seen, value="length:wrong")

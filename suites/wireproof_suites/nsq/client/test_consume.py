@@ -5,7 +5,14 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.clients.events import Greeted, Malformed, Told
-from wireproof_kit.clients.observe import any_of, list_told, malformed_observation, shown, unless
+from wireproof_kit.clients.observe import (
+    any_of,
+    if_came,
+    list_told,
+    malformed_observation,
+    shown,
+    unless,
+)
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import Commanded, Sent
@@ -101,7 +108,7 @@ def test_handed(client: Client) -> Observation:
     story = client.play(_one(Delivery(body)), _is_handed)
     message = _find_handed(story)
     right = message is not None and from_base64(str(message.event.fields.get("body"))) == body
-    return unless(story, "as-delivered" if right else "other", seen=message is not None)
+    return if_came(story, "as-delivered" if right else "other", came=message is not None)
 
 
 @client_case("consume/ids-told", "smart.client-consume.ids-told", "consumer", "driver")
@@ -115,7 +122,7 @@ def test_ids_told(client: Client) -> Observation:
     if message is not None and None in found:
         return observed("not-told")
     value = "exact" if found == (str(INTERNAL), str(TRACE)) else "other"
-    return unless(story, value, seen=message is not None, note=f"told {found}")
+    return if_came(story, value, came=message is not None, note=f"told {found}")
 
 
 def _find_handed(story: Story) -> Told | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from wireproof_kit.clients.observe import failures, list_told, results, shown, unless
+from wireproof_kit.clients.observe import failures, if_came, list_told, results, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import Sent
@@ -88,7 +88,7 @@ def test_desired_tag(client: Client) -> Observation:
     story = client.play(script, lambda s: bool(subscriptions(s)))
     last = _last_identified(story)
     value = "desired" if last.get(names.DESIRED_TAG) == TAG else "other"
-    return unless(story, value, seen=bool(subscriptions(story)))
+    return if_came(story, value, came=bool(subscriptions(story)))
 
 
 @client_case("ext/decode", "ext.client.decode", "consumer", "ext-consumer", "driver")
@@ -100,7 +100,7 @@ def test_decode(client: Client, kind: str) -> Observation:
     message = next(iter(list_told(story, "message")), None)
     body = from_base64(str(message.event.fields.get("body"))) if message else b""
     value = "as-delivered" if body == b"body" else "other-body"
-    return unless(story, value, seen=message is not None)
+    return if_came(story, value, came=message is not None)
 
 
 @client_case("ext/decode/none", "ext.client.decode", "consumer", "ext-consumer", "driver")
@@ -114,7 +114,7 @@ def test_decode_none(client: Client) -> Observation:
     body = from_base64(str(message.event.fields.get("body"))) if message else b""
     rest = sent.data[_EXT_AT:] if sent else b""
     forms = {rest[1:]: "version-alone", rest[3:]: "version-and-length"}
-    return unless(story, forms.get(body, "other-body"), seen=message is not None)
+    return if_came(story, forms.get(body, "other-body"), came=message is not None)
 
 
 @client_case("ext/decode/header", "ext.client.decode", "consumer", "ext-consumer", "driver")
@@ -126,7 +126,7 @@ def test_decode_header(client: Client) -> Observation:
     message = next(iter(list_told(story, "message")), None)
     found = message.event.fields.get("ext") if message else None
     value = "header-told" if found == HEADER else "other-header"
-    return unless(story, value, seen=message is not None)
+    return if_came(story, value, came=message is not None)
 
 
 @client_case("ext/publish/grammar", "ext.client-header.publish", "producer", "ext-producer")
@@ -164,7 +164,7 @@ def test_line(client: Client) -> Observation:
         and leaders.get(-1 if sent.partition is None else sent.partition) == sent.peer
     )
     line = sent.line.decode("latin-1") if sent else ""
-    return unless(story, "as-published" if right else "other", seen=sent is not None, note=line)
+    return if_came(story, "as-published" if right else "other", came=sent is not None, note=line)
 
 
 @client_case(
@@ -179,7 +179,7 @@ def test_header(client: Client) -> Observation:
         and {k: v for k, v in header_of(sent).items() if not k.startswith("##")} == HEADER
         and messages_of(sent) == (b"wireproof-000000",)
     )
-    return unless(story, "as-given" if right else "other", seen=sent is not None)
+    return if_came(story, "as-given" if right else "other", came=sent is not None)
 
 
 @client_case("ext/publish/tag", "ext.client-header.tag", "producer", "ext-producer", "driver")
@@ -201,7 +201,7 @@ def _internal(client: Client, message: Fields, name: str, due: str) -> Observati
     found = header_of(sent).get(name) if sent else None
     kind = "absent" if found is None else "string" if isinstance(found, str) else "other-type"
     value = "as-given" if found == due else f"not-so:{kind}"
-    return unless(story, value, seen=sent is not None)
+    return if_came(story, value, came=sent is not None)
 
 
 @client_case(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from wireproof_kit.clients.events import Connected, Greeted
-from wireproof_kit.clients.observe import any_of, shown, unless
+from wireproof_kit.clients.observe import any_of, if_came, shown, unless
 from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import LOOKUP_INTERVAL_MS, Client
@@ -104,7 +104,7 @@ def _access(client: Client, role: Role) -> Observation:
     access = "+".join(sorted({each.value("access") or "none" for each in asked})) or "none"
     has_meta = bool(asked) and all(each.value("metainfo") == "true" for each in asked)
     meta = "metainfo" if has_meta else "no-metainfo"
-    return unless(story, f"access:{access},{meta}", seen=bool(asked))
+    return if_came(story, f"access:{access},{meta}", came=bool(asked))
 
 
 def _play_rounds(client: Client, role: Role) -> Story:
@@ -190,7 +190,7 @@ def test_topic(client: Client) -> Observation:
     named = [each for each in asked if each.value("topic") == topic and each.at >= min(last)]
     right = bool(named) and all(each.value("topic") for each in asked)
     method = "+".join(sorted({each.method for each in asked})) or "none"
-    return unless(story, f"{method},{'topic' if right else 'other'}", seen=bool(asked))
+    return if_came(story, f"{method},{'topic' if right else 'other'}", came=bool(asked))
 
 
 @client_case("lookup/listlookup/first", "smart.client.listlookup-first", "lookup", "partition")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from wireproof_kit.clients.observe import any_of, list_told, shown, unless
+from wireproof_kit.clients.observe import any_of, if_came, list_told, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import ORDERED, SUBSCRIPTIONS, Commanded
@@ -89,7 +89,7 @@ def test_grammar(client: Client) -> Observation:
     due = (story.find_given("topic"), story.find_given("channel"), "0")
     value = "as-published" if sent and sent.words[:3] == due else "other"
     line = sent.line.decode("latin-1") if sent else ""
-    return unless(story, value, seen=sent is not None, note=line)
+    return if_came(story, value, came=sent is not None, note=line)
 
 
 @client_case("order/handshake", "smart.client.order-handshake", "consumer", "order")
@@ -144,7 +144,7 @@ def _place(client: Client, *, extend: bool) -> Observation:
         return observed("other-place")
     if message is not None and not due.keys() <= fields.keys():
         return unless(story, "unsupported", note=UNTOLD)
-    return unless(story, "as-delivered", seen=message is not None)
+    return if_came(story, "as-delivered", came=message is not None)
 
 
 @client_case("order/validate", "smart.client.order-validate", "consumer", "order", "driver")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wireproof_kit.clients.observe import failures, list_told, shown, unless
+from wireproof_kit.clients.observe import failures, if_came, list_told, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import SUBSCRIPTIONS, Sent
@@ -122,7 +122,7 @@ def test_grammar(client: Client) -> Observation:
     due = (story.find_given("topic"), story.find_given("channel"), "0")
     value = "as-published" if sent and sent.words[:3] == due else "other"
     line = sent.line.decode("latin-1") if sent else ""
-    return unless(story, value, seen=sent is not None, note=line)
+    return if_came(story, value, came=sent is not None, note=line)
 
 
 @client_case("subscribe/command", "smart.client-trace.no-command", "consumer", "trace-consumer")
@@ -157,7 +157,7 @@ def test_first_ready(client: Client) -> Observation:
     # A connection begins with RDY 0: to say so once more changes nothing.
     counts = _list_asking(story)
     value = "rdy:1" if counts[:1] == [1] else "rdy:other"
-    return unless(story, value, seen=bool(counts), note=f"RDY {counts[:1]}")
+    return if_came(story, value, came=bool(counts), note=f"RDY {counts[:1]}")
 
 
 def _list_asking(story: Story) -> list[int]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wireproof_kit.clients.observe import failures, results, shown, unless
+from wireproof_kit.clients.observe import failures, if_came, results, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.logged import is_logged, is_mentioned, is_number_logged
@@ -71,7 +71,7 @@ def test_grammar(client: Client) -> Observation:
     story = client.play(_trace_script(1), _pub_trace)
     sent = next(iter(commands(story, "PUB_TRACE")), None)
     right = sent is not None and sent.words[:2] == (story.find_given("topic"), "0")
-    return unless(story, "as-published" if right else "other", seen=sent is not None)
+    return if_came(story, "as-published" if right else "other", came=sent is not None)
 
 
 @client_case("trace/ordered", "smart.client-trace.ordered", "producer", "trace", "key", "driver")
@@ -116,7 +116,7 @@ def test_receipt(client: Client) -> Observation:
     if told is not None and untold:
         note = f"the user is not told {', '.join(untold)}, which no text asks for"
         return unless(story, "unsupported", note=note)
-    return unless(story, "as-answered" if told else "failure", seen=_is_answered(story))
+    return if_came(story, "as-answered" if told else "failure", came=_is_answered(story))
 
 
 def _is_answered(story: Story) -> bool:

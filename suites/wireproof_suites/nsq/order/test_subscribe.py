@@ -1,5 +1,7 @@
 """Who may consume an ordered topic, and by which command."""
 
+from dataclasses import replace
+
 import pytest
 
 from wireproof_kit.case import case
@@ -216,7 +218,7 @@ def _command(broker: Broker, topic: Topic, channel: str, identity: Identify | No
         seen = observe(answer)
         if not seen.value.startswith("error:E_INVALID"):
             break
-    return observed(f"{command.decode()}:{seen.value}", overdue=seen.overdue, note=seen.note)
+    return replace(seen, value=f"{command.decode()}:{seen.value}")
 
 
 def _observe_refusal(
