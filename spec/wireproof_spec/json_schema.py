@@ -41,11 +41,14 @@ class SchemaFault:
     """The members that an object lacks, if that is the violation."""
 
     @property
+    def due(self) -> str:
+        """What was expected: the missing members of an object, or the rule that a value breaks."""
+        return ", ".join(map(show_value, self.missing)) if self.missing else self.expected
+
+    @property
     def text(self) -> str:
         """The violation as a sentence."""
-        if self.missing:
-            return f"expected {', '.join(map(show_value, self.missing))}, found {self.found}"
-        return f"expected {self.expected}, found {self.found}"
+        return f"expected {self.due}, found {self.found}"
 
 
 def check(name: str, value: JsonValue) -> tuple[SchemaFault, ...]:

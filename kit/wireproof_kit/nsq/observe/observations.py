@@ -21,6 +21,7 @@ from wireproof_kit.nsq.wire.frames import Header, header_bytes
 from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import strict_json
+from wireproof_spec.json_schema import SchemaFault
 from wireproof_spec.nsq.names import INTERNAL_PREFIX, OK
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
@@ -122,6 +123,11 @@ def observe_http(answer: HttpAnswer) -> Observation:
     if answer.failure is not None:
         return observed(f"http:{answer.failure}", overdue=answer.failure == "silence").on(answer)
     return observed(f"http:{answer.status},{answer.word}").on(answer)
+
+
+def schema_difference(fault: SchemaFault, whole: str) -> Difference:
+    """Return the difference that a violation of a JSON schema is; ``whole`` names the document."""
+    return Difference(fault.pointer or whole, None, fault.due, fault.found)
 
 
 def find_difference(field: str, *, expected: bytes, found: bytes) -> Difference:

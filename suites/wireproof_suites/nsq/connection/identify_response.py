@@ -23,7 +23,7 @@ def observe_identify(
         return seen
     value = strict_json.read(answer.data).value
     for fault in check(SCHEMA, value):
-        return _wrong(fault.pointer.rpartition("/")[2] or "field", SCHEMA, fault.text)
+        return _wrong(fault.pointer.rpartition("/")[2] or "field", fault.due, fault.found)
     told = value if isinstance(value, dict) else {}
     if_told = {name: due for name, due in where_told.items() if name in told}
     for name, due in {**asked, **if_told}.items():

@@ -5,7 +5,11 @@ from collections.abc import Mapping
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.delivery import Delivery
-from wireproof_kit.nsq.observe.observations import observe_delivery, observe_http
+from wireproof_kit.nsq.observe.observations import (
+    observe_delivery,
+    observe_http,
+    schema_difference,
+)
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.frames import Header, header_bytes
 from wireproof_kit.nsq.wire.http import Headers, HttpAnswer
@@ -96,7 +100,7 @@ def observe_http_trace(answer: HttpAnswer, trace_id: int) -> Observation:
     form = "wrapped" if answer.is_wrapped else "bare"
     schema = "nsq/pub-ext-answer" + ("-wrapped" if answer.is_wrapped else "")
     for fault in check(schema, answer.json.value):
-        difference = Difference(fault.pointer or "answer", None, schema, fault.text)
+        difference = schema_difference(fault, "answer")
         return observed(f"http:200,trace:{_field(fault.pointer)}", difference=difference)
     found = _fields(answer)["trace_id"]
     if int(str(found)) != trace_id:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.observe.observations import observe_http, schema_difference
 from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_kit.observation import Difference, Observation, observed
@@ -26,7 +26,7 @@ def observe_service(
     schema = f"nsq/{name}" if v1 else f"nsq/{name}-wrapped"
     for fault in check(schema, answer.json.value):
         field = fault.pointer.rpartition("/")[2].replace("_", "-") or "field"
-        difference = Difference(fault.pointer or name, None, schema, fault.text)
+        difference = schema_difference(fault, name)
         return observed(f"service:{field}-wrong", difference=difference)
     if holding is not None and holding not in _scalars(answer.data):
         return observed("missing", difference=Difference(name, None, str(holding), "it nowhere"))

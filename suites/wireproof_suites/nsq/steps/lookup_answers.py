@@ -7,7 +7,7 @@ from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup.answer import Leader, read_topic
 from wireproof_kit.nsq.lookup.errors import LookupRequest
-from wireproof_kit.nsq.observe.observations import observe, observe_http
+from wireproof_kit.nsq.observe.observations import observe, observe_http, schema_difference
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_kit.observation import Difference, Observation, observed, uncompared, with_evidence
@@ -87,7 +87,7 @@ def observe_records(answer: HttpAnswer) -> Observation:
     for record in records:
         for fault in check("nsq/lookup-node", record):
             field = fault.pointer.strip("/").replace("_", "-")
-            difference = Difference(fault.pointer or "record", None, "a node", fault.text)
+            difference = schema_difference(fault, "record")
             return observed(f"record:{field or 'field'}-wrong", difference=difference)
     return observed("record" if records else NONE)
 
