@@ -11,7 +11,7 @@ from wireproof_kit.clients.events import (
     Greeted,
     Malformed,
 )
-from wireproof_kit.clients.observe import any_of, gave_up, is_marked, unless
+from wireproof_kit.clients.observe import any_of, gave_up, if_came, is_marked, list_told, unless
 from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients import heartbeats
@@ -37,8 +37,10 @@ from wireproof_kit.nsq.clients.script import (
     Silence,
     once,
 )
+from wireproof_kit.nsq.observe.observations import find_difference
 from wireproof_kit.observation import Observation
 from wireproof_spec.decoding import decode, encode
+from wireproof_spec.driver.lines import from_base64
 from wireproof_spec.nsq import error_codes, names
 from wireproof_spec.nsq.command_reader import BODIES
 from wireproof_spec.nsq.frame import (
@@ -315,3 +317,13 @@ def end_of(
         if question(story):
             return (gave_up if value == given_up else unless)(story, value)
     return unless(story, otherwise, seen=False)
+
+
+def observe_body(story: Story, due: bytes, *, otherwise: str) -> Observation:
+    """Compare the body of the first message that the user was given with the body due."""
+    message = next(iter(list_told(story, "message")), None)
+    body = from_base64(str(message.event.fields.get("body"))) if message else b""
+    if body == due:
+        return if_came(story, "as-delivered", came=message is not None)
+    difference = find_difference("body", expected=due, found=body)
+    return if_came(story, otherwise, came=message is not None, difference=difference)

@@ -27,7 +27,6 @@ from wireproof_kit.nsq.clients.script import (
     once,
 )
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_spec.driver.lines import from_base64
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
@@ -39,6 +38,7 @@ from wireproof_suites.nsq.client.seen import (
     end_of,
     finishes,
     list_ready,
+    observe_body,
     play,
 )
 
@@ -106,9 +106,7 @@ def test_handed(client: Client) -> Observation:
     """A consumer gives its handler the message body exactly as the node delivered it."""
     body = bytes(range(256))
     story = client.play(_one(Delivery(body)), _is_handed)
-    message = _find_handed(story)
-    right = message is not None and from_base64(str(message.event.fields.get("body"))) == body
-    return if_came(story, "as-delivered" if right else "other", came=message is not None)
+    return observe_body(story, body, otherwise="other")
 
 
 @client_case("consume/ids-told", "smart.client-consume.ids-told", "consumer", "driver")

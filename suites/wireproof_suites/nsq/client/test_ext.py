@@ -22,7 +22,14 @@ from wireproof_spec.nsq.message import Extend
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 from wireproof_suites.nsq.client.client_case import client_case
-from wireproof_suites.nsq.client.seen import Question, commands, messages_of, play, subscriptions
+from wireproof_suites.nsq.client.seen import (
+    Question,
+    commands,
+    messages_of,
+    observe_body,
+    play,
+    subscriptions,
+)
 from wireproof_suites.nsq.client.test_order import HEAD, survival
 
 HEADER: dict[str, JsonValue] = {"k": "v", "other": "a b"}
@@ -97,10 +104,7 @@ def test_decode(client: Client, kind: str) -> Observation:
     """A consumer gives its handler the body behind the ext header, whatever the header holds."""
     script = Script("consumer", extend=True, deliveries=(Delivery(b"body", extend=EXTENDS[kind]),))
     story = client.play(script, lambda s: bool(list_told(s, "message")))
-    message = next(iter(list_told(story, "message")), None)
-    body = from_base64(str(message.event.fields.get("body"))) if message else b""
-    value = "as-delivered" if body == b"body" else "other-body"
-    return if_came(story, value, came=message is not None)
+    return observe_body(story, b"body", otherwise="other-body")
 
 
 @client_case("ext/decode/none", "ext.client.decode", "consumer", "ext-consumer", "driver")
@@ -125,8 +129,10 @@ def test_decode_header(client: Client) -> Observation:
     story = client.play(script, lambda s: bool(list_told(s, "message")))
     message = next(iter(list_told(story, "message")), None)
     found = message.event.fields.get("ext") if message else None
-    value = "header-told" if found == HEADER else "other-header"
-    return if_came(story, value, came=message is not None)
+    if found == HEADER:
+        return if_came(story, "header-told", came=True)
+    difference = Difference("header", None, str(HEADER), str(found))
+    return if_came(story, "other-header", came=message is not None, difference=difference)
 
 
 @client_case("ext/publish/grammar", "ext.client-header.publish", "producer", "ext-producer")

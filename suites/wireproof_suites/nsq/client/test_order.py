@@ -20,7 +20,7 @@ from wireproof_kit.nsq.clients.script import (
     once,
 )
 from wireproof_kit.observation import Observation, observed
-from wireproof_spec.driver.lines import Fields, from_base64
+from wireproof_spec.driver.lines import Fields
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.message import Extend
 from wireproof_suites.nsq.client.client_case import client_case
@@ -36,6 +36,7 @@ from wireproof_suites.nsq.client.seen import (
     finishes,
     is_reopened,
     list_ready,
+    observe_body,
     play,
     subscriptions,
 )
@@ -137,8 +138,9 @@ def _place(client: Client, *, extend: bool) -> Observation:
     story = client.play(script, lambda s: bool(list_told(s, "message")))
     message = next(iter(list_told(story, "message")), None)
     fields = message.event.fields if message else {}
-    if message is not None and from_base64(str(fields.get("body"))) != b"body":
-        return observed("other-body")
+    seen = observe_body(story, b"body", otherwise="other-body")
+    if seen.value == "other-body":
+        return seen
     due: Fields = {"offset": str(OFFSET), "size": SIZE}
     if any(fields.get(name, value) != value for name, value in due.items()):
         return observed("other-place")
