@@ -145,7 +145,7 @@ def test_what_is_no_answer_is_nonsense_for_good(data: bytes) -> None:
         answer = connection.receive()
         assert isinstance(answer, Nonsense)
         assert connection.receive() == answer
-        assert connection.goes_on() == "broken"
+        assert connection.goes_on() == "nonsense"
     assert any(step.data[:8] == data[:8] for step in transcript.steps())
 
 

@@ -187,16 +187,6 @@ def _find_shown_frame(steps: Sequence[StepRecord], observation: str) -> int | No
     return max(plain, key=lambda index: (fullness(steps[index]), index))
 
 
-def _answer(steps: Sequence[StepRecord], asked: int | None) -> int | None:
-    if asked is None:
-        return None
-    for index in range(asked + 1, len(steps)):
-        step = steps[index]
-        if step.conn == steps[asked].conn:
-            return index if step.kind in FROM_TARGET else None
-    return None
-
-
 def _find_difference(shown: _Shower, steps: Sequence[StepRecord]) -> int | None:
     received = [index for index, step in enumerate(steps) if step.kind == "receive"]
     latest = reversed(received[-MOST_SEARCHED:])
