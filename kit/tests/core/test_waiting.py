@@ -36,26 +36,31 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 def test_a_deadline_without_a_pause_is_over_in_time(machine: Machine) -> None:
     deadline = Deadline(1.0)
     assert deadline.left() == pytest.approx(waiting.UNMEASURED_S)
-    machine.now += 0.1
-    assert deadline.left() == pytest.approx(0.9)
-    machine.now += 0.9
+    machine.now += waiting.UNMEASURED_S
+    assert deadline.left() == pytest.approx(1.0 - waiting.UNMEASURED_S)
+    machine.now += 1.0 - waiting.UNMEASURED_S
     assert deadline.left() == 0.0
 
 
 def test_a_pause_puts_the_deadline_off_by_its_own_length(machine: Machine) -> None:
     deadline = Deadline(1.0)
-    machine.now += 0.1
-    deadline.left()
-    machine.now, machine.paused = machine.now + 0.9, 0.4
+    deadline.rest()
+    machine.now, machine.paused = machine.now + 1.0, 0.4
     assert deadline.left() == pytest.approx(0.4)
     machine.now += 0.4
     assert deadline.left() == 0.0
 
 
+def test_a_look_that_comes_late_is_a_pause(machine: Machine) -> None:
+    deadline = Deadline(1.0)
+    deadline.left()
+    machine.now += waiting.UNMEASURED_S + 3.0
+    assert deadline.left() == pytest.approx(1.0 - waiting.UNMEASURED_S)
+
+
 def test_pauses_without_end_put_the_deadline_off_four_times(machine: Machine) -> None:
     deadline, began = Deadline(1.0), machine.now
-    machine.now += 0.1
-    while left := deadline.left():
+    while left := deadline.rest():
         machine.now += left
         machine.paused += left
     assert machine.now - began == pytest.approx(1.0 + waiting.MOST_LONGER)
@@ -68,8 +73,7 @@ def test_a_pause_of_a_quarter_of_the_limit_explains_a_vain_wait(
     pauses = Pauses()
     with note_pauses(pauses):
         deadline = Deadline(1.0)
-        machine.now += 0.1
-        while left := deadline.left():
+        while left := deadline.rest():
             machine.now, machine.paused = machine.now + left, paused
     assert pauses.explain() is explains
 

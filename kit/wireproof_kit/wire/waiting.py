@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 UNMEASURED_S = 0.05
 """Seconds of a wait before pauses are measured: most answers come sooner, and measuring costs."""
+_EQUAL_S = 0.001
 MOST_LONGER = 4.0
 """How many times its limit a wait may become longer by pauses."""
 EXPLAINS = 0.25
@@ -54,24 +55,30 @@ class Deadline:
         self._began = time.monotonic()
         self._end = self._began + seconds
         self._clock: PauseClock | None = None
-        self._paused = 0.0
+        self._late = self._paused = 0.0
 
     def left(self) -> float:
         """Return for how long to wait before the next call, in seconds; 0.0 at the end."""
         now = time.monotonic()
-        if now < self._end and self._clock is None:
-            unmeasured = self._began + UNMEASURED_S - now
-            if unmeasured > 0:
-                return min(unmeasured, self._end - now)
-            self._clock = PauseClock()
+        if self._clock is None:
+            late = now - self._began - UNMEASURED_S
+            if now < self._end and late < -_EQUAL_S:
+                return min(-late, self._end - now)
+            self._measure(late)
         if now >= self._end and self._clock is not None:
-            self._put_off(self._clock.seconds())
+            self._put_off(self._late + self._clock.seconds())
         return max(self._end - now, 0.0)
 
     def rest(self) -> float:
         """Return all seconds that are left, for a wait that measures pauses itself."""
-        left = self.left()
-        return max(left, self._end - time.monotonic()) if left else 0.0
+        if self._clock is None:
+            self._measure(0.0)
+        return self.left()
+
+    def _measure(self, late: float) -> None:
+        """Measure pauses from now on; ``late``: the kit looks so much later than it asked for."""
+        if self._seconds:
+            self._clock, self._late = PauseClock(), max(late, 0.0)
 
     def _put_off(self, paused: float) -> None:
         paused = min(paused, MOST_LONGER * self._seconds)
