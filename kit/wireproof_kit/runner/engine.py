@@ -194,10 +194,11 @@ class Engine:
 
     def _perform_until_decided(self, instance: Instance, since: int) -> tuple[Outcome, JudgedRun]:
         """Run a case; run it again while a trouble of the kit's own leaves it undecided."""
-        for left in reversed(range(self.options.repeats)):
-            outcome, run = self._perform_once(instance, since)
-            if not (left and may_decide_later(run) and self._repeats.take()):
+        outcome, run = self._perform_once(instance, since)
+        for _ in range(self.options.repeats - 1):
+            if not (may_decide_later(run) and self._repeats.take()):
                 break
+            outcome, run = self._perform_once(instance, since)
         return outcome, run
 
     def _perform_once(
