@@ -26,7 +26,7 @@ def test_a_case_tells_clause_level_needs_and_hash() -> None:
     first = next(each for each in cases if each["case"] == case)
 
     assert first["clause"] == "ext.publish.header-json"
-    assert first["level"] == "must"
+    assert first["level"] == "should"
     assert first["needs"] == ["ext"]
     assert len(first["hash"]) == 12
     assert first["title"]
