@@ -48,7 +48,7 @@ def test_the_profile_decides_what_counts(capsys: pytest.CaptureFixture[str]) -> 
     made.write(Path("b.jsonl"), made.failing(level="should"))
 
     assert main(["judge", "b.jsonl"]) == 0
-    assert "(not counted: this run counts up to level must)" in capsys.readouterr().out
+    assert "(this run counts up to level must)" in capsys.readouterr().out
     assert main(["judge", "b.jsonl", "--profile", "should"]) == 1
 
 
@@ -58,7 +58,7 @@ def test_the_origin_decides_whose_musts_count(capsys: pytest.CaptureFixture[str]
     assert main(["judge", "b.jsonl", "--origin", "text"]) == 1
     assert main(["judge", "b.jsonl", "--origin", "premise", "--bundle", "new.jsonl"]) == 2
     out = " ".join(capsys.readouterr().out.split())
-    assert "(not counted: this run counts up to level must (origin premise))" in out
+    assert "(this run counts up to level must (origin premise))" in out
     assert made.read(Path("new.jsonl")).header.origins == ("premise",)
     assert main(["judge", "new.jsonl", "--origin", "text,base,premise"]) == 1
 
