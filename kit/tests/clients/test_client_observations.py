@@ -257,7 +257,7 @@ def test_a_place_is_compared_as_far_as_the_user_is_told_of_it(
     fields = {"body": in_base64(body), **place}
     client = recorded(Told(1.0, DRIVER, DriverEvent("message", 2, fields)))
 
-    assert ordering.test_place(client, extend=False).value == seen
+    assert ordering.test_place(client).value == seen
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """What a case saw is undecided where this machine kept the kit itself from answering in time."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -13,9 +13,9 @@ from wireproof_suites.nsq.connection import test_connection as cases
 
 
 class Closed:
-    """A connection that the broker has closed after its second heartbeat."""
+    """A connection that the broker has closed after as many heartbeats as the case waits for."""
 
-    heartbeats = 2
+    heartbeats = cases.ENOUGH_HEARTBEATS
     has_ended = True
 
     def receive_within(self, seconds: float) -> None:
@@ -37,7 +37,7 @@ def test_a_client_that_answered_heartbeats_late_accuses_nobody(
     pause_s: float, is_late: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter([10.0, 10.0 + pause_s])
-    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(cases, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     monkeypatch.setattr(cases, "until", lambda look, *, seconds: look())
     seen = cases.test_answered_heartbeats(cast(Broker, Closed()), cast(Topic, None))
     assert seen.value == "heartbeats,closed"

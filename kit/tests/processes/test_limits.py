@@ -28,6 +28,7 @@ print(*resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 
 
+@pytest.mark.process
 def test_the_soft_limit_is_raised_as_far_as_it_may_be() -> None:
     limited = ("sh", "-c", 'ulimit -Sn 100; ulimit -Hn 300; exec "$@"', "sh")
     run = subprocess.run([*limited, sys.executable, "-c", RAISE], capture_output=True, check=True)
@@ -135,6 +136,7 @@ def test_a_refused_connection_is_an_unreachable_target() -> None:
             connect_socket(bound.getsockname(), "nsq")
 
 
+@pytest.mark.process
 def test_a_restart_waits_until_a_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     started, run = iter([False]), subprocess.run
 
@@ -147,6 +149,7 @@ def test_a_restart_waits_until_a_process_can_be_started(monkeypatch: pytest.Monk
     assert restart_with("true")()
 
 
+@pytest.mark.process
 def test_a_reference_without_a_file_left_is_noticed() -> None:
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as helper:
         HELPERS.add(helper.pid)

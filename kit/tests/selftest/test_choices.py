@@ -51,6 +51,7 @@ def test_only_choices_are_named(protocol: str) -> None:
     assert set(read_choices(protocol)) <= set(list_choices(protocol))
 
 
+@pytest.mark.process
 @each_protocol
 def test_each_named_reference_is_there_and_breaks_no_must(protocol: str) -> None:
     known = trials(protocol)

@@ -85,7 +85,7 @@ def test_a_bundle_of_a_withdrawn_revision_is_said_to_be_one(
     (law,) = [fact.value for fact in read_page(path).facts if fact.name == "Law"]
 
     assert law.startswith(f"ext revision {revision}")
-    assert ("wireproof judge judges the bundle by revision 2" in law) is is_withdrawn
+    assert ("wireproof judge judges the bundle by revision 3" in law) is is_withdrawn
 
 
 def properties(text: str | bytes) -> list[etree.Element]:

@@ -68,11 +68,14 @@ def test_what_nobody_may_get_holds_the_others_up() -> None:
     assert model.count_due() == 0
 
 
-def test_a_tag_goes_to_whom_desires_it() -> None:
+def test_another_tag_is_wrong_only_while_a_client_without_a_tag_is_surely_ready() -> None:
     model = with_tags()
-    model.publish(TWO, "A")
-    assert model.deliver(TWO, 0) == MISDELIVERED
     model.publish(THREE, "B")
+    assert model.deliver(THREE, 1) == KEPT  # client 0 has not shown yet that it is ready
+    model.publish(TWO, "A")
+    assert model.deliver(TWO, 0) == KEPT  # the text says "try" of the client that desires the tag
+    model.finish(TWO)
+    model.loosen(THREE)
     assert model.deliver(THREE, 1) == MISDELIVERED
     assert model.deliver(THREE, 0) == KEPT
 
@@ -90,16 +93,14 @@ def test_after_the_tagged_client_has_gone_anybody_without_a_tag_may_get_it() -> 
     assert model.deliver(TWO, 0) == KEPT
 
 
-def test_a_client_that_joined_later_takes_nothing_from_those_before() -> None:
-    model = ChannelModel()
-    model.join(0, None, 100)
-    model.publish(ONE, "A")
-    model.join(1, "A", 100)
-    model.publish(TWO, "A")
-    assert model.deliver(TWO, 1) == KEPT
-    assert model.deliver(ONE, 0) == KEPT
+def test_a_client_without_a_tag_that_is_ready_later_makes_no_earlier_delivery_wrong() -> None:
+    model = with_tags()
+    model.publish(ONE, "B")
+    model.publish(TWO, None)
+    assert model.deliver(TWO, 0) == KEPT
+    assert model.deliver(ONE, 1) == KEPT
     model.loosen(ONE)
-    assert model.deliver(ONE, 0) == MISDELIVERED
+    assert model.deliver(ONE, 1) == MISDELIVERED
 
 
 def test_an_ordered_channel_owes_one_at_a_time_and_in_order() -> None:
