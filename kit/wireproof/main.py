@@ -44,7 +44,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if asked := os.environ.get(COMPLETION):
         return shell_complete(_root(), {}, "wireproof", COMPLETION, asked)
     _end_as_if_interrupted()
-    _raise_limits()
     _keep_caches_at_home()
     try:
         return _invoke(arguments)
@@ -80,6 +79,7 @@ def _keep_caches_at_home() -> None:
 def _invoke(arguments: list[str]) -> int:
     try:
         with _root().make_context("wireproof", arguments) as context:
+            _raise_limits()  # once it is a command that runs: the list of commands needs no kit
             result: object = context.command.invoke(context)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
