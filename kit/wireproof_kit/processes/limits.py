@@ -19,7 +19,8 @@ RAISED = ("RLIMIT_NPROC", "RLIMIT_AS", "RLIMIT_DATA")
 BASE_FILES = 64
 """Open files that a run needs besides those of cases that wait at once."""
 CASE_FILES = 16
-"""Open files of one case that runs beside others; measured: 5 for brokers, 14 for clients."""
+"""Open files of one case that runs beside others, with some to spare: a case for clients, which
+plays four servers, needs more than one for brokers."""
 SHARE = 0.5
 """The share of the other files that cases may have; topics are created with the rest."""
 SPARE_FILES = 4
