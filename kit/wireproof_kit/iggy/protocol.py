@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from wireproof_kit.protocols import KitPart
 from wireproof_kit.targets.session import Session, SessionOptions
-from wireproof_kit.targets.target import USUAL_KEYS, Target
+from wireproof_kit.targets.target import USUAL_KEYS, Target, TargetKey
+from wireproof_spec.iggy.generation import GENERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +53,6 @@ def _check_fuzz_choice(choice: "Choice", is_client: bool) -> None:
 
     if is_client:
         from wireproof_kit.iggy.clients.fuzz import frames
-        from wireproof_spec.iggy.generation import GENERATIONS
 
         check_choice(frames.grammar(GENERATIONS), choice)
         return
@@ -102,7 +102,12 @@ KIT = KitPart(
     arguments=("server", "topic", "client"),
     example="iggy://127.0.0.1:8090",
     schemes=("iggy", "iggy+client"),
-    target_keys={key: USUAL_KEYS[key] for key in ("http", "data", "control", "auth_env")},
+    target_keys={
+        **{key: USUAL_KEYS[key] for key in ("http", "data", "control", "auth_env")},
+        "generation": TargetKey(
+            "choice", "The generation of an Iggy server; default: found out.", GENERATIONS
+        ),
+    },
     reference=("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
     keys={"http": "http", "data": "data", "control": "control"},
     open_fuzz_session=_open_fuzz_session,
