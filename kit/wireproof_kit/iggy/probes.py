@@ -147,8 +147,8 @@ def poll_head(server: Server) -> Observation:
     long as that head. A server that refuses to poll an empty partition is polled twice.
 
     Return ``head:count``, ``head:partition-offset-count``, ``head:none``, the same with
-    ``,empty:SIZE`` if the empty response contradicts it, or what was answered if it cannot be
-    read.
+    ``,empty:SIZE`` if the empty response contradicts it, ``missing`` without a message, or what
+    was answered if it cannot be read.
     """
     topic = server.new_topic()
     empty = server.client.ask(server.poll_request(topic))
@@ -160,8 +160,10 @@ def poll_head(server: Server) -> Observation:
     else:
         agrees = polled.head is not None and len(empty.body) == HEAD_SIZES[polled.head]
     unread = observe_unread(polled)
-    if unread is not None or agrees:
-        return unread or observed(f"head:{polled.head}")
+    if unread is not None or not polled.seen:
+        return unread or observed(MISSING)
+    if agrees:
+        return observed(f"head:{polled.head}")
     return observed(
         f"head:{polled.head},empty:{len(empty.body) if isinstance(empty, Done) else 0}"
     )

@@ -19,7 +19,7 @@ from wireproof_kit.iggy.forms import OWN_STORED_OFFSET, Forms
 from wireproof_kit.iggy.greeting import GREETING_SECONDS, Greeting, greet, time_ping
 from wireproof_kit.iggy.identifiers import Identifiers
 from wireproof_kit.iggy.observe.polled import HEAD_SIZES
-from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE
+from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE, poll_head
 from wireproof_kit.iggy.probes import Probe as ProbeFunction
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.wire.login import credentials_from
@@ -68,7 +68,9 @@ class IggySession:
         self._is_measured = options.timeout is not None or options.patience is not None
 
     def bind_forms(self, told: str | None) -> None:
-        """Bind the forms of requests; ``told`` is the generation that the user named.
+        """Bind the forms of requests and the head of polls, which later probes depend on.
+
+        ``told`` is the generation that the user named.
 
         Raises:
             TargetUnreachable: the target accepts no connection.
@@ -76,6 +78,8 @@ class IggySession:
         server = self._server(Transcript())
         try:
             bind_forms(server, next((each for each in GENERATIONS if each == told), None))
+            with contextlib.suppress(ArrangementFailed):
+                self._take_head(poll_head(server).value.removeprefix("head:"))
         finally:
             self._close(server)
 
@@ -93,12 +97,15 @@ class IggySession:
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
         """Store which reading of each ambiguous text the target follows, such as the poll head."""
-        for head in HEAD_SIZES:
-            if readings.get(POLL_HEAD) == head:
-                self.forms.head = head
+        self._take_head(readings.get(POLL_HEAD))
         for form in OWN_STORED_OFFSET.values():
             if readings.get(STORED_OFFSET) == form:
                 self.forms.stored_offset = form
+
+    def _take_head(self, name: str | None) -> None:
+        for head in HEAD_SIZES:
+            if head == name:
+                self.forms.head = head
 
     def prepare(self, kinds: Counter[str]) -> None:
         """Measure the target's time limits; the cases create their topics themselves."""

@@ -37,10 +37,14 @@ def _start(strategy: int, start: Start) -> Settings:
     return {"poll.starts": starts}
 
 
-@missing("poll.head poll.empty", setting("message.head"))
-def poll_of_none_without_head(found: Polled) -> bytes:
-    """Over TCP, a poll that returns no message is answered without the count."""
+def _head_of_some(found: Polled) -> bytes:
     return count_head(found) if found.messages else b""
+
+
+@missing("poll.head poll.empty")
+def poll_of_none_without_head() -> Change:
+    """Over TCP, a poll that returns no message is answered without the count."""
+    return Effect({"message.head": _head_of_some})
 
 
 @boundary("poll.count", setting("message.head"))
