@@ -8,7 +8,7 @@ from wireproof_kit.iggy.observe.observations import observe
 from wireproof_kit.iggy.wire import requests
 from wireproof_kit.iggy.wire.answers import Answer, Closed, Done, ErrorStatus, Nonsense, Silent
 from wireproof_kit.iggy.wire.connection import Connection, connect_socket
-from wireproof_kit.iggy.wire.login import Credentials, Login, log_in
+from wireproof_kit.iggy.wire.login import Credentials, Login, log_in, log_in_with
 from wireproof_kit.runner.patience import ANSWER, Patience
 from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.transcript import Transcript
@@ -42,14 +42,17 @@ def greet(address: Address, credentials: Credentials) -> Greeting:
     started = time.monotonic()
     answer = _ping_twice(address, counts_status=False)[0]
     seconds = time.monotonic() - started
-    counts_status = _may_count_status(answer) and all(
-        each == Done(b"") for each in _ping_twice(address, counts_status=True)
-    )
-    contact = _Contact(address, credentials, counts_status)
-    if not _is_answer(answer) and not (
-        isinstance(answer, Closed) and isinstance(contact.enter(), Done)
-    ):
+    counts_status = _may_count_status(answer) and _is_pinged(address, counts_status=True)
+    if isinstance(answer, ErrorStatus | Closed):
+        # What is refused may be served after a login, and then shows how lengths are counted.
+        served = (each for each in (False, True) if _is_pinged(address, each, credentials))
+        found = next(served, None)
+        if found is None and isinstance(answer, Closed):
+            raise _not_greeted(address, answer)
+        counts_status = found or False
+    elif not _is_answer(answer):
         raise _not_greeted(address, answer)
+    contact = _Contact(address, credentials, counts_status)
     login = Login(credentials, is_required=contact.requires_login())
     return Greeting(login, counts_status, seconds)
 
@@ -109,11 +112,31 @@ class _Contact:
         return _connection(self.address, None, self.counts_status)
 
 
-def _ping_twice(address: Address, *, counts_status: bool) -> tuple[Answer, Answer]:
-    """Send two pings at once: the second response shows where the first one ended."""
+def _is_pinged(
+    address: Address, counts_status: bool, credentials: Credentials | None = None
+) -> bool:
+    """Return True if two pings are answered rightly, after a login with ``credentials``."""
+    answers = _ping_twice(address, counts_status=counts_status, credentials=credentials)
+    return all(each == Done(b"") for each in answers)
+
+
+def _ping_twice(
+    address: Address, *, counts_status: bool, credentials: Credentials | None = None
+) -> tuple[Answer, Answer]:
+    """Send two pings at once: the second response shows where the first one ended.
+
+    With ``credentials``, a login is sent before; a refusal of it stands for both responses.
+    """
     two = requests.ping() + requests.ping()
     with _connection(address, None, counts_status) as connection:
-        first = connection.ask(replace(two, what=_TWO_PINGS))
+        # Sent without a wait: a response that seems too short waits for the bytes of the next one.
+        if credentials:
+            log_in_with(connection, credentials)
+        connection.send(replace(two, what=_TWO_PINGS))
+        entered = connection.receive() if credentials else None
+        if entered is not None and not isinstance(entered, Done):
+            return entered, entered
+        first = connection.receive()
         # An odd first response is read anew, in the other form; what follows it says nothing.
         return first, connection.receive() if first == Done(b"") else first
 

@@ -281,15 +281,15 @@ class Server(HttpServer):
         """
 
         def look() -> Polled | None:
-            polled = self._poll_on(topic, due, polling)
+            polled = self.poll_on(topic, due, polling)
             return polled if len(polled.seen) >= due or not polled.is_readable else None
 
         found = until(look, seconds=self.client.seconds(ANSWER), every=0.02)
         if found is None:
             return self.poll(topic, polling)
-        return self._poll_on(topic, due, polling) if self.polls_again else found
+        return self.poll_on(topic, due, polling) if self.polls_again else found
 
-    def _poll_on(self, topic: Topic, due: int, polling: Polling) -> Polled:
+    def poll_on(self, topic: Topic, due: int, polling: Polling = POLLING) -> Polled:
         """Poll, and poll on behind the last message as long as that returns some more.
 
         No text says that a response has as many messages as the poll asks for.

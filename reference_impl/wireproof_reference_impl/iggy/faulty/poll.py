@@ -47,6 +47,12 @@ def poll_of_none_without_head() -> Change:
     return Effect({"message.head": _head_of_some})
 
 
+@missing("poll.count", setting("message.head"))
+def poll_counts_none(found: Polled) -> bytes:
+    """Over TCP, the message count of a poll is always 0."""
+    return count_head(found._replace(messages=[]))
+
+
 @boundary("poll.count", setting("message.head"))
 def poll_count_off_by_one(found: Polled) -> bytes:
     """Over TCP, the message count of a poll is one too high."""
