@@ -2,6 +2,7 @@
 
 import errno
 
+from wireproof_kit.observation import Observation
 from wireproof_kit.wire.transcript import Transcript
 
 _EXHAUSTED = {
@@ -75,3 +76,11 @@ def _name_exhausted(error: Exception, host: str) -> str:
     if error.errno == errno.EADDRNOTAVAIL and host.replace(".", "").isdigit():
         return "local ports"
     return _EXHAUSTED.get(error.errno or 0, "")
+
+
+class AllowedRefused(KitError):
+    """The target refused what a clause allows: the case fails by the observation of the answer."""
+
+    def __init__(self, observation: Observation) -> None:
+        super().__init__(observation.value)
+        self.observation = observation

@@ -7,6 +7,7 @@ import pytest
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import read_target, schemes, target_keys
 from wireproof_kit.targets.target import is_url, parse_target, with_key
+from wireproof_spec.iggy.generation import GENERATIONS
 
 SCHEMES = schemes()
 NSQ = SCHEMES["nsq"]
@@ -109,10 +110,20 @@ def test_each_protocol_knows_its_own_keys() -> None:
 
 def test_keys_are_named_once_in_the_order_of_the_table() -> None:
     names = ["http", "lookupd", "data", "control", "tls", "cacert", "cert", "key", "auth_env"]
-    assert list(target_keys()) == names
+    assert list(target_keys()) == [*names, "generation"]
     assert read_target("nsq://h:1", [("lookupd", "a:1"), ("lookupd", "b:2")]).servers == {
         "lookupd": ("a:1", "b:2")
     }
+
+
+def test_a_generation_is_one_of_those_that_the_protocol_has() -> None:
+    assert target_keys()["generation"].choices == GENERATIONS
+    assert read_target("iggy://h:1?generation=tagged").generation == "tagged"
+    assert read_target("iggy://h:1", [("generation", "published")]).generation == "published"
+    with pytest.raises(UsageFault, match="one of published, tagged; found 'newest'"):
+        read_target("iggy://h:1?generation=newest")
+    with pytest.raises(UsageFault, match="unknown to nsq"):
+        read_target("nsq://h:1?generation=tagged")
 
 
 @pytest.mark.parametrize(

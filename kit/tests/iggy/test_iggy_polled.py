@@ -10,7 +10,14 @@ from wireproof_kit.iggy.observe.observations import (
     observe_messages,
     observe_unread,
 )
-from wireproof_kit.iggy.observe.polled import MOST_MESSAGES, Head, join_polled, read_polled
+from wireproof_kit.iggy.observe.polled import (
+    HEAD_SIZES,
+    MOST_MESSAGES,
+    Head,
+    join_polled,
+    read_polled,
+    recognize_polled,
+)
 from wireproof_kit.iggy.wire.answers import Closed, Done, ErrorStatus
 from wireproof_kit.wire.http import TransferResult, make_failed
 from wireproof_spec.decoding import encode
@@ -38,22 +45,57 @@ def body(*messages: Message, head: Head = "count") -> bytes:
     return HEADS[head] + b"".join(encode(MESSAGE, each) for each in messages)
 
 
-@pytest.mark.parametrize("due", HEADS)
 @pytest.mark.parametrize("head", HEADS)
-def test_the_head_is_found_whichever_is_due(head: Head, due: Head) -> None:
-    polled = read_polled(Done(body(*STORED, head=head)), due)
+def test_messages_are_read_behind_the_head_that_is_due(head: Head) -> None:
+    polled = read_polled(Done(body(*STORED, head=head)), head)
 
     assert (polled.head, polled.layout) == (head, "published")
     assert polled.messages == tuple(STORED)
     assert observe_messages(polled, SENT).value == "delivered:as-sent"
 
 
-@pytest.mark.parametrize("head", ["count", "partition-offset-count"])
-def test_no_message_has_a_head_of_its_own(head: Head) -> None:
-    empty = bytes(4) if head == "count" else bytes(16)
-    polled = read_polled(Done(empty))
+@pytest.mark.parametrize("due", HEADS)
+@pytest.mark.parametrize("head", HEADS)
+def test_another_head_than_the_one_due_is_not_taken_instead(head: Head, due: Head) -> None:
+    polled = read_polled(Done(body(*STORED, head=head)), due)
 
-    assert (polled.head, polled.declared, polled.messages) == (head, 0, ())
+    assert polled.head == due
+    assert (polled.messages == tuple(STORED)) == (head == due)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_head_is_recognized_by_what_it_leaves_for_the_messages(head: Head) -> None:
+    assert recognize_polled(Done(body(*STORED, head=head))).head == head
+
+
+@pytest.mark.parametrize(("head", "size"), HEAD_SIZES.items())
+def test_no_message_has_a_head_of_its_own(head: Head, size: int) -> None:
+    polled = read_polled(Done(bytes(size)), head)
+
+    assert (polled.declared, polled.messages) == (0 if size else None, ())
+    assert recognize_polled(Done(bytes(size))).head == head
+
+
+def test_a_count_of_more_messages_than_bytes_speaks_against_the_head() -> None:
+    offset = 1 << 20
+    message = replace(STORED[0], offset=offset)
+    seen = observe_unread(read_polled(Done(encode(MESSAGE, message)), "count"))
+
+    assert seen is not None
+    assert seen.difference is not None
+    assert seen.difference.field == "count"
+    assert seen.difference.found == str(offset)
+    assert "no more messages than" in seen.difference.expected
+    assert recognize_polled(Done(encode(MESSAGE, message))).head == "none"
+
+
+def test_a_state_that_is_none_speaks_against_a_head() -> None:
+    odd = replace(STORED[0], state=2)
+    polled = recognize_polled(
+        Done(HEADS["count"][:0] + (1).to_bytes(4, "little") + encode(MESSAGE, odd))
+    )
+
+    assert (polled.head, polled.messages) == ("count", (odd,))
 
 
 def test_the_layout_of_before_is_recognised() -> None:
@@ -93,13 +135,6 @@ def test_what_cannot_be_read_says_where(data: bytes) -> None:
     assert seen is not None
     assert seen.value == "delivered:undecodable"
     assert seen.difference is not None
-
-
-def test_a_count_or_nothing_without_messages_can_be_read() -> None:
-    lying, nothing = read_polled(Done(b"\1\0\0\0")), read_polled(Done(b""))
-
-    assert (lying.head, lying.declared, lying.messages) == ("count", 1, ())
-    assert (nothing.head, nothing.declared, nothing.messages) == ("none", None, ())
 
 
 DIFFERENT = {

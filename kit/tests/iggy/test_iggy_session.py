@@ -1,20 +1,25 @@
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, saying
 from waits import Stopwatch
 
-from wireproof_kit.errors import KitError, TargetSilent, UsageFault
-from wireproof_kit.iggy import session as session_module
+from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, UsageFault
+from wireproof_kit.iggy import greeting
 from wireproof_kit.iggy.observe.observations import observe, observe_messages
 from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.session import IggySession, open_session
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.protocols import read_target
-from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
+from wireproof_kit.targets.embedded import (
+    BrokerProcess,
+    EmbeddedReference,
+    start_child,
+    start_reference,
+)
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
@@ -29,6 +34,12 @@ from wireproof_spec.iggy.frame import response
 pytestmark = pytest.mark.process
 
 SOON = 8.0
+USUAL_FORMS: dict[str, str | None] = {
+    "iggy-poll-head": "count",
+    "iggy-stored-offset": "short",
+    "iggy-response-length": "payload",
+    "iggy-create-form": "commit",
+}
 OPTIONS = SessionOptions(seed=1, run_token="token", timeout=0.2)
 CATALOGUE = load_catalogue("iggy").for_target(is_client=False)
 MESSAGES = (SentMessage(1, (), b"one"), SentMessage(2, (), b"two"))
@@ -235,7 +246,7 @@ HOSTILE: dict[str, Script] = {
 def test_a_target_that_speaks_no_iggy_is_one_sentence(
     script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_module, "GREETING_SECONDS", 0.1)
+    monkeypatch.setattr(greeting, "GREETING_SECONDS", 0.1)
     watch = Stopwatch()
     with ScriptedPeer(script) as peer, pytest.raises(TargetSilent, match=r"^iggy://"):
         open_session(target(peer.address), OPTIONS)
@@ -251,7 +262,83 @@ def test_a_server_that_says_ok_to_everything_is_judged_by_what_it_took() -> None
     assert found["poll"] == "missing"
     assert {found[name] for name in ("http", "disk", "control")} == {"unavailable"}
     shown = [each for each in CATALOGUE.decisions if each.find_shown(readings[each.probe])]
-    assert shown == []
+    assert [each.id for each in shown] == ["iggy-response-length"]
+
+
+FORMS: dict[str, dict[str, str | None]] = {
+    "polls-without-head": {"iggy-poll-head": "none"},
+    "head-of-tagged": {"iggy-poll-head": "partition-offset-count"},
+    "lengths-count-status": {"iggy-response-length": "with-status"},
+    "creates-of-schema": {"iggy-create-form": "schema"},
+    "creates-of-tagged": {"iggy-create-form": "tagged"},
+    "stored-offset-of-text": {"iggy-stored-offset": "text"},
+    "login-before-all": {},
+}
+
+
+@pytest.mark.parametrize("variant", FORMS)
+def test_each_form_is_bound_and_the_generation_stays(variant: str) -> None:
+    running = start_reference("iggy", ["--variant", variant])
+    session = open_session(read_target(running.url), SessionOptions(seed=1, run_token="t4"))
+    bound = {
+        each.id: each.find_shown(session.probe_reading(each.probe).observation.value)
+        for each in CATALOGUE.decisions
+        if each.id in USUAL_FORMS
+    }
+    session.bind(bound)
+    server, topic = arguments(session)
+    polled = server.sent_and_polled(topic, *MESSAGES)
+
+    assert bound == {**USUAL_FORMS, **FORMS[variant]}
+    assert session.fingerprint()["generation"] == "published"
+    assert observe_messages(polled, MESSAGES).value == "delivered:as-sent"
+    session.release({"server": server})
+    session.close()
+    running.close()
+
+
+def start_tagged(arguments: Sequence[str]) -> BrokerProcess:
+    """Start the reference of the tagged generation, which keeps no data on disk."""
+    data = arguments.index("--data")
+    others = (*arguments[:data], *arguments[data + 2 :], "--generation", "tagged")
+    return start_child("iggy", others)
+
+
+def test_a_tagged_server_is_bound_by_what_it_reads_and_writes() -> None:
+    running = start_reference("iggy", start=start_tagged)
+    session = open_session(read_target(running.url), SessionOptions(seed=1, run_token="t5"))
+
+    assert session.fingerprint()["generation"] == "tagged"
+    assert (session.forms.create, session.forms.head) == ("tagged", "partition-offset-count")
+    session.close()
+    running.close()
+
+
+def test_a_generation_that_the_user_named_is_not_asked_for(reference: EmbeddedReference) -> None:
+    named = read_target(reference.url, [("generation", "tagged")])
+    session = open_session(named, SessionOptions(seed=1, run_token="t6"))
+
+    assert session.fingerprint()["generation"] == "tagged"
+    session.close()
+
+
+def test_a_refused_create_names_the_form_that_was_sent() -> None:
+    script = answering((commands.CREATE_STREAM, response(3)))
+    with opened(script) as session:
+        seen = session.probe_reading("iggy-create-form").observation
+        with pytest.raises(
+            ArrangementFailed, match=r"create_stream in the form commit \(a number"
+        ):
+            session.arguments(("server", "topic"), Transcript())
+    assert (seen.value, seen.note) == ("error:3", "create_stream was sent in the form commit")
+
+
+def test_a_create_that_is_misread_is_told_as_not_found() -> None:
+    script = answering((commands.GET_STREAM, response(1010)))
+    with opened(script) as session:
+        seen = session.probe_reading("iggy-create-form").observation
+
+    assert seen.value == "form:commit,not-found"
 
 
 def test_topics_of_the_user_are_refused() -> None:

@@ -25,7 +25,7 @@ from wireproof.replaying.protocol_replay import (
 )
 from wireproof_kit.errors import TargetUnreachable, UsageFault
 from wireproof_kit.iggy.identifiers import HIGHEST, LOWEST, PREFIX
-from wireproof_kit.iggy.observe.polled import read_polled
+from wireproof_kit.iggy.observe.polled import recognize_polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.session import SERVER
 from wireproof_kit.iggy.topics import Stream
@@ -76,6 +76,7 @@ class ServerLinks(Links[Connection]):
             transcript=self.transcript,
             patience=self._server.patience,
             address=access.address,
+            counts_status=access.forms.counts_status,
         )
         if name in self._entering:
             log_in_with(link, access.login.credentials)
@@ -305,7 +306,7 @@ def sort_polled_headers(data: bytes, sent: Frames) -> bytes:
     """Return a poll answer with each message's headers sorted by key: servers have no order."""
     if not sent or sent[-1][CODE] != POLLS:
         return data
-    polled = read_polled(Done(data[RESPONSE_HEAD_SIZE:]))
+    polled = recognize_polled(Done(data[RESPONSE_HEAD_SIZE:]))
     if polled.layout != "published" or not polled.seen:
         return data
     before = data[: RESPONSE_HEAD_SIZE + polled.seen[0].position]
@@ -319,7 +320,7 @@ def _sort_headers(headers: tuple[Header, ...]) -> tuple[Header, ...]:
 
 def _times(frames: Frames) -> list[int]:
     """Return the timestamps of the messages among received frames."""
-    bodies = (read_polled(Done(frame[RESPONSE_HEAD_SIZE:])) for frame in frames)
+    bodies = (recognize_polled(Done(frame[RESPONSE_HEAD_SIZE:])) for frame in frames)
     return [each.timestamp for polled in bodies for each in polled.messages]
 
 

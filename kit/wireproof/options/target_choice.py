@@ -61,6 +61,7 @@ def key_options(*forms: Form) -> Iterator[click.Option]:
             multiple=known.form == "servers",
             is_flag=known.form == "flag",
             metavar=_METAVARS.get(known.form),
+            type=click.Choice(known.choices) if known.choices else None,
             help=known.help,
             expose_value=False,
             callback=_remember,

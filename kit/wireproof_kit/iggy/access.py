@@ -1,11 +1,10 @@
 """How to reach a target: the addresses a user gave and the facts found at the first contact."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from wireproof_kit.iggy.forms import Forms
 from wireproof_kit.iggy.identifiers import Identifiers
-from wireproof_kit.iggy.observe.polled import Head
 from wireproof_kit.iggy.wire.login import Login
 from wireproof_kit.wire.address import Address
 
@@ -14,13 +13,13 @@ from wireproof_kit.wire.address import Address
 class Access:
     """How the cases of a run reach the target: addresses, login, names and the data directory.
 
-    ``head`` returns the layout of poll headers that the target uses.
+    ``forms`` are those in which the target speaks.
     """
 
     address: Address
     login: Login
     identifiers: Identifiers
-    head: Callable[[], Head]
+    forms: Forms
     http: Address | None = None
     control: Address | None = None
     control_token: str = ""

@@ -108,7 +108,9 @@ class HttpServer:
             ArrangementFailed: no control address is known.
         """
         if self.access.control is None:
-            raise ArrangementFailed("no control address of the target is known; give --control")
+            raise ArrangementFailed(
+                "no control API of the target is known; --control gives that of the reference"
+            )
         return ControlClient(self._http_at(self.access.control, self.access.control_token))
 
     @property

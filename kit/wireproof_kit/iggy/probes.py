@@ -7,6 +7,8 @@ needs.
 from collections.abc import Callable, Mapping
 
 from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.iggy.binding import create_in_form
+from wireproof_kit.iggy.forms import SHORT, TEXT, StoredOffsetForm
 from wireproof_kit.iggy.observe.observations import (
     MISSING,
     observe,
@@ -14,14 +16,17 @@ from wireproof_kit.iggy.observe.observations import (
     observe_unread,
     state_text,
 )
+from wireproof_kit.iggy.observe.polled import HEAD_SIZES, Polled, recognize_polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.http import is_success
 from wireproof_kit.iggy.wire.login import log_in
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.runner.patience import PUSH
+from wireproof_kit.runner.patience import ANSWER, PUSH
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.command_shapes import Nothing
 from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import STRING
@@ -35,6 +40,8 @@ MESSAGE = SentMessage(1, (), PAYLOAD)
 HEADERS_LENGTH_AT = 37
 HEADERS_AT = 41
 GROUP = 1
+_OFFSET_FORMS: Mapping[int, StoredOffsetForm] = {20: TEXT, 12: SHORT}
+"""The forms of the answer about a stored offset, by their size in bytes."""
 
 Probe = Callable[[Server], Observation]
 
@@ -134,13 +141,97 @@ def headers_length(server: Server) -> Observation:
 
 
 def poll_head(server: Server) -> Observation:
-    """Poll a message to learn which fields stand before the messages in a poll's response.
+    """Poll a message and an empty partition to learn what stands before polled messages.
 
-    Return ``head:count``, ``head:partition-offset-count``, ``head:none``, or what was
-    answered if it cannot be read.
+    The head is the one under which the message fills the response, if the empty response is as
+    long as that head. A server that refuses to poll an empty partition is polled twice.
+
+    Return ``head:count``, ``head:partition-offset-count``, ``head:none``, the same with
+    ``,empty:SIZE`` if the empty response contradicts it, ``missing`` without a message, or what
+    was answered if it cannot be read.
     """
-    polled = server.sent_and_polled(server.new_topic(), MESSAGE)
-    return observe_unread(polled) or observed(f"head:{polled.head}")
+    topic = server.new_topic()
+    empty = server.client.ask(server.poll_request(topic))
+    server.send_accepted(topic, MESSAGE)
+    polled = _recognize(server, topic)
+    if not isinstance(empty, Done):
+        empty, again = polled.answer, _recognize(server, topic)
+        agrees = polled.head == again.head
+    else:
+        agrees = polled.head is not None and len(empty.body) == HEAD_SIZES[polled.head]
+    unread = observe_unread(polled)
+    if unread is not None or not polled.seen:
+        return unread or observed(MISSING)
+    if agrees:
+        return observed(f"head:{polled.head}")
+    return observed(
+        f"head:{polled.head},empty:{len(empty.body) if isinstance(empty, Done) else 0}"
+    )
+
+
+def _recognize(server: Server, topic: Topic) -> Polled:
+    """Poll until there is a message under some head, or patience ends."""
+
+    def look() -> Polled | None:
+        polled = recognize_polled(server.client.ask(server.poll_request(topic)))
+        return polled if polled.seen or not polled.is_readable else None
+
+    found = until(look, seconds=server.client.seconds(ANSWER), every=0.02)
+    return found or recognize_polled(server.client.ask(server.poll_request(topic)))
+
+
+def create_form(server: Server) -> Observation:
+    """Create a stream in the form that was bound, and look for it by its name.
+
+    Return ``form:NAME``, with ``,not-found`` if the request was accepted and misread; otherwise
+    what was answered, with the form that was sent in the note.
+    """
+    form = server.access.forms.create
+    created = create_in_form(server, form)
+    if created.is_accepted:
+        server.will_delete(created.stream)
+        return observed(f"form:{form}{created.seen.removeprefix('ok')}")
+    return observed(created.seen, note=f"create_stream was sent in the form {form}")
+
+
+def response_length(server: Server) -> Observation:
+    """List the streams and ping, to check how the length of a response was bound.
+
+    Return ``length:payload`` or ``length:with-status``, or what was answered if it cannot be read.
+    """
+    with server.connect() as client:
+        answer = client.ask(server.request(commands.GET_STREAMS, Nothing()))
+        state = client.goes_on()
+    if not isinstance(answer, Done) or state != "open":
+        return observe(answer, then=state)
+    return observed(
+        "length:with-status" if server.access.forms.counts_status else "length:payload"
+    )
+
+
+def stored_offset(server: Server) -> Observation:
+    """Store two offsets and ask for each, to learn the form of the answer by its size.
+
+    Return ``offset:text`` or ``offset:short`` if both answers have that size, ``offset:size-SIZE``
+    otherwise, or what was answered.
+    """
+    topic = server.new_topic()
+    server.send_accepted(topic, MESSAGE, SentMessage(2, (), PAYLOAD))
+    sizes: list[int] = []
+    for offset in _offsets(server, topic, 2):
+        stored = server.store_offset(topic, offset)
+        told = server.ask_offset(topic) if isinstance(stored, Done) else stored
+        if not isinstance(told, Done):
+            return observe(told)
+        sizes.append(len(told.body))
+    if len(sizes) == 2 and sizes[0] == sizes[1] and sizes[0] in _OFFSET_FORMS:
+        return observed(f"offset:{_OFFSET_FORMS[sizes[0]]}")
+    return observed(f"offset:size-{'-'.join(map(str, sizes))}")
+
+
+def _offsets(server: Server, topic: Topic, count: int) -> list[int]:
+    """Return the offsets of the first messages, as far as they can be polled."""
+    return [each.offset for each in server.poll_until(topic, count).messages[:count]]
 
 
 def unknown_state(server: Server) -> Observation:
@@ -165,8 +256,7 @@ def unknown_state(server: Server) -> Observation:
 
 def _first_offset(server: Server, topic: Topic) -> int:
     """Return the offset of the first message; 0 if it cannot be polled."""
-    messages = server.poll_until(topic, 1).messages
-    return messages[0].offset if messages else 0
+    return next(iter(_offsets(server, topic, 1)), 0)
 
 
 def _must_set(done: bool, topic: Topic) -> None:
@@ -187,5 +277,8 @@ CAPABILITY_PROBES: Mapping[str, Probe] = {
 READING_PROBES: Mapping[str, Probe] = {
     "iggy-headers-length": headers_length,
     "iggy-poll-head": poll_head,
+    "iggy-response-length": response_length,
+    "iggy-create-form": create_form,
+    "iggy-stored-offset": stored_offset,
     "iggy-unknown-state": unknown_state,
 }

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from wireproof_kit.protocols import KitPart
 from wireproof_kit.targets.session import Session, SessionOptions
-from wireproof_kit.targets.target import USUAL_KEYS, Target
+from wireproof_kit.targets.target import USUAL_KEYS, Target, TargetKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -96,13 +96,21 @@ def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
     return tell(transcript)
 
 
+# Not imported: what is known of a protocol imports nothing of it. A test compares the two.
+_GENERATIONS = ("published", "tagged")
+
 KIT = KitPart(
     dissector=Path(__file__).parent / "pcap" / "wireproof-iggy.lua",
     open_session=_open_session,
     arguments=("server", "topic", "client"),
     example="iggy://127.0.0.1:8090",
     schemes=("iggy", "iggy+client"),
-    target_keys={key: USUAL_KEYS[key] for key in ("http", "data", "control", "auth_env")},
+    target_keys={
+        **{key: USUAL_KEYS[key] for key in ("http", "data", "control", "auth_env")},
+        "generation": TargetKey(
+            "choice", "The generation of an Iggy server; default: found out.", _GENERATIONS
+        ),
+    },
     reference=("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
     keys={"http": "http", "data": "data", "control": "control"},
     open_fuzz_session=_open_fuzz_session,

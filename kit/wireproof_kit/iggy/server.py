@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.errors import AllowedRefused, ArrangementFailed
 from wireproof_kit.iggy.access import Access
 from wireproof_kit.iggy.http_server import HttpServer, partition_of
 from wireproof_kit.iggy.observe.observations import observe, observe_http
@@ -12,6 +12,7 @@ from wireproof_kit.iggy.wire import generations, payloads, requests
 from wireproof_kit.iggy.wire.answers import Answer, Closed, Done
 from wireproof_kit.iggy.wire.connection import Connection, connect_socket
 from wireproof_kit.iggy.wire.http import is_success
+from wireproof_kit.iggy.wire.login import log_in
 from wireproof_kit.iggy.wire.payloads import POLLING, Polling
 from wireproof_kit.observation import Observation
 from wireproof_kit.runner.patience import ANSWER, PUSH, Patience, Wait
@@ -26,7 +27,7 @@ from wireproof_spec.iggy.bodies.partitioning import Partitioning
 from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.bodies.streams import CreateStream, StreamRequest
 from wireproof_spec.iggy.bodies.topics import CreateTopic, TopicRequest
-from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.generation import CREATE_FORMS, Generation
 from wireproof_spec.iggy.kinds import OFFSET
 from wireproof_spec.wire_error import WireError
 
@@ -42,12 +43,16 @@ class Server(HttpServer):
 
     def __init__(self, access: Access, *, transcript: Transcript, patience: Patience) -> None:
         super().__init__(access, transcript=transcript, patience=patience)
-        self.generation: Generation = access.login.generation
         self.over_http = False
         self._own: Connection | None = None
         self._open: list[Connection] = []
         self._topics: list[Topic] = []
         self._streams: list[Stream] = []
+
+    @property
+    def generation(self) -> Generation:
+        """Return the protocol generation that the target speaks."""
+        return self.access.forms.generation
 
     def connect(self, *, enter: bool = True) -> Connection:
         """Open a connection; log in on it if ``enter``.
@@ -61,6 +66,7 @@ class Server(HttpServer):
             transcript=self.transcript,
             patience=self.patience,
             address=self.access.address,
+            counts_status=self.access.forms.counts_status,
         )
         self._open.append(connection)
         if enter:
@@ -77,8 +83,8 @@ class Server(HttpServer):
         return self._own
 
     def request(self, code: int, payload: Payload) -> Outgoing:
-        """Return the bytes of a request in the protocol generation that the target speaks."""
-        return requests.request(code, payload, self.generation)
+        """Return the bytes of a request in the forms that the target speaks."""
+        return requests.request(code, payload, self.generation, self.access.forms.create)
 
     def ask(self, code: int, payload: Payload, wait: Wait = ANSWER) -> Answer:
         """Send a request on the case's own connection and return the response."""
@@ -127,13 +133,32 @@ class Server(HttpServer):
         )
         number = self.access.identifiers.topic_number()
         topic = Topic(home, number, self.access.identifiers.topic_name(number), partitions)
-        self._must("create_topic", commands.CREATE_TOPIC, self.topic_to_create(topic))
+        self._must_create(
+            "create_topic", self.request(commands.CREATE_TOPIC, self.topic_to_create(topic))
+        )
         self._topics.append(topic)
         return topic
 
     def topic_to_create(self, topic: Topic) -> CreateTopic:
         """Return the payload of the request that creates a topic."""
-        return payloads.topic_to_create(topic, self.generation)
+        return payloads.topic_to_create(topic, self.access.forms.create)
+
+    def stream_request(self, stream: Stream) -> Outgoing:
+        """Return the request that creates a stream."""
+        return self.request(commands.CREATE_STREAM, CreateStream(stream.number, stream.name))
+
+    def log_in_after_all(self) -> bool:
+        """Log in on each connection from now on, if the target accepts a login; return True then.
+
+        For a target that refuses without a login more than the first contact showed.
+        """
+        login = self.access.login
+        if not login.is_required:
+            with self.connect(enter=False) as connection:
+                answer = log_in(connection, login.credentials, PREPARING)
+            login.is_required = isinstance(answer, Done)
+            self._own = None
+        return login.is_required
 
     def will_delete(self, *made: Stream | Topic) -> None:
         """Register a stream or topic that the case created itself for deletion at its end."""
@@ -188,16 +213,38 @@ class Server(HttpServer):
         Raises:
             ArrangementFailed: the server refused the messages.
         """
+        refused = self._send_refused(
+            topic, *messages, partition=partition, partitioning=partitioning
+        )
+        if refused is not None:
+            way = "POST" if self.over_http else "send"
+            raise ArrangementFailed(f"a right {way} was answered {refused.value}")
+
+    def send_allowed(self, topic: Topic, *messages: SentMessage) -> None:
+        """Send messages that the clause of the case allows, in one request.
+
+        Raises:
+            AllowedRefused: the server refused the messages, so that the case fails.
+        """
+        refused = self._send_refused(topic, *messages)
+        if refused is not None:
+            raise AllowedRefused(refused)
+
+    def _send_refused(
+        self,
+        topic: Topic,
+        *messages: SentMessage,
+        partition: int | None = None,
+        partitioning: Partitioning | None = None,
+    ) -> Observation | None:
+        """Send messages over TCP or HTTP; return what is seen of a refusal, or None."""
         if self.over_http:
             posted = self.post(topic, *messages, partition=partition, partitioning=partitioning)
-            if not is_success(posted):
-                raise ArrangementFailed(f"a right POST was answered {observe_http(posted).value}")
-            return
+            return None if is_success(posted) else observe_http(posted)
         answer = self.send(
             topic, *messages, partition=partition, partitioning=partitioning, wait=PREPARING
         )
-        if not isinstance(answer, Done):
-            raise ArrangementFailed(f"a right send was answered {observe(answer).value}")
+        return None if isinstance(answer, Done) else observe(answer)
 
     def poll_request(
         self,
@@ -224,7 +271,7 @@ class Server(HttpServer):
         """Poll once and return the decoded response."""
         client = on or self.client
         return read_polled(
-            client.ask(self.poll_request(topic, polling, by=by)), self.access.head()
+            client.ask(self.poll_request(topic, polling, by=by)), self.access.forms.head
         )
 
     def poll_until(self, topic: Topic, due: int, polling: Polling = POLLING) -> Polled:
@@ -234,15 +281,15 @@ class Server(HttpServer):
         """
 
         def look() -> Polled | None:
-            polled = self._poll_on(topic, due, polling)
+            polled = self.poll_on(topic, due, polling)
             return polled if len(polled.seen) >= due or not polled.is_readable else None
 
         found = until(look, seconds=self.client.seconds(ANSWER), every=0.02)
         if found is None:
             return self.poll(topic, polling)
-        return self._poll_on(topic, due, polling) if self.polls_again else found
+        return self.poll_on(topic, due, polling) if self.polls_again else found
 
-    def _poll_on(self, topic: Topic, due: int, polling: Polling) -> Polled:
+    def poll_on(self, topic: Topic, due: int, polling: Polling = POLLING) -> Polled:
         """Poll, and poll on behind the last message as long as that returns some more.
 
         No text says that a response has as many messages as the poll asks for.
@@ -259,6 +306,15 @@ class Server(HttpServer):
     def sent_and_polled(self, topic: Topic, *messages: SentMessage) -> Polled:
         """Send messages in one request, which must succeed; poll them and return the response."""
         self.send_accepted(topic, *messages)
+        return self.poll_until(topic, len(messages), Polling(count=len(messages) + 1))
+
+    def allowed_and_polled(self, topic: Topic, *messages: SentMessage) -> Polled:
+        """Send messages that the clause of the case allows; poll them and return the response.
+
+        Raises:
+            AllowedRefused: the server refused the messages, so that the case fails.
+        """
+        self.send_allowed(topic, *messages)
         return self.poll_until(topic, len(messages), Polling(count=len(messages) + 1))
 
     def store_offset(
@@ -294,7 +350,7 @@ class Server(HttpServer):
         if not isinstance(answer, Done):
             return None
         try:
-            return generations.stored_offset(answer.body, self.generation)
+            return generations.stored_offset(answer.body, self.access.forms.stored_offset)
         except WireError:
             return None
 
@@ -326,11 +382,14 @@ class Server(HttpServer):
             cleaner.close()
 
     def _create_stream(self, stream: Stream) -> Stream:
-        payload = CreateStream(stream.number, stream.name)
-        self._must("create_stream", commands.CREATE_STREAM, payload)
+        self._must_create("create_stream", self.stream_request(stream))
         return stream
 
-    def _must(self, what: str, code: int, payload: Payload) -> None:
-        answer = self.ask(code, payload, PREPARING)
+    def _must_create(self, what: str, outgoing: Outgoing) -> None:
+        answer = self.client.ask(outgoing, PREPARING)
         if not isinstance(answer, Done):
-            raise ArrangementFailed(f"{what} was answered {observe(answer).value}")
+            form = self.access.forms.create
+            raise ArrangementFailed(
+                f"{what} in the form {form} ({CREATE_FORMS[form]}) was answered "
+                f"{observe(answer).value}"
+            )

@@ -2,10 +2,8 @@
 
 import contextlib
 import threading
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from wireproof_kit.errors import (
     ArrangementFailed,
@@ -16,104 +14,28 @@ from wireproof_kit.errors import (
 )
 from wireproof_kit.iggy import patience
 from wireproof_kit.iggy.access import Access
+from wireproof_kit.iggy.binding import bind_forms
+from wireproof_kit.iggy.forms import OWN_STORED_OFFSET, Forms
+from wireproof_kit.iggy.greeting import GREETING_SECONDS, Greeting, greet, time_ping
 from wireproof_kit.iggy.identifiers import Identifiers
-from wireproof_kit.iggy.observe.observations import observe
-from wireproof_kit.iggy.observe.polled import COUNT, PARTITION_OFFSET_COUNT, Head
-from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE
+from wireproof_kit.iggy.observe.polled import HEAD_SIZES
+from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE, poll_head
 from wireproof_kit.iggy.probes import Probe as ProbeFunction
 from wireproof_kit.iggy.server import Server
-from wireproof_kit.iggy.wire import requests
-from wireproof_kit.iggy.wire.answers import Answer, Done, ErrorStatus, Nonsense, Silent
-from wireproof_kit.iggy.wire.connection import Connection, connect_socket
-from wireproof_kit.iggy.wire.login import Credentials, Login, credentials_from, log_in
+from wireproof_kit.iggy.wire.login import credentials_from
 from wireproof_kit.observation import observed
-from wireproof_kit.runner.patience import ANSWER, Patience
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
-from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.connection import accepts
 from wireproof_kit.wire.http import address_of
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.bodies.command_shapes import Nothing
-from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE
-
-GREETING_SECONDS = 4.0
-
-
-@dataclass(frozen=True, slots=True)
-class Greeting:
-    """The login method of a target, and the seconds from connecting to the answer of a ping."""
-
-    login: Login
-    seconds: float
-
-
-def greet(address: Address, credentials: Credentials) -> Greeting:
-    """Ping the server, find out whether it requires a login, and log in if so.
-
-    A server that answers without a login speaks the published generation of the protocol.
-
-    Raises:
-        TargetUnreachable: the target accepts no connection.
-        TargetSilent: the server does not answer, or rejects the login.
-    """
-    seconds = time_ping(address)
-    login = Login("published", credentials)
-    with _connection(address, GREETING_SECONDS) as connection:
-        answer = connection.ask(requests.request(commands.GET_STREAMS, Nothing()))
-        if not isinstance(answer, ErrorStatus):
-            return Greeting(login, seconds)
-        entered = log_in(connection, credentials, ANSWER)
-    if isinstance(entered, Done):
-        return Greeting(Login("tagged", credentials), seconds)
-    raise TargetSilent(
-        f"{_name(address)} asks for a login and answers that of {credentials.name!r} with "
-        f"{observe(entered).value}; name the environment variable that holds NAME:PASSWORD with "
-        "--auth-env"
-    )
-
-
-def time_ping(address: Address, *, seconds: float | None = None) -> float:
-    """Connect and ping; return the seconds this took.
-
-    Raises:
-        TargetUnreachable: the target accepts no connection.
-        TargetSilent: the target does not answer like a server.
-    """
-    started = time.monotonic()
-    with _connection(address, GREETING_SECONDS if seconds is None else seconds) as connection:
-        answer = connection.ask(requests.ping())
-    if isinstance(answer, Done | ErrorStatus) or _has_head(answer):
-        return time.monotonic() - started
-    name = _name(address)
-    if isinstance(answer, Silent):
-        raise TargetSilent(f"{name} accepts connections but {answer.describe('a ping')}")
-    if isinstance(answer, Nonsense):
-        raise TargetSilent(f"{name} does not speak Iggy: {answer.fault}")
-    seen = observe(answer).value
-    raise TargetSilent(f"{name} accepts connections but does not answer a ping (seen: {seen})")
-
-
-def _connection(address: Address, seconds: float) -> Connection:
-    patience = Patience(answer=seconds, push=seconds, redelivery=seconds)
-    sock = connect_socket(address)
-    return Connection(sock, transcript=Transcript(), patience=patience, address=address)
-
-
-def _has_head(answer: Answer) -> bool:
-    """Return True if at least a response header arrived; cases check its length."""
-    return isinstance(answer, Silent) and answer.partial >= RESPONSE_HEAD_SIZE
-
-
-def _name(address: Address) -> str:
-    return f"iggy://{address[0]}:{address[1]}"
-
+from wireproof_spec.iggy.generation import GENERATIONS
 
 SERVER = "server"
 TOPIC = "topic"
 HTTP_SECONDS = 5.0
 POLL_HEAD = "iggy-poll-head"
+STORED_OFFSET = "iggy-stored-offset"
 
 
 class IggySession:
@@ -124,15 +46,13 @@ class IggySession:
         self._options = options
         self._greeting = greeting
         self._identifiers = Identifiers(options.run_token)
-        self._head: Head = COUNT
-        if greeting.login.generation == "tagged":
-            self._head = PARTITION_OFFSET_COUNT
+        self.forms = Forms(counts_status=greeting.counts_status)
         token, _, control = (target.control or "").rpartition("@")
         self._access = Access(
             address=self._address,
             login=greeting.login,
             identifiers=self._identifiers,
-            head=lambda: self._head,
+            forms=self.forms,
             http=address_of(target.http) if target.http else None,
             control=address_of(control) if control else None,
             control_token=token,
@@ -146,6 +66,22 @@ class IggySession:
             self.patience = options.patience
         self._measuring = threading.Lock()
         self._is_measured = options.timeout is not None or options.patience is not None
+
+    def bind_forms(self, told: str | None) -> None:
+        """Bind the forms of requests and the head of polls, which later probes depend on.
+
+        ``told`` is the generation that the user named.
+
+        Raises:
+            TargetUnreachable: the target accepts no connection.
+        """
+        server = self._server(Transcript())
+        try:
+            bind_forms(server, next((each for each in GENERATIONS if each == told), None))
+            with contextlib.suppress(ArrangementFailed):
+                self._take_head(poll_head(server).value.removeprefix("head:"))
+        finally:
+            self._close(server)
 
     def begin(self, kinds: Counter[str]) -> None:
         """Do nothing: Iggy creates topics without delay, so none is prepared."""
@@ -161,11 +97,15 @@ class IggySession:
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
         """Store which reading of each ambiguous text the target follows, such as the poll head."""
-        head = readings.get(POLL_HEAD)
-        if head == COUNT:
-            self._head = COUNT
-        elif head == PARTITION_OFFSET_COUNT:
-            self._head = PARTITION_OFFSET_COUNT
+        self._take_head(readings.get(POLL_HEAD))
+        for form in OWN_STORED_OFFSET.values():
+            if readings.get(STORED_OFFSET) == form:
+                self.forms.stored_offset = form
+
+    def _take_head(self, name: str | None) -> None:
+        for head in HEAD_SIZES:
+            if head == name:
+                self.forms.head = head
 
     def prepare(self, kinds: Counter[str]) -> None:
         """Measure the target's time limits; the cases create their topics themselves."""
@@ -201,7 +141,8 @@ class IggySession:
         """Ping on a new connection, to show that the target still answers; return the result."""
 
         def trip(seconds: float) -> float:
-            return time_ping(self._address, seconds=seconds)
+            counts_status = self.forms.counts_status
+            return time_ping(self._address, seconds=seconds, counts_status=counts_status)
 
         return control_round_trip(trip, self.patience)
 
@@ -211,7 +152,7 @@ class IggySession:
 
     def fingerprint(self) -> dict[str, str]:
         """Return what identifies the target: the generation it speaks."""
-        generation = self._greeting.login.generation
+        generation = self.forms.generation
         return {"name": f"Iggy, {generation} generation", "generation": generation}
 
     def close(self) -> None:
@@ -253,7 +194,7 @@ class IggySession:
 
     def _round_trip(self) -> float:
         try:
-            return time_ping(self._address)
+            return time_ping(self._address, counts_status=self.forms.counts_status)
         except (TargetUnreachable, TargetSilent):
             return GREETING_SECONDS
 
@@ -270,4 +211,10 @@ def open_session(target: Target, options: SessionOptions) -> IggySession:
     if options.topics:
         raise UsageFault("--topic cannot be used with an Iggy server; leave it out")
     credentials = credentials_from(target.auth_env)
-    return IggySession(target, options, greet((target.host, target.port), credentials))
+    session = IggySession(target, options, greet((target.host, target.port), credentials))
+    try:
+        session.bind_forms(target.generation)
+    except BaseException:
+        session.close()
+        raise
+    return session

@@ -19,6 +19,7 @@ import msgspec
 
 from wireproof_kit.drivers.processor import LATENESS
 from wireproof_kit.errors import (
+    AllowedRefused,
     ArrangementFailed,
     Exhausted,
     TargetSilent,
@@ -270,6 +271,8 @@ class Engine:
             try:
                 arguments.update(self.session.arguments(instance.arguments, transcript))
                 return instance.function(**arguments, **instance.parameters)
+            except AllowedRefused as refused:
+                return refused.observation
             except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
                 return observe_unarranged(error, transcript)
             except Exception as error:

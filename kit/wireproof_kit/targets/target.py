@@ -20,7 +20,7 @@ _NO_ADDRESS = (ON_FILES, ON_CLIENTS, ON_ADAPTERS)
 ROLE = "role"
 ROLES = ("producer", "consumer", "both")
 
-Form: TypeAlias = Literal["address", "servers", "directory", "file", "flag", "text"]
+Form: TypeAlias = Literal["address", "servers", "directory", "file", "flag", "text", "choice"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,12 @@ class TargetKey:
     """A query key of a target URL; ``help`` is its help text.
 
     ``form`` says which values are valid; for ``servers``, addresses of servers that know the
-    nodes.
+    nodes; for ``choice``, one of ``choices``.
     """
 
     form: Form
     help: str
+    choices: tuple[str, ...] = ()
 
 
 Keys: TypeAlias = Mapping[str, TargetKey]
@@ -60,7 +61,7 @@ class Target:
     kit. ``auth_env`` names the environment variable with the secret of AUTH. ``path`` is the file
     or folder of documents, ``kind`` their kind, in the words of their protocol. ``command`` starts
     a client, which has a ``role``; ``adapter`` starts the adapter of a system without a wire
-    format.
+    format. ``generation`` is that of the protocol, if the user named it.
     """
 
     url: str
@@ -76,6 +77,7 @@ class Target:
     cert: Path | None = None
     key: Path | None = None
     auth_env: str | None = None
+    generation: str | None = None
     path: Path | None = None
     kind: str | None = None
     command: str | None = None
@@ -180,6 +182,9 @@ def with_key(target: Target, key: str, value: str, known: Keys) -> Target:
             f"target key {key!r} is unknown to {target.protocol}; expected one of "
             f"{', '.join(known) or 'none'}"
         )
+    choices = known[key].choices
+    if choices and value not in choices:
+        raise UsageFault(f"{key} expected to be one of {', '.join(choices)}; found {value!r}")
     return _with_value(target, key, value, known[key].form)
 
 
@@ -204,6 +209,8 @@ def _with_value(target: Target, key: str, value: str, form: Form) -> Target:
         return replace(target, tls=_truth(value, key))
     if key in FILES:
         return _with_file(target, key, value)
+    if key == "generation":
+        return replace(target, generation=value)
     return replace(target, auth_env=value)
 
 

@@ -139,6 +139,7 @@ NOT_DELIVERING = {
     "http.most_body_bytes": TAKING,
     "http.reason": "what stands in front of any body",
     "http.sent": TAKING,
+    "json.stored_offset": "offsets of consumers",
     "json.encode": "how any JSON is written",
     "pacing.delay_ms": "when and in how many pieces anything is written",
     "pacing.pieces": "when and in how many pieces anything is written",
@@ -152,7 +153,12 @@ NOT_DELIVERING = {
     "log.timestamp": "what is stored: a fault of that is an override",
 }
 """What every other setting is about: a fault of these alone needs no late twin."""
-FINDING_NOTHING = {"poll-empty-refused", "json-nothing-is-null", "poll-beyond-finds-last"}
+FINDING_NOTHING = {
+    "poll-empty-refused",
+    "json-nothing-is-null",
+    "poll-beyond-finds-last",
+    "poll-of-none-without-head",
+}
 """Faults that show in polls that find no message: nothing was stored that could grow old."""
 TAKEN_BESIDES = {"http-empty-payload-lost-late": "http-unchecked"}
 """Late faults that take more from the beginning: the variant that takes the same."""

@@ -25,7 +25,7 @@ from wireproof_reference_impl.iggy.wire.exchange import (
     no_reason,
 )
 from wireproof_reference_impl.iggy.wire.message import Message, Sent
-from wireproof_reference_impl.iggy.wire.polled import Polled
+from wireproof_reference_impl.iggy.wire.polled import Polled, StoredOffset
 from wireproof_reference_impl.iggy.wire.requests import Partitioning
 from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_reference_impl.json_text import compact_json
@@ -82,6 +82,7 @@ class JsonBehaviour(Struct, frozen=True):
 
     message: Callable[[Message], Mapping[str, object]] = message_json.message_object
     polled: Callable[[Polled, Sequence[object]], object] = polled.bare_array
+    stored_offset: Callable[[StoredOffset], object] = message_json.short_offset
     encode: Callable[[object], bytes] = compact_json
 
 

@@ -19,6 +19,7 @@ TAGGED_SETTINGS: Settings = {
     "store.name": defaults.same_text,
     "message.head": polled.partition_offset_count_head,
     "json.polled": polled.polled_object,
+    "json.stored_offset": polled.three_offsets,
 }
 """What the tagged generation does where it parts from the published one."""
 

@@ -22,8 +22,8 @@ from wireproof_reference_impl.iggy.faulty import (
 from wireproof_reference_impl.iggy.faulty.corners import RESTRICTED
 from wireproof_reference_impl.iggy.faulty.effect import late_twin
 from wireproof_reference_impl.iggy.generations import of_dialect
+from wireproof_reference_impl.iggy.variants import forms, messages, storage
 from wireproof_reference_impl.iggy.variants import http as http_variants
-from wireproof_reference_impl.iggy.variants import messages, storage
 from wireproof_reference_impl.iggy.variants.alternatives import ALTERNATIVES
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import Preset, find_preset
@@ -58,6 +58,7 @@ VARIANTS: Mapping[str, Preset] = {
         storage.VARIANTS,
         http_variants.VARIANTS,
         ALTERNATIVES,
+        forms.ALTERNATIVES,
     )
     for preset in family
 }

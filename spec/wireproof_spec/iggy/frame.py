@@ -3,7 +3,8 @@
 from construct import this
 from msgspec import Struct
 
-from wireproof_spec.decoding import Schema, decode, encode
+from wireproof_spec.decoding import Schema, encode
+from wireproof_spec.iggy.statuses import OK
 from wireproof_spec.layout import Bytes, Int32ul, Record, Rest, field
 from wireproof_spec.lengths import Declared, Sized
 from wireproof_spec.stream import NEED_MORE as NEED_MORE
@@ -51,8 +52,12 @@ RESPONSE = Schema(
 )
 """4-byte `status`, 4-byte `length` of the body alone, `body`."""
 
+STATUS_SIZE = 4
+"""What the length of a success counts besides the body, in the form of the Iggy schema."""
+
 RESPONSE_HEAD_SIZE = 8
 _LENGTH_AT = 4
+_LENGTH_SIZE = RESPONSE_HEAD_SIZE - _LENGTH_AT
 
 
 def request(code: int, payload: bytes = b"") -> bytes:
@@ -60,9 +65,13 @@ def request(code: int, payload: bytes = b"") -> bytes:
     return encode(REQUEST, Request(code, payload))
 
 
-def response(status: int, body: bytes = b"") -> bytes:
-    """Return the bytes of a response frame."""
-    return encode(RESPONSE, Response(status, body))
+def response(status: int, body: bytes = b"", *, counts_status: bool = False) -> bytes:
+    """Return the bytes of a response frame; the length of an error counts no status."""
+    frame = encode(RESPONSE, Response(status, body))
+    if not counts_status or status != OK:
+        return frame
+    length = (len(body) + STATUS_SIZE).to_bytes(_LENGTH_SIZE, "little")
+    return frame[:_LENGTH_AT] + length + frame[RESPONSE_HEAD_SIZE:]
 
 
 class RequestReader:
@@ -99,9 +108,13 @@ class RequestReader:
 class ResponseReader:
     """Decodes response frames from a stream that may arrive in pieces of any size."""
 
-    def __init__(self, limit: int) -> None:
-        """Create a reader; `limit`, which may change, is the greatest body length accepted."""
+    def __init__(self, limit: int, *, counts_status: bool = False) -> None:
+        """Create a reader; `limit`, which may change, is the greatest body length accepted.
+
+        `counts_status`: the length of a success also counts the bytes of its status.
+        """
         self.limit = limit
+        self._counts_status = counts_status
         self._buffer = bytearray()
         self.offset = 0
         """Where the next response starts, counted from the start of the stream."""
@@ -119,24 +132,30 @@ class ResponseReader:
         """Return the next complete response, or NEED_MORE.
 
         Raises:
-            WireError: the length is over the limit; the offset counts from the start of the
-                stream, and the reader stays where it is.
+            WireError: the length is over the limit, or too small for what it counts; the offset
+                counts from the start of the stream, and the reader stays where it is.
         """
         if len(self._buffer) < RESPONSE_HEAD_SIZE:
             return NEED_MORE
-        length = int.from_bytes(self._buffer[_LENGTH_AT:RESPONSE_HEAD_SIZE], "little")
-        if length > self.limit:
-            raise WireError(
-                clause=RESPONSE.clause,
-                field="length",
-                offset=self.offset + _LENGTH_AT,
-                expected=f"at most {self.limit} bytes",
-                found=str(length),
-            )
-        end = RESPONSE_HEAD_SIZE + length
+        status = int.from_bytes(self._buffer[:_LENGTH_AT], "little")
+        end = RESPONSE_HEAD_SIZE + self._body_length(status)
         if len(self._buffer) < end:
             return NEED_MORE
-        value = decode(RESPONSE, bytes(self._buffer[:end]))
+        body = bytes(self._buffer[RESPONSE_HEAD_SIZE:end])
         del self._buffer[:end]
         self.offset += end
-        return value
+        return Response(status, body)
+
+    def _body_length(self, status: int) -> int:
+        declared = int.from_bytes(self._buffer[_LENGTH_AT:RESPONSE_HEAD_SIZE], "little")
+        length = declared - STATUS_SIZE * (self._counts_status and status == OK)
+        if 0 <= length <= self.limit:
+            return length
+        bound = f"at least {STATUS_SIZE} bytes, those of the status"
+        raise WireError(
+            clause=RESPONSE.clause,
+            field="length",
+            offset=self.offset + _LENGTH_AT,
+            expected=bound if length < 0 else f"at most {self.limit} bytes",
+            found=str(declared),
+        )

@@ -13,3 +13,18 @@ from typing import Literal, TypeAlias
 
 Generation: TypeAlias = Literal["published", "tagged"]
 GENERATIONS: tuple[Generation, ...] = ("published", "tagged")
+
+CreateForm: TypeAlias = Literal["schema", "commit", "tagged"]
+CREATE_FORMS: dict[CreateForm, str] = {
+    "commit": "a number of 4 bytes, the name to the end of the frame",
+    "schema": "an identifier, a name behind a length of 1 byte",
+    "tagged": "a number of 4 bytes, for topics also compression, expiry, size and replication, "
+    "a name behind a length of 1 byte",
+}
+"""The forms of the requests that create streams and topics, with their fields.
+
+`commit` is that of commit b07f23d, `schema` that of the Iggy schema, whose fields it lists, and
+`tagged` that of servers with a tag.
+"""
+OWN_CREATE_FORM: dict[Generation, CreateForm] = {"published": "commit", "tagged": "tagged"}
+"""The form in which the real servers of a generation create."""

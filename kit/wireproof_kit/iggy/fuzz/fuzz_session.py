@@ -25,6 +25,7 @@ from wireproof_kit.fuzz.oracle.bystanders import wait
 from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
 from wireproof_kit.fuzz.oracle.http_posts import add_promise
 from wireproof_kit.fuzz.send.connection import CaseConnection
+from wireproof_kit.iggy.forms import SHORT, Forms
 from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body, payload_of
 from wireproof_kit.iggy.fuzz.health import ATTENTIVE, Bystanders, BystanderSettings
 from wireproof_kit.iggy.fuzz.names import Names
@@ -146,9 +147,12 @@ def _open_target(target: Target, options: FuzzSessionOptions, token: str) -> Ope
         passing=options.passing,
     )
     session = open_session(target, chosen)
-    if session.fingerprint()["generation"] != "published":
+    if replace(session.forms, stored_offset=SHORT) != Forms():
         session.close()
-        raise UsageFault(f"{target.url}: fuzzing knows the published generation of Iggy alone")
+        raise UsageFault(
+            f"{target.url}: fuzzing knows the published generation of Iggy alone, in the forms of "
+            "its server"
+        )
     server = cast(Server, session.arguments(("server",), Transcript())["server"])
     try:
         return _fuzz_session(session, server, target, options)

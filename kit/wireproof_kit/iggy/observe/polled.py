@@ -1,11 +1,11 @@
-"""Decodes the body of a poll response in any of the known layouts.
+"""Decodes the body of a poll response under the head that a run has bound.
 
-Heads and layouts are tried in turn. The one that was sent is the one under which the declared
-number of messages fills the body exactly. So a case learns what arrived, not only that it is
-wrong.
+Messages are also tried in the layout of before, so that a case learns what arrived, not only that
+it is wrong. Other heads are tried only to bind one: `recognize_polled` takes the head under which
+the declared number of messages fills the body exactly.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, Literal, TypeAlias
@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias
 from wireproof_kit.iggy.wire.answers import Answer, Done
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message, MessageReader
+from wireproof_spec.iggy.states import STATES
 from wireproof_spec.stream import NEED_MORE
 from wireproof_spec.wire_error import WireError
 
@@ -74,14 +75,31 @@ class Polled:
         return isinstance(self.answer, Done) and self.fault is None
 
 
-def read_polled(answer: Answer, due: Head = "count") -> Polled:
-    """Decode the response to a poll; ``due`` is the layout of the response's head to try first."""
+def read_polled(answer: Answer, head: Head = COUNT) -> Polled:
+    """Decode the response to a poll with this head."""
+    return _choose(answer, [head])
+
+
+def recognize_polled(answer: Answer) -> Polled:
+    """Decode the response to a poll with the head that fits it best.
+
+    A message with an undefined state speaks against a head, and so does a wrong number of them.
+    """
+    return _choose(answer, [*HEAD_SIZES])
+
+
+def _choose(answer: Answer, heads: Sequence[Head]) -> Polled:
     if not isinstance(answer, Done):
         return Polled(answer)
-    tried = list(_try_heads(answer, due))
+    tried = [_read(answer, head, layout) for layout in LAYOUTS for head in heads]
     readable = [polled for polled in tried if polled.fault is None]
-    agreeing = [polled for polled in readable if polled.declared == len(polled.seen)]
-    return (agreeing or readable or tried)[0]
+    agreeing = [polled for polled in readable if polled.declared in (None, len(polled.seen))]
+    known = [polled for polled in agreeing if _has_known_states(polled)]
+    return (known or agreeing or readable or tried)[0]
+
+
+def _has_known_states(polled: Polled) -> bool:
+    return all(message.state is None or message.state in STATES for message in polled.messages)
 
 
 def join_polled(first: Polled, following: Polled) -> Polled:
@@ -90,14 +108,6 @@ def join_polled(first: Polled, following: Polled) -> Polled:
     if first.declared is not None and following.declared is not None:
         declared = first.declared + following.declared
     return replace(following, declared=declared, seen=first.seen + following.seen)
-
-
-def _try_heads(answer: Done, due: Head) -> Iterator[Polled]:
-    heads: list[Head] = [due, *(head for head in HEAD_SIZES if head != due)]
-    layouts: list[Layout] = ["published", "old"]
-    for layout in layouts:
-        for head in heads:
-            yield _read(answer, head, layout)
 
 
 def _read(answer: Done, head: Head, layout: Layout) -> Polled:
@@ -112,6 +122,15 @@ def _read(answer: Done, head: Head, layout: Layout) -> Polled:
         )
         return Polled(answer, head, layout, fault=fault, size=len(body))
     declared = int.from_bytes(body[size - COUNT_SIZE : size], "little") if size else None
+    if declared is not None and declared > len(body) - size:
+        fault = WireError(
+            clause="iggy.poll.count",
+            field="count",
+            offset=size - COUNT_SIZE,
+            expected=f"no more messages than the {len(body) - size} bytes that follow",
+            found=str(declared),
+        )
+        return Polled(answer, head, layout, declared, fault=fault, size=len(body))
     try:
         walked = walk(body[size:], LAYOUTS[layout], base=size)
         seen = tuple(replace(each, step=answer.step) for each in _take_bounded(walked))

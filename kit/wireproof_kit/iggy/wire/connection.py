@@ -14,8 +14,8 @@ from wireproof_kit.wire import connection as wire
 from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.frame import RESPONSE, NeedMore, Response, ResponseReader
+from wireproof_spec.iggy.frame import response as encode_response
 from wireproof_spec.iggy.statuses import OK
 from wireproof_spec.wire_error import WireError
 
@@ -34,9 +34,9 @@ class Answers:
 
     values = "answers"
 
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(self, transcript: Transcript, *, counts_status: bool) -> None:
         self._transcript = transcript
-        self._reader = ResponseReader(BODY_LIMIT)
+        self._reader = ResponseReader(BODY_LIMIT, counts_status=counts_status)
         self._bytes = 0
         self._most_unasked: int | None = None
 
@@ -81,12 +81,22 @@ CHECK = "one more ping, to see whether the connection goes on"
 
 
 class Connection:
-    """A client connection of one case to an Iggy server; not thread-safe."""
+    """A client connection of one case to an Iggy server; not thread-safe.
+
+    ``counts_status``: the length of a success also counts its status.
+    """
 
     def __init__(
-        self, sock: socket, *, transcript: Transcript, patience: Patience, address: Address
+        self,
+        sock: socket,
+        *,
+        transcript: Transcript,
+        patience: Patience,
+        address: Address,
+        counts_status: bool = False,
     ) -> None:
-        self._incoming = Answers(transcript)
+        self._counts_status = counts_status
+        self._incoming = Answers(transcript, counts_status=counts_status)
         self._wire = wire.Wire(
             sock, self._incoming, transcript=transcript, address=address, unread=UNREAD_BYTES
         )
@@ -159,7 +169,8 @@ class Connection:
         self._wire.close(self._record_unread)
 
     def _answer(self, response: Response) -> Answer:
-        step = self._wire.record("receive", encode(RESPONSE, response))
+        data = encode_response(response.status, response.body, counts_status=self._counts_status)
+        step = self._wire.record("receive", data)
         if response.status == OK:
             return Done(response.body, step)
         return ErrorStatus(response.status, response.body, step)

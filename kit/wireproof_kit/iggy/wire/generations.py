@@ -1,5 +1,6 @@
 """Differences between the generations of Iggy in request and response payloads."""
 
+from wireproof_kit.iggy.forms import SHORT, StoredOffsetForm
 from wireproof_spec.decoding import Schema, decode
 from wireproof_spec.iggy.bodies.consumer import Consumer
 from wireproof_spec.iggy.bodies.consumer_offsets import CONSUMER_OFFSET, CONSUMER_OFFSET_TAGGED
@@ -29,7 +30,7 @@ from wireproof_spec.iggy.bodies.topics import (
     TopicDetails,
     Topics,
 )
-from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.generation import CreateForm, Generation
 from wireproof_spec.iggy.kinds import CONSUMER_KIND
 
 NO_COMPRESSION = 1
@@ -43,9 +44,9 @@ def consumer(number: int, generation: Generation, *, kind: int = CONSUMER_KIND) 
     return Consumer(kind, number if generation == "published" else numeric(number))
 
 
-def topic_to_create(wanted: CreateTopic, generation: Generation) -> CreateTopic:
-    """Return the create_topic request, with extra fields that the tagged generation requires."""
-    if generation == "published":
+def topic_to_create(wanted: CreateTopic, create: CreateForm) -> CreateTopic:
+    """Return the create_topic request, with the extra fields of the form of tagged servers."""
+    if create != "tagged":
         return wanted
     return CreateTopic(
         stream=wanted.stream,
@@ -59,13 +60,13 @@ def topic_to_create(wanted: CreateTopic, generation: Generation) -> CreateTopic:
     )
 
 
-def stored_offset(body: bytes, generation: Generation) -> int:
+def stored_offset(body: bytes, form: StoredOffsetForm) -> int:
     """Return the stored offset from the body of a get_consumer_offset response.
 
     Raises:
         WireError: the body has another layout.
     """
-    if generation == "published":
+    if form == SHORT:
         return decode(CONSUMER_OFFSET, body).offset
     return decode(CONSUMER_OFFSET_TAGGED, body).stored_offset
 

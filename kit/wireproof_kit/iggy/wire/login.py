@@ -17,7 +17,6 @@ from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.users import LoginUser
-from wireproof_spec.iggy.generation import Generation
 
 DEFAULT_NAME = DEFAULT_PASSWORD = "iggy"
 """The name and password of the first user of every tagged server."""
@@ -36,22 +35,22 @@ class Credentials:
 
 @dataclass(slots=True)
 class Login:
-    """Logs in over TCP and HTTP; a server of the published generation needs no login."""
+    """Logs in over TCP and HTTP where the server requires it."""
 
-    generation: Generation = "published"
     credentials: Credentials = Credentials()
+    is_required: bool = False
     _tokens: dict[Address, str] = field(default_factory=dict[Address, str])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def enter(self, connection: Connection, wait: Wait) -> Answer | None:
         """Log in if the server requires it; return the response, or None without a login."""
-        if self.generation == "published":
+        if not self.is_required:
             return None
         return log_in(connection, self.credentials, wait)
 
     def token(self, address: Address) -> str:
         """Return the token for HTTP requests to an address; empty when the server issues none."""
-        if self.generation == "published":
+        if not self.is_required:
             return ""
         with self._lock:
             if address not in self._tokens:

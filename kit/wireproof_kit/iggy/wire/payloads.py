@@ -7,7 +7,7 @@ from wireproof_kit.iggy.wire import generations
 from wireproof_spec.iggy.bodies.identifier import Identifier
 from wireproof_spec.iggy.bodies.poll_messages import PollMessages
 from wireproof_spec.iggy.bodies.topics import CreateTopic
-from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.generation import CreateForm, Generation
 from wireproof_spec.iggy.kinds import CONSUMER_KIND, OFFSET
 
 
@@ -51,7 +51,7 @@ def poll_payload(
     )
 
 
-def topic_to_create(topic: Topic, generation: Generation) -> CreateTopic:
+def topic_to_create(topic: Topic, create: CreateForm) -> CreateTopic:
     """Return the payload of a create_topic request."""
     wanted = CreateTopic(
         stream=topic.stream.id,
@@ -63,4 +63,4 @@ def topic_to_create(topic: Topic, generation: Generation) -> CreateTopic:
         replication_factor=None,
         name=topic.name,
     )
-    return generations.topic_to_create(wanted, generation)
+    return generations.topic_to_create(wanted, create)

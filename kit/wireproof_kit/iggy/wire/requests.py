@@ -16,15 +16,20 @@ from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import NOTHING, Nothing, Payload, payload_schema
 from wireproof_spec.iggy.commands import COMMANDS
 from wireproof_spec.iggy.frame import REQUEST, Request
-from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.generation import CreateForm, Generation
 
 HEAD_SIZE = 8
 LENGTH_SIZE = 4
 
 
-def request(code: int, payload: Payload, generation: Generation = "published") -> Outgoing:
+def request(
+    code: int,
+    payload: Payload,
+    generation: Generation = "published",
+    create: CreateForm | None = None,
+) -> Outgoing:
     """Return the bytes of a request: a command's code with a valid payload."""
-    built = from_grammar(payload_schema(code, generation), payload)
+    built = from_grammar(payload_schema(code, generation, create), payload)
     return frame_request(code, built, what=COMMANDS[code])
 
 

@@ -1,12 +1,12 @@
 """Faults of headers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
 
 from wireproof_reference_impl.faults import Change, list_faults
-from wireproof_reference_impl.iggy.faulty.effect import change_stored
+from wireproof_reference_impl.iggy.faulty.effect import change_stored, make_overriding
 from wireproof_reference_impl.iggy.faulty.ways import (
     boundary,
     condition,
@@ -14,9 +14,21 @@ from wireproof_reference_impl.iggy.faulty.ways import (
     missing,
     wrong_value,
 )
+from wireproof_reference_impl.iggy.streams.partition import Partition
 from wireproof_reference_impl.iggy.wire.header import Headers, HeaderValue
+from wireproof_reference_impl.iggy.wire.message import Sent
+from wireproof_reference_impl.iggy.wire.status import INVALID_HEADER_VALUE, Refusal
+from wireproof_reference_impl.overrides import Original, around
 from wireproof_reference_impl.preset import Effect
-from wireproof_spec.iggy.header_kinds import BOOL, FLOAT64, KIND_WIDTHS, RAW, STRING, UINT64
+from wireproof_spec.iggy.header_kinds import (
+    BOOL,
+    FLOAT64,
+    KIND_WIDTHS,
+    RAW,
+    STRING,
+    UINT64,
+    UINT128,
+)
 
 _NODE = HeaderValue(STRING, b"1")
 _MOST_KEPT = 15
@@ -49,6 +61,19 @@ def _without(kind: int) -> Effect:
     return change_headers(
         lambda headers: {key: value for key, value in headers.items() if value.kind != kind}
     )
+
+
+def refuse_headers(is_refused: Callable[[HeaderValue], bool]) -> Effect:
+    """Return an effect under which a request is refused for a header of one of its messages."""
+
+    def append(
+        original: Original, partition: Partition, sent: Sequence[Sent], *others: object
+    ) -> None:
+        if any(is_refused(header) for each in sent for header in (each.headers or {}).values()):
+            raise Refusal(INVALID_HEADER_VALUE, "Invalid header value")
+        original(partition, sent, *others)
+
+    return make_overriding(around(Partition, "append", append))
 
 
 @missing("headers.delivered headers.kinds json.headers-object", _with_or_without)
@@ -158,6 +183,18 @@ def header_keys_lower(headers: Headers) -> Headers:
 def header_keys_cut_at_254(headers: Headers) -> Headers:
     """Header keys are cut to 254 characters."""
     return {key[:_MOST_KEY]: value for key, value in headers.items()}
+
+
+@boundary("headers.limits", refuse_headers)
+def header_value_of_255_refused(header: HeaderValue) -> bool:
+    """A message with a header value of 255 bytes is refused."""
+    return len(header.value) > _MOST_KEY
+
+
+@condition("headers.other-kinds json.other-kinds", refuse_headers)
+def header_uint128_refused(header: HeaderValue) -> bool:
+    """A message with a header of the kind `uint128` is refused."""
+    return header.kind == UINT128
 
 
 FAULTS = list_faults(__name__)

@@ -19,7 +19,7 @@ from wireproof_reference_impl.iggy.streams.strategy import (
     at_offset,
 )
 from wireproof_reference_impl.iggy.wire import framing
-from wireproof_reference_impl.iggy.wire.polled import Polled
+from wireproof_reference_impl.iggy.wire.polled import Polled, count_head
 from wireproof_reference_impl.iggy.wire.requests import Consumer, PollMessages
 from wireproof_reference_impl.iggy.wire.status import Refusal, Status
 from wireproof_reference_impl.overrides import Original, Override, around
@@ -37,10 +37,20 @@ def _start(strategy: int, start: Start) -> Settings:
     return {"poll.starts": starts}
 
 
-@missing("poll.head poll.count", setting("message.head"))
-def poll_without_head(found: Polled) -> bytes:
-    """Over TCP, the messages of a poll come without the count in front."""
-    return b""
+def _head_of_some(found: Polled) -> bytes:
+    return count_head(found) if found.messages else b""
+
+
+@missing("poll.head poll.empty")
+def poll_of_none_without_head() -> Change:
+    """Over TCP, a poll that returns no message is answered without the count."""
+    return Effect({"message.head": _head_of_some})
+
+
+@missing("poll.count", setting("message.head"))
+def poll_counts_none(found: Polled) -> bytes:
+    """Over TCP, the message count of a poll is always 0."""
+    return count_head(found._replace(messages=[]))
 
 
 @boundary("poll.count", setting("message.head"))

@@ -9,10 +9,10 @@ from wireproof_reference_impl.iggy.http.reading import (
     whole_number,
 )
 from wireproof_reference_impl.iggy.http.streams import CREATED, DONE, Asked, answer_json, place_of
-from wireproof_reference_impl.iggy.wire import message_json
 from wireproof_reference_impl.iggy.wire.exchange import Answer
 from wireproof_reference_impl.iggy.wire.header import Headers, HeaderValue
 from wireproof_reference_impl.iggy.wire.message import Sent
+from wireproof_reference_impl.iggy.wire.polled import StoredOffset
 from wireproof_reference_impl.iggy.wire.requests import (
     PARTITIONINGS,
     STRATEGY_NAMES,
@@ -69,8 +69,10 @@ def get_offset(exchange: Asked) -> Answer:
     query = Query(exchange)
     number, partition = query.u32("id", 0), query.u32("partition_id", 1)
     consumer = Consumer(CONSUMER_KIND, number)
-    _, stored = stored_offset(exchange.site, place_of(exchange), consumer, partition)
-    return answer_json(exchange, message_json.offset_object(number, stored))
+    found, stored = stored_offset(exchange.site, place_of(exchange), consumer, partition)
+    make = exchange.site.behaviour.json.stored_offset
+    told = StoredOffset(number, found.id, found.current_offset, stored)
+    return answer_json(exchange, make(told))
 
 
 def put_offset(exchange: Asked) -> Answer:

@@ -10,6 +10,7 @@ from wireproof_reference_impl.iggy.wire.header import (
     checked_value_length,
 )
 from wireproof_reference_impl.iggy.wire.message import Message, Sent
+from wireproof_reference_impl.iggy.wire.polled import StoredOffset
 from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
 from wireproof_spec.iggy.states import STATES
@@ -46,6 +47,11 @@ def headers_object(headers: Headers | None) -> Mapping[str, object] | None:
 def offset_object(consumer: int, stored: int | None) -> object:
     """Return the stored offset of a consumer as a JSON value; 0 if none was stored."""
     return {"consumer_id": consumer, "offset": stored or 0}
+
+
+def short_offset(found: StoredOffset) -> object:
+    """Return the JSON of a stored offset as the server of document 002 writes it."""
+    return offset_object(found.consumer, found.stored)
 
 
 def base64_text(data: bytes) -> str:

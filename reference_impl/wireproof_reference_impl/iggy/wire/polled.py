@@ -15,6 +15,15 @@ class Polled(NamedTuple):
     messages: list[Message]
 
 
+class StoredOffset(NamedTuple):
+    """The stored offset of a consumer, None if there is none, and where its partition ends."""
+
+    consumer: int
+    partition: int
+    current_offset: int
+    stored: int | None
+
+
 def count_head(found: Polled) -> bytes:
     """Return the head of a poll response: the number of messages, u32."""
     return struct.pack("<I", len(found.messages))
@@ -36,4 +45,13 @@ def polled_object(found: Polled, messages: Sequence[object]) -> object:
         "partition_id": found.partition,
         "current_offset": found.current_offset,
         "messages": messages,
+    }
+
+
+def three_offsets(found: StoredOffset) -> object:
+    """Return the JSON of a stored offset with partition and last offset, as the text has it."""
+    return {
+        "partition_id": found.partition,
+        "current_offset": found.current_offset,
+        "stored_offset": found.stored or 0,
     }

@@ -16,7 +16,7 @@ from wireproof_spec.iggy.bodies import (
     topics,
     users,
 )
-from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.generation import OWN_CREATE_FORM, CreateForm, Generation
 from wireproof_spec.layout import Record
 
 
@@ -66,8 +66,6 @@ _PUBLISHED: dict[int, Schema[Any]] = {
     commands.POLL_MESSAGES: poll_messages.POLL_MESSAGES,
     commands.GET_CONSUMER_OFFSET: consumer_offsets.GET_CONSUMER_OFFSET,
     commands.STORE_CONSUMER_OFFSET: consumer_offsets.STORE_CONSUMER_OFFSET,
-    commands.CREATE_STREAM: streams.CREATE_STREAM,
-    commands.CREATE_TOPIC: topics.CREATE_TOPIC,
     commands.GET_CONSUMER_GROUP: consumer_groups.GROUP_REQUEST,
     commands.GET_CONSUMER_GROUPS: topics.TOPIC_REQUEST,
     commands.CREATE_CONSUMER_GROUP: consumer_groups.GROUP_REQUEST,
@@ -81,19 +79,36 @@ _TAGGED: dict[int, Schema[Any]] = {
     commands.POLL_MESSAGES: poll_messages.POLL_MESSAGES_TAGGED,
     commands.GET_CONSUMER_OFFSET: consumer_offsets.GET_CONSUMER_OFFSET_TAGGED,
     commands.STORE_CONSUMER_OFFSET: consumer_offsets.STORE_CONSUMER_OFFSET_TAGGED,
-    commands.CREATE_STREAM: streams.CREATE_STREAM_TAGGED,
-    commands.CREATE_TOPIC: topics.CREATE_TOPIC_TAGGED,
 }
 _SHAPES = {"published": _PUBLISHED, "tagged": _TAGGED}
+_CREATE: dict[CreateForm, dict[int, Schema[Any]]] = {
+    "commit": {
+        commands.CREATE_STREAM: streams.CREATE_STREAM,
+        commands.CREATE_TOPIC: topics.CREATE_TOPIC,
+    },
+    "schema": {
+        commands.CREATE_STREAM: streams.CREATE_STREAM_OF_SCHEMA,
+        commands.CREATE_TOPIC: topics.CREATE_TOPIC_OF_SCHEMA,
+    },
+    "tagged": {
+        commands.CREATE_STREAM: streams.CREATE_STREAM_TAGGED,
+        commands.CREATE_TOPIC: topics.CREATE_TOPIC_TAGGED,
+    },
+}
 
 
-def payload_schema(code: int, generation: Generation = "published") -> Schema[Payload]:
+def payload_schema(
+    code: int, generation: Generation = "published", create: CreateForm | None = None
+) -> Schema[Payload]:
     """Return the schema of the payload of the command with this code.
+
+    Without ``create``, requests that create have the form of the generation's real servers.
 
     Raises:
         LookupError: no command has this code, or its shape in this generation is not known.
     """
-    shape = _SHAPES[generation].get(code)
+    shapes = {**_SHAPES[generation], **_CREATE[create or OWN_CREATE_FORM[generation]]}
+    shape = shapes.get(code)
     if shape is None:
         raise LookupError(f"no shape for the payload of command {code} ({generation})")
     return shape

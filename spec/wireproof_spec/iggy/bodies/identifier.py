@@ -4,11 +4,12 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Bytes, Int8ub, Ranged, Record, field
+from wireproof_spec.layout import Bytes, Field, Int8ub, Int32ul, Literal, Ranged, Record, field
 from wireproof_spec.lengths import BoundsBy, Declared
 
 NUMERIC = 1
 STRING = 2
+_NUMERIC_HEAD = bytes([NUMERIC, 4])
 
 _BOUNDS = BoundsBy("kind", {NUMERIC: (4, 4), STRING: (1, 255)})
 
@@ -52,3 +53,8 @@ IDENTIFIER = Schema(
     ),
 )
 """1-byte `kind` (1 numeric, 2 string), 1-byte `length` (4, or 1 to 255), `value`."""
+
+
+def number_as_identifier(name: str) -> tuple[Field, Field]:
+    """Return the layout of a number that stands in an identifier: 1-byte kind and length first."""
+    return field(f"{name}_kind", Literal(_NUMERIC_HEAD)), field(name, Int32ul)

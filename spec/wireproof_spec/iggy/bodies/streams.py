@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
+from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier, number_as_identifier
 from wireproof_spec.iggy.bodies.text_fields import long_text, rest_of_frame, short_text
 from wireproof_spec.iggy.bodies.topics import TOPIC, TOPIC_TAGGED, Topic
 from wireproof_spec.iggy.names import NAME_BOUNDS
@@ -73,6 +73,15 @@ CREATE_STREAM_TAGGED = Schema(
     Record(CreateStream, field("stream_id", Int32ul), *short_text("name", bounds=NAME_BOUNDS)),
 )
 """4-byte `stream_id`, 1-byte `name_length`, `name`."""
+CREATE_STREAM_OF_SCHEMA = Schema(
+    "create_stream, Iggy schema",
+    "iggy.frame.resources",
+    CreateStream,
+    Record(
+        CreateStream, *number_as_identifier("stream_id"), *short_text("name", bounds=NAME_BOUNDS)
+    ),
+)
+"""`stream_id` as an identifier of kind 1, 1-byte `name_length`, `name`."""
 
 STREAM = Schema(
     "stream",

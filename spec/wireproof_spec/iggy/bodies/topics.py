@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
+from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier, number_as_identifier
 from wireproof_spec.iggy.bodies.text_fields import long_text, rest_of_frame, short_text
 from wireproof_spec.iggy.names import NAME_BOUNDS
 from wireproof_spec.layout import Int8ub, Int32ul, Int64ul, Record, Shape, field
@@ -127,6 +127,20 @@ CREATE_TOPIC_TAGGED = Schema(
 )
 """The same, then 1-byte `compression` (1 none, 2 gzip), 8-byte `message_expiry`, 8-byte
 `max_topic_size`, 1-byte `replication_factor`, 1-byte `name_length`, `name`."""
+CREATE_TOPIC_OF_SCHEMA = Schema(
+    "create_topic, Iggy schema",
+    "iggy.frame.resources",
+    CreateTopic,
+    Record(
+        CreateTopic,
+        field("stream", IDENTIFIER.shape),
+        *number_as_identifier("topic_id"),
+        field("partitions_count", Int32ul),
+        *short_text("name", bounds=NAME_BOUNDS),
+    ),
+)
+"""`stream`, `topic_id` as an identifier of kind 1, 4-byte `partitions_count`, 1-byte
+`name_length`, `name`."""
 
 TOPIC = Schema(
     "topic",

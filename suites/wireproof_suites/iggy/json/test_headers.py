@@ -23,7 +23,7 @@ from wireproof_suites.iggy.steps.message_contents import (
     make_numbered,
     message,
 )
-from wireproof_suites.iggy.steps.transports import TRANSPORTS, send_over
+from wireproof_suites.iggy.steps.transports import OVER_HTTP, TRANSPORTS, send_over
 
 UNKNOWN_KINDS: dict[str, object] = {
     "no-such-kind": "uint256",
@@ -111,7 +111,8 @@ def test_same_when_posted(
 
 
 def _as_sent(server: Server, topic: Topic, transport: str, sent: SentMessage) -> Observation:
-    send_over(transport, server, topic, sent)
+    server.over_http = transport == OVER_HTTP
+    server.send_allowed(topic, sent)
     polled = server.get_until(topic, 1)
     return each_field(polled, [sent], "headers", lambda each: headers_value(each.headers))
 

@@ -86,7 +86,7 @@ def test_delivered(server: Server, topic: Topic, states: dict[int, int]) -> Obse
     server.send_accepted(topic, *sent)
     if not set_states(server, topic, states):
         return observed(NOT_SET)
-    polled = server.poll(topic)
+    polled = server.poll_on(topic, len(sent))
     unread = observe_unread(polled)
     if unread is not None:
         return unread

@@ -31,7 +31,7 @@ EVERY_STRATEGY = {STRATEGIES[code]: code for code in (OFFSET, TIMESTAMP, FIRST, 
 @case("iggy/poll/head", clause="iggy.poll.head")
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_head(server: Server, topic: Topic, count: int) -> Observation:
-    """A poll response starts with a count, optionally preceded by partition and offset."""
+    """A poll response starts with a count, with partition, offset and count, or with a message."""
     polled = _of(server, topic, count)
     unread = observe_unread(polled)
     if unread is not None:
@@ -62,6 +62,8 @@ def _count(server: Server, topic: Topic, count: int) -> Observation:
         return unread
     if len(polled.seen) < count:
         return observed(MISSING, overdue=True)
+    if polled.declared is None and len(polled.seen) == count:
+        return observed("count:none")
     note = f"{polled.declared} declared, {len(polled.seen)} there"
 
     return observed(

@@ -132,7 +132,9 @@ def _send_and_poll(server: Server, topic: Topic, sent: list[SentMessage]) -> Obs
         seen = observe(answer, then=connection.goes_on())
         if not isinstance(answer, Done):
             return seen
-        polled = read_polled(connection.ask(server.poll_request(topic), PUSH))
+        polled = read_polled(
+            connection.ask(server.poll_request(topic), PUSH), server.access.forms.head
+        )
 
     return seen.then(observe_messages(polled, sent).value)
 

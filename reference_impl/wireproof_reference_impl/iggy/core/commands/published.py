@@ -11,11 +11,13 @@ from wireproof_reference_impl.iggy.wire.requests import Consumer, consumer_numbe
 from wireproof_spec.iggy import commands
 
 
-def _consumer(fields: Fields) -> Consumer:
+def read_consumer(fields: Fields) -> Consumer:
+    """Read a consumer from a payload: kind and number."""
     return Consumer(reading.consumer_kind(fields), fields.u32())
 
 
-def _partition(fields: Fields) -> int:
+def read_partition(fields: Fields) -> int:
+    """Read the number of a partition from a payload."""
     return fields.u32()
 
 
@@ -30,10 +32,12 @@ COMMANDS: Mapping[int, Handler] = {
     commands.GET_ME: system.plain(system.get_me),
     commands.GET_CLIENT: system.get_client,
     commands.GET_CLIENTS: system.plain(system.get_clients),
-    commands.POLL_MESSAGES: messages.poll_messages(_consumer, _partition),
+    commands.POLL_MESSAGES: messages.poll_messages(read_consumer, read_partition),
     commands.SEND_MESSAGES: messages.send_messages,
-    commands.GET_CONSUMER_OFFSET: messages.get_consumer_offset(_consumer, _partition, _offset),
-    commands.STORE_CONSUMER_OFFSET: messages.store_consumer_offset(_consumer, _partition),
+    commands.GET_CONSUMER_OFFSET: messages.get_consumer_offset(
+        read_consumer, read_partition, _offset
+    ),
+    commands.STORE_CONSUMER_OFFSET: messages.store_consumer_offset(read_consumer, read_partition),
     commands.GET_STREAM: streams.get_stream,
     commands.GET_STREAMS: system.plain(streams.get_streams),
     commands.CREATE_STREAM: streams.create_stream,

@@ -111,7 +111,8 @@ def _or_nothing(act: Action) -> Action:
     return find
 
 
-def _offset(consumer: Consumer, partition: Partition, stored: int | None) -> bytes:
+def stored_offset_body(consumer: Consumer, partition: Partition, stored: int | None) -> bytes:
+    """Return the answer about a stored offset: partition, current offset and stored offset."""
     return tagged_bodies.consumer_offset(partition, stored)
 
 
@@ -139,7 +140,9 @@ COMMANDS: Mapping[int, Handler] = {
     commands.LOGIN_USER: _login_user,
     commands.POLL_MESSAGES: messages.poll_messages(_consumer, _partition),
     commands.SEND_MESSAGES: messages.send_messages,
-    commands.GET_CONSUMER_OFFSET: messages.get_consumer_offset(_consumer, _partition, _offset),
+    commands.GET_CONSUMER_OFFSET: messages.get_consumer_offset(
+        _consumer, _partition, stored_offset_body
+    ),
     commands.STORE_CONSUMER_OFFSET: messages.store_consumer_offset(_consumer, _partition),
     commands.GET_STREAM: _get_stream,
     commands.GET_STREAMS: system.plain(_get_streams),
