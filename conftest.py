@@ -50,12 +50,13 @@ def _rank(file: Sequence[pytest.Item]) -> int:
     return next((at for at, name in enumerate(FIRST) if name in marks), len(FIRST))
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Watch the project's own tests; forbid processes with Hypothesis' profile `quick`.
 
     Whoever runs the suites elsewhere by plain pytest has neither the watchdog nor its folder.
     """
-    if config.rootpath == Path(__file__).parent:
+    if config.rootpath == Path(__file__).parent:  # last, since one of them needs the terminal
         for name in OWN_PLUGINS:
             config.pluginmanager.import_plugin(name)
     if config.getoption("--hypothesis-profile", None) == "quick":
