@@ -98,7 +98,8 @@ def create_in_form(server: Server, form: CreateForm) -> Created:
 def _create_in_turn(server: Server, first: CreateForm) -> list[Created]:
     """Create a stream in each form until one is accepted and found."""
     created: list[Created] = []
-    for form in (first, *(form for form in CREATE_FORMS if form != first)):
+    order: list[CreateForm] = [first, *(form for form in CREATE_FORMS if form != first)]
+    for form in order:
         created.append(create_in_form(server, form))
         if created[-1].is_found:
             return created
