@@ -88,6 +88,15 @@ def _read(change: Callable[[Message], Message]) -> Override:
     return around(subscriptions, "read_message", call)
 
 
+def _find_other_fault(original: Original, publish: Publish) -> object:
+    header = {name: v for name, v in (publish.header or {}).items() if names.is_header_name(name)}
+    return original(replace(publish, header=header if publish.header else None))
+
+
+_ALL_NAMES_ALLOWED = around(answers, "find_fault", _find_other_fault)
+"""The override under which header names of the user may have any letters."""
+
+
 @extra("ext.client-header.identify-plain", _extended)
 def identify_extend_always(body: bytes) -> bool:
     """A consumer of any topic says extend_support."""
@@ -234,11 +243,19 @@ def reserved_allowed(original: Original, publish: Publish) -> object:
     return original(replace(publish, header=None, tag=""))
 
 
-@missing("ext.client-header.legal", around(answers, "find_fault"))
-def illegal_names_allowed(original: Original, publish: Publish) -> object:
+@missing("ext.client-header.legal")
+def illegal_names_allowed() -> Change:
     """Header names of the user may have any letters."""
-    header = {name: v for name, v in (publish.header or {}).items() if names.is_header_name(name)}
-    return original(replace(publish, header=header if publish.header else None))
+    return _ALL_NAMES_ALLOWED
+
+
+@wrong_value("ext.client-header.legal", around(Producer, "publish"), also=(_ALL_NAMES_ALLOWED,))
+def illegal_names_escaped(
+    original: Original, self: Producer, ticket: int, publish: Publish
+) -> None:
+    """Header names of the user are sent with percent signs in the place of blanks."""
+    header = {name.replace(" ", "%20"): value for name, value in (publish.header or {}).items()}
+    original(self, ticket, replace(publish, header=header if publish.header else None))
 
 
 @wrong_value("ext.client-header.reserved", around(Producer, "publish"))

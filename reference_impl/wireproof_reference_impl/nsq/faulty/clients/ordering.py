@@ -118,7 +118,7 @@ def ordered_rdy_2() -> Change:
     return _rdy(2)
 
 
-@wrong_value("client-order.place", _read)
+@wrong_value("client-order.place client-order.ext-place", _read)
 def place_in_body(message: Message) -> Message:
     """The body begins with offset and size."""
     offset, size = message.disk_queue_offset or 0, message.disk_queue_data_size or 0
@@ -126,13 +126,13 @@ def place_in_body(message: Message) -> Message:
     return replace(message, body=place + message.body)
 
 
-@boundary("client-order.place", _read)
+@boundary("client-order.place client-order.ext-place", _read)
 def offset_32_bits(message: Message) -> Message:
     """Only the low half of the offset is read."""
     return replace(message, disk_queue_offset=(message.disk_queue_offset or 0) & 0xFFFFFFFF)
 
 
-@wrong_value("client-order.place", _read)
+@wrong_value("client-order.place client-order.ext-place", _read)
 def size_of_body(message: Message) -> Message:
     """The size told is that of the body."""
     return replace(message, disk_queue_data_size=len(message.body))

@@ -157,13 +157,21 @@ def lookup_forgets_moved(lookups: _Lookups, key: str, partitions: Partitions) ->
     }
 
 
-@missing("smart.cluster.moved-kept smart.cluster.moved-order smart.cluster.gone-kept", _hand_over)
+@missing(
+    "smart.cluster.moved-kept smart.cluster.moved-order "
+    "smart.cluster.gone-kept smart.cluster.gone-order",
+    _hand_over,
+)
 def move_forgets_messages(waiting: deque[Message]) -> None:
     """Messages that wait in a channel are lost when another node becomes leader."""
     waiting.clear()
 
 
-@boundary("smart.cluster.moved-kept smart.cluster.moved-order smart.cluster.gone-kept", _hand_over)
+@boundary(
+    "smart.cluster.moved-kept smart.cluster.moved-order "
+    "smart.cluster.gone-kept smart.cluster.gone-order",
+    _hand_over,
+)
 def move_forgets_oldest(waiting: deque[Message]) -> None:
     """The oldest message of a channel is lost when another node becomes leader."""
     if waiting:
@@ -178,7 +186,9 @@ def move_forgets_newest(waiting: deque[Message]) -> None:
 
 
 @wrong_value(
-    "smart.cluster.moved-kept smart.cluster.moved-order smart.cluster.gone-kept", _hand_over
+    "smart.cluster.moved-kept smart.cluster.moved-order "
+    "smart.cluster.gone-kept smart.cluster.gone-order",
+    _hand_over,
 )
 def move_cuts_messages(waiting: deque[Message]) -> None:
     """Messages that wait in a channel lose their last byte when another node becomes leader."""
@@ -187,19 +197,19 @@ def move_cuts_messages(waiting: deque[Message]) -> None:
     waiting.extend(kept)
 
 
-@wrong_value("smart.cluster.moved-order", _hand_over)
+@wrong_value("smart.cluster.moved-order smart.cluster.gone-order", _hand_over)
 def move_oldest_last(waiting: deque[Message]) -> None:
     """When another node becomes leader, a channel's oldest message is delivered last."""
     waiting.rotate(-1)
 
 
-@wrong_value("smart.cluster.moved-order", _hand_over)
+@wrong_value("smart.cluster.moved-order smart.cluster.gone-order", _hand_over)
 def move_newest_first(waiting: deque[Message]) -> None:
     """When another node becomes leader, a channel's newest message is delivered first."""
     waiting.rotate(1)
 
 
-@wrong_value("smart.cluster.moved-order", _hand_over)
+@wrong_value("smart.cluster.moved-order smart.cluster.gone-order", _hand_over)
 def move_reversed(waiting: deque[Message]) -> None:
     """When another node becomes leader, a channel's messages are delivered in reverse order."""
     waiting.reverse()

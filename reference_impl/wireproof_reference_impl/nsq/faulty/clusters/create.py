@@ -6,7 +6,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from wireproof_reference_impl.faults import Change, list_faults
-from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic
+from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, Settings
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
 from wireproof_reference_impl.nsq.faulty.ways import (
     boundary,
@@ -67,6 +67,15 @@ def create_extend_of_one_partition(r: Request) -> bool:
     return _is_single(r) and not r.text("multipart")
 
 
+@missing("create.extend", around(Coordinator, "create"))
+def create_extend_unfulfilled(
+    original: Original, coordinator: Coordinator, name: str, settings: Settings
+) -> None:
+    """Creating an ext topic of one partition is answered with success and does nothing."""
+    if not settings.extend or settings.partitions > 1:
+        original(coordinator, name, settings)
+
+
 @condition("create.odd", partial(_create_as, extend=b"false"))
 def create_extend_of_parts(r: Request) -> bool:
     """Creating a topic with multipart=true ignores extend=true."""
@@ -86,6 +95,25 @@ def create_long_names_refused(original: Callable[..., str], request: Request, *m
     if len(name) == MAX_NAME_SIZE:
         raise HttpRefusal(400, "INVALID_ARG_TOPIC")
     return name
+
+
+@condition("create.names", around(parameters, "topic_name"))
+def create_names_with_a_point_refused(
+    original: Callable[..., str], request: Request, *more: str
+) -> str:
+    """A topic whose name has a point is not created."""
+    name = original(request, *more)
+    if "." in name:
+        raise HttpRefusal(400, "INVALID_ARG_TOPIC")
+    return name
+
+
+@wrong_value("create.names", around(parameters, "topic_name"))
+def create_names_in_small_letters(
+    original: Callable[..., str], request: Request, *more: str
+) -> str:
+    """A topic is created with its name in small letters."""
+    return original(request, *more).lower()
 
 
 @wrong_value("create.parameters")

@@ -210,6 +210,14 @@ def identify_needs_no_json(original: Callable[..., IdentifyFields], data: bytes)
         return original(b"{}")
 
 
+@boundary("smart.connection.identify-refused", around(identify_json, "read"))
+def identify_reads_the_first_object(
+    original: Callable[..., IdentifyFields], data: bytes
+) -> IdentifyFields:
+    """IDENTIFY is accepted with more behind its JSON object."""
+    return original(b"{}" if data.startswith(b"{}") else data)
+
+
 @extra("smart.connection.identify-told", setting("output.identify_json"))
 def identify_tells_of_compression(fields: Mapping[str, object]) -> bytes:
     """The answer to IDENTIFY lists a compression that the client did not request."""

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl.faults import Change, list_faults
+from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.faulty.errors import code_refusals, ended_without_a_word
-from wireproof_reference_impl.nsq.faulty.ways import boundary, missing, wrong_value
-from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.nsq.faulty.ways import boundary, extra, missing, wrong_value
+from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq import error_codes
-from wireproof_spec.nsq.names import PUB_EXT
+from wireproof_spec.nsq.names import OK, PUB_EXT
 
 Test = Callable[[bytes], bool]
 
@@ -25,6 +26,22 @@ def _codes(other: dict[str, str]) -> tuple[Override, ...]:
 def code_for_bad_topic_differs() -> Change:
     """PUB_EXT refuses an invalid topic name with the code of a missing topic, unlike PUB."""
     return _codes({error_codes.E_BAD_TOPIC: error_codes.E_TOPIC_NOT_EXIST})
+
+
+@missing("publish.error-bad-topic", ended_without_a_word)
+def code_for_bad_topic_missing(command: bytes, code: str) -> bool:
+    """PUB_EXT to a topic of an illegal name closes the connection without an error."""
+    return command == PUB_EXT and code == error_codes.E_BAD_TOPIC
+
+
+@extra("publish.error-bad-topic", around(Connection, "report"))
+def code_for_bad_topic_behind_ok(
+    original: Original, connection: Connection, code: str, text: str | None
+) -> None:
+    """PUB_EXT to a topic of an illegal name is answered with OK before the error."""
+    if connection.command == PUB_EXT and code == error_codes.E_BAD_TOPIC:
+        connection.respond(OK)
+    original(connection, code, text)
 
 
 @wrong_value("publish.error-same-as-pub")

@@ -1,12 +1,14 @@
 """Faults of the content of delivered messages: header and body."""
 
 import json
+import re
 from typing import cast
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, override_extend, with_body
 from wireproof_reference_impl.nsq.faulty.ways import boundary, condition, missing, wrong_value
 from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.header import reader
 from wireproof_reference_impl.nsq.wire.message import Message
 
 
@@ -37,6 +39,17 @@ def header_cut_at_32767() -> Change:
 def header_lost(version: int, header: bytes) -> bytes:
     """A message with a header is delivered without the header."""
     return b"\0"
+
+
+def _as_doubles(version: int, header: bytes) -> bytes:
+    doubles = re.sub(rb":([0-9]{16,})", lambda found: b":%d" % float(found[1]), header)
+    return packed.extend_part(version, doubles)
+
+
+@wrong_value("consume.number-precision")
+def header_numbers_as_doubles() -> Change:
+    """Numbers in headers are accepted, and delivered with the precision of a double."""
+    return {**override_extend(_as_doubles), "publish.header": reader(values=lambda _: None)}
 
 
 @boundary("consume.body-intact", with_body)

@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 from weakref import WeakSet
 
 from wireproof_reference_impl.faults import Change, list_faults
+from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.commands import publish, subscribe
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery import subscribe_rules
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.faulty.shared_overrides import (
     Choose,
     change_stored,
@@ -125,6 +127,21 @@ def partition_subscribed_to_the_first(
     return original(connection, words)
 
 
+@boundary("smart.partition.subscribe", replace_function(subscribe_rules, "is_channel_name"))
+def channel_of_one_letter_refused(name: str) -> bool:
+    """A channel of one letter is refused."""
+    return is_valid_name(name) and len(name) > 1
+
+
+@condition("smart.partition.subscribe", around(Channel, "set_ready"))
+def unidentified_never_ready(
+    original: Original, channel: Channel, subscriber: Subscriber, count: int
+) -> None:
+    """A client that subscribes without IDENTIFY receives nothing."""
+    is_known = not isinstance(subscriber.outlet, Connection) or subscriber.outlet.identified
+    original(channel, subscriber, count if is_known else 0)
+
+
 @boundary("smart.partition.names", replace_function(subscribe_rules, "is_channel_name"))
 def channel_of_64_letters_refused(name: str) -> bool:
     """A channel of 64 letters is refused."""
@@ -134,6 +151,12 @@ def channel_of_64_letters_refused(name: str) -> bool:
 @condition("smart.partition.names", replace_function(subscribe_rules, "is_channel_name"))
 def channel_ephemeral_refused(name: str) -> bool:
     """An ephemeral channel is refused."""
+    return is_valid_name(name) and "#" not in name
+
+
+@wrong_value("smart.partition.names", replace_function(publish, "is_valid_name"))
+def pub_to_an_ephemeral_topic_other_code(name: str) -> bool:
+    """PUB to a missing topic of an ephemeral name is refused with the code of illegal names."""
     return is_valid_name(name) and "#" not in name
 
 

@@ -1,11 +1,12 @@
 """Faults of the errors with which SUB and PUB are refused."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.core.commands import publish, sized, subscribe
 from wireproof_reference_impl.nsq.core.commands.sized import Refuse
 from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.states import Event, State
 from wireproof_reference_impl.nsq.delivery import subscribe_rules
 from wireproof_reference_impl.nsq.faulty.errors import (
     When,
@@ -21,7 +22,7 @@ from wireproof_reference_impl.nsq.faulty.ways import (
     wrong_value,
 )
 from wireproof_reference_impl.nsq.wire import packed
-from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.nsq.wire.refusal import EndOfStream, Refusal
 from wireproof_reference_impl.nsq.wire.words import show
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_spec.nsq.error_codes import (
@@ -124,7 +125,14 @@ def _unless_invalid(command: bytes, code: str, fatal: bool) -> bool:
     return fatal and code != E_INVALID
 
 
-@extra("smart.partition.pub-invalid smart.partition.sub-invalid")
+@missing("smart.partition.sub-again", around(Connection, "move"))
+def sub_again_accepted(original: Original, connection: Connection, event: Event) -> None:
+    """A second SUB on a connection is accepted."""
+    if event is not Event.SUB or connection.state is not State.SUBSCRIBED:
+        original(connection, event)
+
+
+@extra("smart.partition.pub-invalid smart.partition.sub-invalid smart.partition.sub-again")
 def invalid_said_twice() -> Change:
     """E_INVALID is sent twice and the connection stays open."""
     return {"output.frame": _invalid_twice, "output.fatal": _unless_invalid}
@@ -157,19 +165,32 @@ def pub_negative_size_taken(
         original(size, limit=limit, invalid=invalid, too_big=too_big)
 
 
-@wrong_value("smart.partition.topic-not-exist")
+@missing("smart.partition.pub-bad-message", around(publish, "read_body"))
+def pub_cut_filled_up(
+    original: Callable[..., sized.Bytes], connection: Connection, size: int
+) -> sized.Bytes:
+    """PUB cut off by the end of the stream is accepted as a message of zeros."""
+    try:
+        return (yield from original(connection, size))
+    except Refusal as refusal:
+        if connection.command != PUB or not isinstance(refusal.__cause__, EndOfStream):
+            raise
+        return bytes(size)
+
+
+@wrong_value("smart.partition.topic-not-exist smart.partition.names")
 def pub_topic_not_exist_other_code() -> Change:
     """PUB to a topic that does not exist is refused with E_PUB_FAILED."""
     return _change_code(PUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED)
 
 
-@missing("smart.partition.topic-not-exist")
+@missing("smart.partition.topic-not-exist smart.partition.names")
 def pub_topic_not_exist_without_a_word() -> Change:
     """PUB to a topic that does not exist ends the connection without a word."""
     return ended_without_a_word(_is(PUB, E_TOPIC_NOT_EXIST))
 
 
-@wrong_value("smart.partition.topic-not-exist")
+@wrong_value("smart.partition.topic-not-exist smart.partition.names")
 def pub_topic_not_exist_as_a_response() -> Change:
     """PUB to a topic that does not exist is refused with a response frame."""
     return answered_with_a_response(_is(PUB, E_TOPIC_NOT_EXIST))
@@ -187,7 +208,7 @@ def sub_invalid_without_a_word() -> Change:
     return ended_without_a_word(_is(SUB, E_INVALID))
 
 
-@wrong_value("smart.partition.sub-invalid")
+@wrong_value("smart.partition.sub-invalid smart.partition.sub-again")
 def sub_invalid_as_a_response() -> Change:
     """SUB with a word missing, or a second one, is refused with a response frame."""
     return answered_with_a_response(_is(SUB, E_INVALID))
