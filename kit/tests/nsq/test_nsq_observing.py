@@ -129,6 +129,12 @@ def test_respelled_is_the_same_value_but_for_what_a_broker_may_change(
     assert is_respelled(sent, found) is respelled
 
 
+@pytest.mark.parametrize(("found", "respelled"), [(b"1.50", True), (b"1.5000001", False)])
+def test_exactly_respelled_numbers_keep_their_digits(found: bytes, respelled: bool) -> None:
+    assert is_respelled(b'{"a":1.5}', b'{"a":%s}' % found, exact=True) is respelled
+    assert not is_respelled(*RESPELLED["number-rounded"][:2], exact=True)
+
+
 @pytest.mark.parametrize("header", [b"{", b'{"k":"w"}'])
 def test_another_value_is_a_change_however_it_is_spelled(header: bytes) -> None:
     found = delivered(message(header))

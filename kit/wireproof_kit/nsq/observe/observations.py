@@ -75,7 +75,8 @@ def observe_delivery(
     """Compare a delivery with the published message; ``missing`` if there is none.
 
     ``header=None`` means that none was sent. A header with the same JSON value in another spelling
-    counts as sent, with a note; with ``exact`` it is ``delivered:header-respelled``.
+    counts as sent, with a note; with ``exact`` it is ``delivered:header-respelled``, and
+    numbers must have kept all digits.
     """
     if delivery is None:
         return observed("missing", overdue=True)
@@ -111,7 +112,7 @@ def _observe_header(delivery: Delivery, sent: bytes | None, exact: bool) -> Obse
     found = delivery.header or None
     if found == (sent or None):
         return observed("delivered:as-sent")
-    if is_respelled(sent, found):
+    if is_respelled(sent, found, exact=exact):
         return observed(f"delivered:{'header-respelled' if exact else 'as-sent'}", note=RESPELLED)
     difference = find_difference("json_header", expected=sent or b"", found=found or b"")
     word = "no-header" if found is None else "header-changed"
@@ -151,11 +152,11 @@ def _bytes_at(data: bytes, at: int) -> str:
     return piece.hex(" ") if piece else f"the end after {len(data)} bytes"
 
 
-def is_respelled(sent: bytes | None, found: bytes | None) -> bool:
+def is_respelled(sent: bytes | None, found: bytes | None, *, exact: bool = False) -> bool:
     """Return True if a header has the JSON value that was sent, in another spelling.
 
-    The broker may remove its own names, which begin with ##. A number may have lost digits that a
-    64-bit float cannot hold; another case judges that.
+    The broker may remove its own names, which begin with ##. Unless ``exact``, a number may have
+    lost digits that a 64-bit float cannot hold.
     """
     if sent is None or found is None:
         return False
@@ -163,11 +164,9 @@ def is_respelled(sent: bytes | None, found: bytes | None) -> bool:
         due, came = strict_json.read(sent).value, strict_json.read(found).value
     except WireError:
         return False
-    return _is_same(due, came) or _is_same(_without_internal(due), came)
-
-
-def _is_same(due: JsonValue, came: JsonValue) -> bool:
-    return strict_json.same_json(_round_number(due), _round_number(came))
+    if not exact:
+        due, came = _round_number(due), _round_number(came)
+    return any(strict_json.same_json(each, came) for each in (due, _without_internal(due)))
 
 
 def _without_internal(value: JsonValue) -> JsonValue:

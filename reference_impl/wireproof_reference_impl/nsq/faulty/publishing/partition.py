@@ -4,12 +4,10 @@ from collections.abc import Callable, Sequence
 from weakref import WeakSet
 
 from wireproof_reference_impl.faults import Change, list_faults
-from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.commands import publish, subscribe
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery import subscribe_rules
-from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.faulty.shared_overrides import (
     Choose,
     change_stored,
@@ -19,8 +17,10 @@ from wireproof_reference_impl.nsq.faulty.shared_overrides import (
 from wireproof_reference_impl.nsq.faulty.together import TOGETHER
 from wireproof_reference_impl.nsq.faulty.ways import boundary, condition, extra, wrong_value
 from wireproof_reference_impl.nsq.wire.message import NewMessage, PublishResult
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_reference_impl.preset import Effect
+from wireproof_spec.nsq.error_codes import E_BAD_TOPIC
 from wireproof_spec.nsq.names import OK, PUB, is_valid_name
 
 
@@ -133,13 +133,14 @@ def channel_of_one_letter_refused(name: str) -> bool:
     return is_valid_name(name) and len(name) > 1
 
 
-@condition("smart.partition.subscribe", around(Channel, "set_ready"))
-def unidentified_never_ready(
-    original: Original, channel: Channel, subscriber: Subscriber, count: int
+@condition("smart.partition.subscribe", around(subscribe, "_check_words"))
+def sub_unidentified_as_a_bad_topic(
+    original: Original, connection: Connection, words: Sequence[bytes]
 ) -> None:
-    """A client that subscribes without IDENTIFY receives nothing."""
-    is_known = not isinstance(subscriber.outlet, Connection) or subscriber.outlet.identified
-    original(channel, subscriber, count if is_known else 0)
+    """SUB without IDENTIFY is refused with the code of illegal topic names."""
+    if not connection.identified:
+        raise Refusal(E_BAD_TOPIC, "SUB without IDENTIFY")
+    original(connection, words)
 
 
 @boundary("smart.partition.names", replace_function(subscribe_rules, "is_channel_name"))
