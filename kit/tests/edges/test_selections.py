@@ -55,11 +55,11 @@ def test_what_does_not_count_ends_with_the_profile_to_give(right: str, tmp_path:
 
 
 def test_an_expression_ends_like_a_selection_by_ids(right: str, tmp_path: Path) -> None:
-    done = wireproof("run", right, "-k", "test_header_that_is_not_json", cwd=tmp_path)
+    done = wireproof("run", right, "-k", "test_answer_without_trace_id", cwd=tmp_path)
 
     assert done.code == 0
     assert "ext.publish (part) " in done.out
-    assert "narrowed by -k test_header_that_is_not_json" in done.out
+    assert "narrowed by -k test_answer_without_trace_id" in done.out
 
 
 def test_what_failed_last_ends_well_after_the_fix(wrong: str, right: str, tmp_path: Path) -> None:

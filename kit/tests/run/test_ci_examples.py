@@ -25,7 +25,7 @@ from ports import find_free_port
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "ci"
 SOURCES = ("spec", "kit", "reference_impl", "suites", "reports")
-SELECTION = "nsq/publish/ok"
+SELECTION = "nsq/publish/trace"
 ACTION = re.compile(r"[\w.-]+/[\w./-]+@v\d+")
 WRITTEN = {
     "run.jsonl",
@@ -242,7 +242,7 @@ def test_the_steps_of_github_judge_keep_compare_and_fail_for_a_fault(
     assert len(list(etree.parse(tmp_path / "out" / "junit.xml").iter("testcase"))) > 10
 
     serve = next(step for step in steps() if step.get("name") == "Start the broker")["run"]
-    faulty = serve.replace("serve nsq", "serve nsq --fault header-cut")
+    faulty = serve.replace("serve nsq", "serve nsq --fault trace-little-endian")
     assert shell(faulty, tmp_path, environment, binaries).returncode == 0
     codes = run_github(tmp_path, environment, binaries, without="Start the broker")
 
