@@ -213,7 +213,7 @@ def test_a_campaign_leaves_only_its_bundle_in_the_folder(tmp_path: Path) -> None
     subprocess.run(
         [
             *(sys.executable, "-m", "wireproof", "fuzz", "--reference", "nsq"),
-            *("--frames", "IDENTIFY", "--cases", "1"),
+            *("--frames", "IDENTIFY", "--cases", "1", "--seed", "1"),
         ],
         cwd=work,
         env={**clean_environment(), "XDG_CACHE_HOME": str(cache)},
