@@ -67,6 +67,8 @@ from wireproof_kit.wire.waiting import Deadline, Pauses, note_pauses
 from wireproof_spec.record import CaseRecord, SeenRecord, Verdict
 
 CASE_TIMEOUT_S = 120.0
+DECIDING_RUNS = 5
+"""How often a case is run, at most, while a trouble of the kit's own leaves it undecided."""
 FAR_S = 0.2
 """Seconds of a round trip from which on cases run faster in parallel."""
 SIDE_BY_SIDE = 4
@@ -196,7 +198,7 @@ class Engine:
     def _perform_until_decided(self, instance: Instance, since: int) -> tuple[Outcome, JudgedRun]:
         """Run a case; run it again while a trouble of the kit's own leaves it undecided."""
         outcome, run = self._perform_once(instance, since)
-        for _ in range(self.options.repeats - 1):
+        for _ in range(DECIDING_RUNS - 1):
             if not (may_decide_later(run) and self._repeats.take()):
                 break
             outcome, run = self._perform_once(instance, since)
