@@ -10,7 +10,7 @@ from small_law import CLAUSE, bench
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.runner.engine import Engine, RunOptions, record_unsupported
+from wireproof_kit.runner.engine import DECIDING_RUNS, Engine, RunOptions, record_unsupported
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import PUSH, SHORTEST_S, Patience
 from wireproof_kit.targets.session import Control
@@ -83,8 +83,10 @@ def test_a_listener_that_outlives_its_connections_hides_no_death() -> None:
 )
 def test_a_late_answer_is_settled_by_a_control_round_trip(control: str, verdict: str) -> None:
     session = FakeSession(control=control)  # type: ignore[arg-type] # one of the three
-    record = engine(session, repeats=1).run(case(scripted("late", overdue=True)))
-    assert (record.verdict, session.controls) == (verdict, 1)
+    late = scripted(*["late"] * DECIDING_RUNS, overdue=True)
+    record = engine(session, repeats=1).run(case(late))
+    controls = DECIDING_RUNS if control == "slow" else 1
+    assert (record.verdict, session.controls) == (verdict, controls)
 
 
 def test_no_control_round_trip_is_made_when_nothing_was_late() -> None:
