@@ -138,7 +138,7 @@ def test_message_with_a_header_beyond_the_frame(
         return observe_absence(consumer.until(sentinel), of=refused)
 
 
-@case("nsq/parser/size", clause="ext.parser.size")
+@case("nsq/parser/size", clause="ext.parser.size", waiting=True)
 @pytest.mark.parametrize("size", ABSURD_SIZES.values(), ids=ABSURD_SIZES)
 def test_absurd_size(broker: Broker, ext_topic: Topic, size: int) -> Observation:
     """A negative or absurdly large frame size is refused before any body byte is sent."""
