@@ -50,6 +50,13 @@ def make_failed(how: str, received: bytes = b"") -> TransferResult:
     return TransferResult(0, (), b"", failure=how, received=received)
 
 
+def read_response(data: bytes, method: str = "POST") -> TransferResult:
+    """Return the response in these bytes, after which the connection ended."""
+    response = _Response(method)
+    answer = response.feed(data) or response.feed(b"")
+    return answer or make_failed("closed", data)
+
+
 def transfer(address: Address, data: bytes, *, seconds: float, method: str) -> TransferResult:
     """Send a request on a new connection and return the response.
 

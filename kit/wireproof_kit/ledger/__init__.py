@@ -1,0 +1,1 @@
+"""Judges everything that arrives, in whichever case it arrives; knows no protocol."""

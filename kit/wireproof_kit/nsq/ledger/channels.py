@@ -1,0 +1,185 @@
+"""The rules of content that need what the channel delivered before."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from wireproof_kit.ledger.entries import Entry
+from wireproof_kit.ledger.outcomes import Finding
+from wireproof_kit.nsq.broker import ORDERED
+from wireproof_kit.nsq.ledger.deliveries import Delivery
+from wireproof_kit.nsq.ledger.events import (
+    Acknowledged,
+    ChannelEvent,
+    Joined,
+    Left,
+    Objected,
+    Ready,
+    Subscription,
+)
+from wireproof_kit.nsq.ledger.publishes import Content, read_members
+from wireproof_kit.observation import Difference
+from wireproof_spec.nsq import names
+from wireproof_spec.nsq.message import Extend
+
+AGAIN, LATER_CLIENT = "again", "later-client"
+"""What the way of a delivery can have besides the usual: the first, to the first client."""
+_HIGH_BITS: Final = 0xF000
+_SHORTEST_TIMEOUT_US: Final = 900_000
+"""Cases ask for time-outs of a second at least."""
+
+
+@dataclass(slots=True)
+class _Member:
+    """A client of a channel."""
+
+    number: int
+    ready: int = 0
+    held: set[bytes] = field(default_factory=set[bytes])
+    refused: int = 0
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A message that came on a channel."""
+
+    message_id: bytes
+    attempts: int
+    deliveries: int
+    at_us: int
+    finished_order: int = 0
+    is_returned: bool = False
+
+
+@dataclass(slots=True)
+class Channel:
+    """What one channel has delivered, and to whom."""
+
+    members: dict[Subscription, _Member] = field(default_factory=dict[Subscription, _Member])
+    left: int = 0
+    joined: int = 0
+    seen: dict[int, _Seen] = field(default_factory=dict[int, _Seen])
+    """By the number of the entry."""
+    _by_id: dict[bytes, _Seen] = field(default_factory=dict[bytes, _Seen])
+
+    def follow(self, event: ChannelEvent) -> None:
+        """Follow an event that is no delivery."""
+        if isinstance(event, Joined):
+            self.members[event.by] = _Member(self.joined)
+            self.joined += 1
+        elif isinstance(event, Left):
+            if self.members.pop(event.by, None) is not None:
+                self.left += 1
+        elif (member := self.members.get(event.by)) is None:
+            return
+        elif isinstance(event, Ready):
+            member.ready = event.count
+        elif isinstance(event, Objected):
+            member.refused += 1
+        elif isinstance(event, Acknowledged):
+            self._acknowledge(member, event)
+
+    def _acknowledge(self, member: _Member, event: Acknowledged) -> None:
+        seen = self._by_id.get(event.message_id)
+        if event.command == "TOUCH" or seen is None or event.message_id not in member.held:
+            return
+        member.held.discard(event.message_id)
+        if event.command == "FIN":
+            seen.finished_order = event.order
+        else:
+            seen.is_returned = True
+
+    def way(self, delivery: Delivery, entry: Entry[Content]) -> frozenset[str]:
+        """Return what is unusual in how a message came."""
+        member = self.members.get(delivery.by)
+        found = {
+            AGAIN: id(entry) in self.seen,
+            LATER_CLIENT: member is not None and member.number > 0,
+            "ordered": delivery.by.command in ORDERED,
+        }
+        return frozenset(name for name, has in found.items() if has)
+
+    def judge(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
+        """Yield what a delivery shows, given what the channel delivered before."""
+        before = self.seen.get(id(entry))
+        yield from self._judge_attempts(delivery, before)
+        if before is not None:
+            yield from _judge_same_id(delivery, before)
+        yield from self._judge_tag(delivery)
+
+    def note(self, delivery: Delivery, entry: Entry[Content]) -> None:
+        """Note a delivery."""
+        name, message = delivery.message.message_id, delivery.message
+        before = self.seen.get(id(entry))
+        number = before.deliveries + 1 if before else 1
+        self.seen[id(entry)] = self._by_id[name] = _Seen(
+            name, message.attempts, number, delivery.at.step.at_us
+        )
+        if (member := self.members.get(delivery.by)) is not None:
+            member.held.add(name)
+
+    def _judge_attempts(self, delivery: Delivery, before: _Seen | None) -> Iterator[Finding]:
+        """Judge attempts: 1 at first, then 1 more; what a client that left got may count."""
+        found = delivery.message.attempts
+        extend = delivery.layout.extend
+        ordered = delivery.by.command in ORDERED
+        clause = (
+            "ext.consume.attempts"
+            if extend
+            else "smart.order.attempts"
+            if ordered
+            else "ext.consume.plain-topic"
+        )
+        if found & _HIGH_BITS:
+            what = "high-bits" if extend else "attempts:other"
+            yield Finding(clause, what, difference=_count("below 4096", found))
+            return
+        last = before.attempts if before else 0
+        # A real broker sometimes sends the first message of a channel twice at once, as attempt 1.
+        is_counted = before is None or before.is_returned or _is_late(delivery, before)
+        least = last + 1 if is_counted and not (before and self.left) else last
+        most = last + 1 + self.left
+        if least <= found <= most:
+            yield Finding(clause)
+        else:
+            due = str(least) if least == most else f"{least} to {most}"
+            yield Finding(clause, "attempts:other", difference=_count(due, found))
+
+    def _judge_tag(self, delivery: Delivery) -> Iterator[Finding]:
+        own, tag = delivery.by.tag, tag_of(delivery.message.extend)
+        if not own or not tag:
+            return
+        if own.lower() == tag.lower():
+            yield Finding("ext.dispatch.never-other-tag")
+            return
+        is_other = any(
+            not by.tag and member.ready > len(member.held) for by, member in self.members.items()
+        )
+        clause = "ext.dispatch.never-other-tag" if is_other else "ext.dispatch.other-tag-alone"
+        yield Finding(clause, "to:other", difference=Difference("tag", None, own, tag))
+
+
+def _judge_same_id(delivery: Delivery, before: _Seen) -> Iterator[Finding]:
+    found = delivery.message.message_id
+    if found == before.message_id:
+        yield Finding("smart.message-id.again")
+    else:
+        difference = Difference("message_id", 10, before.message_id.hex(), found.hex())
+        yield Finding("smart.message-id.again", "other", difference=difference)
+
+
+def _is_late(delivery: Delivery, before: _Seen) -> bool:
+    """Return True if a message comes again so late that its time-out may have ended."""
+    return delivery.at.step.at_us - before.at_us >= _SHORTEST_TIMEOUT_US
+
+
+def _count(due: str, found: int) -> Difference:
+    return Difference("attempts", 8, due, str(found))
+
+
+def tag_of(extend: Extend | None) -> str:
+    """Return the dispatch tag in the ext part of a delivered message; empty without one."""
+    if extend is None or extend.version != names.EXT_VERSION_JSON:
+        return ""
+    tag = (read_members(extend.data or b"") or {}).get(names.CLIENT_DISPATCH_TAG)
+    return tag if isinstance(tag, str) else ""

@@ -1,0 +1,109 @@
+"""A delivered message, matched with the publishes that may explain it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from wireproof_kit.ledger.entries import Digest, Entries, Entry, Place
+from wireproof_kit.nsq.broker import WITH_OFFSET
+from wireproof_kit.nsq.ledger.events import Delivered, Subscription
+from wireproof_kit.nsq.ledger.publishes import Content
+from wireproof_kit.nsq.observe.delivery import LAYOUTS, Layout
+from wireproof_spec.nsq.message import Message
+from wireproof_spec.wire_error import WireError
+
+TOKEN: Final = re.compile(rb"wp:[0-9a-f]{10}:[0-9]+;")
+"""What makes a body of the kit unique, see `Bodies`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message frame, decoded in the layout in which a published body was found in it.
+
+    ``entries`` are the publishes that may explain it. ``altered`` is True if none has its body,
+    but one has the same token or the same internal id.
+    """
+
+    event: Delivered
+    layout: Layout
+    message: Message
+    entries: tuple[Entry[Content], ...]
+    altered: bool = False
+
+    @property
+    def by(self) -> Subscription:
+        """The subscription on which it came."""
+        return self.event.by
+
+    @property
+    def at(self) -> Place:
+        """Where it was delivered."""
+        return self.event.at
+
+
+@dataclass(slots=True)
+class Matcher:
+    """Matches deliveries with entries."""
+
+    entries: Entries[Content] = field(default_factory=Entries[Content])
+    unmatched: int = 0
+
+    def add(self, entry: Entry[Content], token: bytes | None) -> None:
+        """Add an entry whose answer is known."""
+        content = entry.content
+        keys: list[tuple[object, ...]] = [("body", content.topic, content.body)]
+        if token is not None:
+            keys.append(("token", token))
+        if content.answer is not None:
+            keys.append(("id", content.topic, content.answer.internal_id))
+        self.entries.add(entry, keys)
+
+    def match(self, event: Delivered) -> Delivery | None:
+        """Return a delivery with what may explain it; None if nothing does for certain."""
+        topic = event.by.topic
+        for layout in due_layouts(event.by):
+            message = _read(layout, event.data)
+            if message is None:
+                continue
+            found = self.entries.find([("body", topic, Digest.of(message.body))])
+            if found:
+                return Delivery(event, layout, message, tuple(found))
+        return self._match_altered(event)
+
+    def _match_altered(self, event: Delivered) -> Delivery | None:
+        layout, message = next(
+            ((each, read) for each in due_layouts(event.by) if (read := _read(each, event.data))),
+            (None, None),
+        )
+        tokens = set(TOKEN.findall(event.data))
+        found: list[Entry[Content]] = []
+        if len(tokens) == 1:
+            found = self.entries.find([("token", tokens.pop())])
+        if not found and message is not None:
+            found = self.entries.find([("id", event.by.topic, message.internal_id)])
+        if len(found) != 1 or layout is None or message is None:
+            self.unmatched += 1
+            return None
+        return Delivery(event, layout, message, tuple(found), altered=True)
+
+
+def token_of(body_head: bytes) -> bytes | None:
+    """Return the token of a body of the kit; None if there is none or several."""
+    found = TOKEN.findall(body_head)
+    return found[0] if len(found) == 1 else None
+
+
+def due_layouts(by: Subscription) -> Iterator[Layout]:
+    """Yield all layouts, those first that a subscription is owed."""
+    ordered = by.command in WITH_OFFSET
+    yield from sorted(
+        LAYOUTS, key=lambda each: (each.ordered != ordered, each.extend != by.extended)
+    )
+
+
+def _read(layout: Layout, data: bytes) -> Message | None:
+    try:
+        return layout.read(data)
+    except WireError:
+        return None

@@ -1,0 +1,72 @@
+"""What happens on the channels of a broker, in the order of the transcript."""
+
+from dataclasses import dataclass
+
+from wireproof_kit.ledger.entries import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A subscription that the broker accepted, on connection ``conn`` of case ``case``."""
+
+    case: str
+    conn: str
+    topic: str
+    channel: str
+    partition: int | None
+    command: str
+    extended: bool
+    tag: str
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Topic and channel."""
+        return self.topic, self.channel
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelEvent:
+    """An event on a subscription; ``order`` counts the steps of all cases."""
+
+    by: Subscription
+    at: Place
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(ChannelEvent):
+    """The broker accepted the subscription."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left(ChannelEvent):
+    """The connection ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered(ChannelEvent):
+    """The broker delivered a message; ``data`` follows the frame type."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged(ChannelEvent):
+    """The client sent FIN, REQ or TOUCH (``command``) of a message."""
+
+    command: str
+    message_id: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Ready(ChannelEvent):
+    """The client sent RDY."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Objected(ChannelEvent):
+    """The broker sent an error on the connection."""
+
+    code: str

@@ -1,0 +1,67 @@
+"""The ledger of an NSQ broker: reads cases, concludes what their deliveries show."""
+
+from collections.abc import Iterable
+
+from wireproof_kit.ledger.entries import Entry, Fate, Place
+from wireproof_kit.ledger.outcomes import Finding, Outcomes
+from wireproof_kit.nsq.ledger.channels import Channel
+from wireproof_kit.nsq.ledger.deliveries import Delivery, Matcher, token_of
+from wireproof_kit.nsq.ledger.events import Delivered
+from wireproof_kit.nsq.ledger.publishes import Content
+from wireproof_kit.nsq.ledger.reading import Reading
+from wireproof_kit.nsq.ledger.rules import RULES
+from wireproof_kit.wire.transcript import Step
+
+_BOUND = (Fate.ACCEPTED, Fate.POSSIBLE)
+"""The fates of messages that come unaltered if they come."""
+
+
+class NsqLedger:
+    """Judges what a broker delivered in the cases of one run."""
+
+    def __init__(self) -> None:
+        self._reading = Reading()
+        self.outcomes = Outcomes()
+        self.matcher = Matcher()
+
+    def read(self, case: str, steps: Iterable[Step]) -> None:
+        """Read the steps of a case."""
+        self._reading.read(case, steps)
+
+    def conclude(self) -> Outcomes:
+        """Judge all deliveries."""
+        for entry in self._reading.entries:
+            self.matcher.add(entry, token_of(entry.content.body.head))
+        channels: dict[tuple[str, str], Channel] = {}
+        for event in self._reading.events:
+            channel = channels.setdefault(event.by.place, Channel())
+            if not isinstance(event, Delivered):
+                channel.follow(event)
+                continue
+            delivery = self.matcher.match(event)
+            if delivery is not None:
+                self._judge(channel, delivery)
+        return self.outcomes
+
+    def _judge(self, channel: Channel, delivery: Delivery) -> None:
+        """Judge a delivery by the entry that explains it best."""
+        bound = [entry for entry in delivery.entries if entry.fate in _BOUND]
+        if len(bound) < len(delivery.entries) or not bound:
+            return
+        explained = [(entry, _judge_alone(delivery, entry)) for entry in bound]
+        if len(bound) == 1:
+            explained[0][1].extend(channel.judge(delivery, bound[0]))
+        entry, findings = min(explained, key=lambda each: sum(not f.holds for f in each[1]))
+        way = entry.way | channel.way(delivery, entry)
+        for finding in findings:
+            self.outcomes.add(finding, way, _evidence(entry, delivery))
+        if len(bound) == 1:
+            channel.note(delivery, entry)
+
+
+def _judge_alone(delivery: Delivery, entry: Entry[Content]) -> list[Finding]:
+    return [finding for rule in RULES for finding in rule(delivery, entry)]
+
+
+def _evidence(entry: Entry[Content], delivery: Delivery) -> Iterable[Place]:
+    return [place for place in (entry.at, entry.answered_at, delivery.at) if place is not None]
