@@ -10,7 +10,7 @@ import click
 
 from wireproof.commands.run import bundle_place
 from wireproof.fuzzing.corpus import Corpus, open_corpus
-from wireproof.fuzzing.recorder import FuzzLedger
+from wireproof.fuzzing.recorder import FuzzRecorder
 from wireproof.options.fuzz_options import FuzzOptions, fuzz_options
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
@@ -92,7 +92,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     bundle = bundle_place(options["bundle"], settings, name="" if is_named else "-fuzz")
     plan = _plan(named, options, seed, first, corpus)
     view = choose_fuzz_view(manner(), plan)
-    ledger = FuzzLedger(
+    recorder = FuzzRecorder(
         bundle=bundle,
         protocol=protocol,
         url=named.url,
@@ -113,15 +113,15 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
         echo(f"wireproof: {left_behind}", err=True)
     interruption = Interruption(has_begun=True, notice=b"")
     activity = Activity(SHORT_RUNS) if is_client else Activity()
-    with interruption.handles_signals(), activity.watch(ledger.wait):
+    with interruption.handles_signals(), activity.watch(recorder.wait):
         run_workers(
             _place(named, options, seed),
             plan,
             count=options["workers"],
-            report=ledger.hear,
+            report=recorder.hear,
             is_interrupted=interruption.is_asked,
         )
-        return ledger.close(interrupted=interruption.is_asked())
+        return recorder.close(interrupted=interruption.is_asked())
 
 
 def _name_target(arguments: tuple[str, ...], options: FuzzOptions) -> NamedTarget:

@@ -15,7 +15,7 @@ from wireproof.options.lazy_group import Command
 from wireproof.view.passing import JsonPassing, LinePassing
 from wireproof.view.style import Style
 from wireproof_kit import pcap
-from wireproof_kit.bundle.recorder import Ledger
+from wireproof_kit.bundle.recorder import RunRecorder
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.proxy.observer import Listener, Observer
@@ -162,12 +162,12 @@ def _view(part: ProxyPart) -> LinePassing | JsonPassing:
 def _conclude(target: Target, tally: Tally, profile: Level, bundle: Path | None) -> int:
     """Write the bundle and return the exit code."""
     records = list(tally.records())
-    ledger = Ledger(bundle)
+    recorder = RunRecorder(bundle)
     for record in records:
-        ledger.case(record)
+        recorder.case(record)
     used = {need for record in records for need in record.needs}
     catalogue = load_catalogue(target.protocol)
-    ledger.begin(
+    recorder.begin(
         HeaderRecord(
             format=FORMAT,
             kit=KIT_VERSION,
@@ -183,5 +183,5 @@ def _conclude(target: Target, tally: Tally, profile: Level, bundle: Path | None)
             command=shlex.join(["wireproof", *sys.argv[1:]]),
         )
     )
-    footer = ledger.close(today=date.today())
+    footer = recorder.close(today=date.today())
     return EXIT_NOT_DONE if footer is None else footer.exit

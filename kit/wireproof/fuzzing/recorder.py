@@ -92,7 +92,7 @@ TOO_SHORT = "no case was executed: the time was over before the target was ready
 
 
 @dataclass(slots=True)
-class FuzzLedger:
+class FuzzRecorder:
     """Collects findings and figures that fuzz workers report, and writes them to the bundle."""
 
     bundle: Path

@@ -13,7 +13,7 @@ from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 
 @dataclass(slots=True)
-class Ledger:
+class RunRecorder:
     """Collects the judged records of a run, and writes them to its bundle if it has one."""
 
     bundle: Path | None

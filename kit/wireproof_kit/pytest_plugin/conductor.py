@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 import pytest
 
-from wireproof_kit.bundle.recorder import Ledger
+from wireproof_kit.bundle.recorder import RunRecorder
 from wireproof_kit.errors import KitError
 from wireproof_kit.protocols import case_arguments
 from wireproof_kit.pytest_plugin.options import make_request, narrowing_options, today
@@ -132,7 +132,7 @@ class Recorder:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._interrupted = False
-        self._ledger: Ledger | None = None
+        self._recorder: RunRecorder | None = None
         self._told = 0
         self._shortcoming = ""
 
@@ -144,22 +144,22 @@ class Recorder:
         except KitError as error:
             give_up(self._config, [], str(error))
             return
-        self._ledger = Ledger(request.bundle, deviations, request.allow_unstable)
+        self._recorder = RunRecorder(request.bundle, deviations, request.allow_unstable)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_wireproof_header(self, header: HeaderRecord) -> None:
         """Write the header to the bundle."""
-        if self._ledger is not None and self._ledger.header is None:
-            self._ledger.begin(header)
+        if self._recorder is not None and self._recorder.header is None:
+            self._recorder.begin(header)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Store the record of a case from its test report, whichever process ran it."""
-        if report.when != "call" or self._ledger is None:
+        if report.when != "call" or self._recorder is None:
             return
         for name, value in report.user_properties:
             if name == CASE_FIELD:
                 record = msgspec.json.decode(cast(str, value), type=CaseRecord)
-                self._ledger.case(record)
+                self._recorder.case(record)
                 self._told += 1
                 self._config.hook.pytest_wireproof_case(record=record)
 
@@ -167,7 +167,7 @@ class Recorder:
     def pytest_testnodedown(self, node: object) -> None:
         """Pass on the header of the run when the first xdist worker that has it ends."""
         output = cast(dict[str, str], getattr(node, "workeroutput", {}))
-        is_first = self._ledger is not None and self._ledger.header is None
+        is_first = self._recorder is not None and self._recorder.header is None
         if HEADER_FIELD in output and is_first:
             header = msgspec.json.decode(output[HEADER_FIELD], type=HeaderRecord)
             self._config.hook.pytest_wireproof_header(header=header, selected=self._told)
@@ -183,9 +183,9 @@ class Recorder:
         pytest's exit code is 0 if all cases are skipped. It is replaced if the run judged nothing
         of the selection, or if listed deviations are outdated.
         """
-        if self._ledger is None:
+        if self._recorder is None:
             return
-        footer = self._ledger.close(today=today(), interrupted=self._interrupted)
+        footer = self._recorder.close(today=today(), interrupted=self._interrupted)
         if footer is None:
             return
         self._config.hook.pytest_wireproof_footer(footer=footer)

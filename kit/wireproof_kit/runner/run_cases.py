@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Protocol, Self
 
-from wireproof_kit.bundle.recorder import Ledger
+from wireproof_kit.bundle.recorder import RunRecorder
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.activity import Activity, Tell
 from wireproof_kit.runner.engine import Engine, record_unsupported
@@ -136,14 +136,14 @@ def run_cases(
         activity.watch(tell_wait),
         contextlib.closing(OpenRun.open(request, instances, activity)) as opened,
     ):
-        ledger = Ledger(request.bundle, opened.deviations, request.allow_unstable)
-        told = [ledger, *listeners]
+        recorder = RunRecorder(request.bundle, opened.deviations, request.allow_unstable)
+        told = [recorder, *listeners]
         for listener in told:
             listener.begin(opened.header, selected=len(opened.cases))
         interrupted = _run_all(opened, request.maxfail, told, is_stopped)
-    footer = ledger.close(today=date.today(), interrupted=interrupted)
-    assert footer is not None  # the ledger has begun
-    return RunRecords(opened.header, tuple(ledger.records), footer)
+    footer = recorder.close(today=date.today(), interrupted=interrupted)
+    assert footer is not None  # the recorder has begun
+    return RunRecords(opened.header, tuple(recorder.records), footer)
 
 
 def read_baseline(request: RunRequest, known_ids: Sequence[str] | None) -> tuple[Deviation, ...]:

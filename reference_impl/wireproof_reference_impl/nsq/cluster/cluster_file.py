@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from wireproof_reference_impl.json_text import compact_json
-from wireproof_reference_impl.nsq.cluster import ledger
+from wireproof_reference_impl.nsq.cluster import topic_rows
 from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.storage.folder import replace_file
@@ -30,22 +30,22 @@ class ClusterFile:
         """Return the stored topics, and rewrite the file with only their present rows.
 
         Raises:
-            QueueFault: the file is no ledger of these nodes.
+            QueueFault: the file is no list of topics of these nodes.
         """
         rows: dict[str, object] = {}
         try:
             *lines, _ = self._path.read_bytes().split(b"\n")
             for line in lines:
                 rows |= _rows(line)
-            topics = ledger.read(rows, members)
+            topics = topic_rows.read(rows, members)
         except FileNotFoundError:
             return []
         except ValueError as error:
             raise QueueFault(f"{self._path} does not fit this cluster: {error}") from error
-        replace_file(self._path, _line(ledger.make_rows(topics)), synced=self._synced)
+        replace_file(self._path, _line(topic_rows.make_rows(topics)), synced=self._synced)
         return topics
 
-    def save(self, rows: ledger.Rows) -> None:
+    def save(self, rows: topic_rows.Rows) -> None:
         """Append rows to the file as one line."""
         with self._path.open("ab", buffering=0) as file:
             file.write(_line(rows))
@@ -53,12 +53,12 @@ class ClusterFile:
                 os.fsync(file.fileno())
 
 
-def _rows(line: bytes) -> ledger.Rows:
+def _rows(line: bytes) -> topic_rows.Rows:
     rows: object = json.loads(line)
     if not isinstance(rows, dict):
-        raise ledger.BadLedger(f"a line is {type(rows).__name__}, no object")
-    return cast(ledger.Rows, rows)
+        raise topic_rows.BadTopicRows(f"a line is {type(rows).__name__}, no object")
+    return cast(topic_rows.Rows, rows)
 
 
-def _line(rows: ledger.Rows) -> bytes:
+def _line(rows: topic_rows.Rows) -> bytes:
     return compact_json(rows) + b"\n"

@@ -17,7 +17,7 @@ from enum import Enum
 from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour
-from wireproof_reference_impl.nsq.cluster import copies, ledger, rules
+from wireproof_reference_impl.nsq.cluster import copies, rules, topic_rows
 from wireproof_reference_impl.nsq.cluster.cluster_topic import (
     ClusterTopic,
     PartitionReplicas,
@@ -54,7 +54,7 @@ class Coordinator:
         members: Sequence[Member],
         behaviour: Behaviour,
         *,
-        keep: ledger.Keep = ledger.keep_nothing,
+        keep: topic_rows.Keep = topic_rows.keep_nothing,
     ) -> None:
         self.members = tuple(members)
         self.behaviour = behaviour
@@ -326,7 +326,7 @@ class Coordinator:
 
     def _save(self, *topics: ClusterTopic) -> None:
         if topics:
-            self._keep(ledger.make_rows(topics))
+            self._keep(topic_rows.make_rows(topics))
 
     def _settle(self, now_ns: int) -> None:
         for member in self.members:

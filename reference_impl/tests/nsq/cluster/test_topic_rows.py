@@ -7,14 +7,14 @@ import pytest
 from cluster_bench import ClusterBench
 from nsq_bench import pub
 
-from wireproof_reference_impl.nsq.cluster import ledger
+from wireproof_reference_impl.nsq.cluster import topic_rows
 from wireproof_reference_impl.nsq.cluster.cluster_file import ClusterFile
 from wireproof_reference_impl.nsq.storage.queue_position import QueueFault
 
 
 def kept(cluster: ClusterBench) -> dict[str, object]:
     rows: dict[str, object] = json.loads(
-        json.dumps(ledger.make_rows(cluster.cluster.topics.values()))
+        json.dumps(topic_rows.make_rows(cluster.cluster.topics.values()))
     )
     return rows
 
@@ -31,7 +31,7 @@ def made() -> ClusterBench:
 
 def test_a_ledger_comes_back_as_it_was() -> None:
     first, second = made(), ClusterBench(3)
-    second.cluster.restore(ledger.read(kept(first), second.members), second.now_ns)
+    second.cluster.restore(topic_rows.read(kept(first), second.members), second.now_ns)
     assert kept(second) == kept(first)
     assert second.leader("r").member.number == first.leader("r").member.number
     assert second.leader("t", 1).connect().ask(pub("t", b"x", "1")) == "E_FAILED_ON_NOT_WRITABLE"
@@ -46,7 +46,7 @@ def test_a_follower_with_more_records_leads() -> None:
     assert cluster.nodes[leader.number - 1].connect().ask(pub("r", b"one")) == "OK"
     shorter = leader.node.topics["r"].partitions[0]
     longer.copy(next(iter(shorter.log.read_from(0)))[1])
-    topics = ledger.read(kept(cluster), cluster.members)
+    topics = topic_rows.read(kept(cluster), cluster.members)
     cluster.cluster.restore(topics, cluster.now_ns)
     assert cluster.leader("r").member is follower
     assert shorter.log.count == longer.log.count == 2
@@ -55,7 +55,7 @@ def test_a_follower_with_more_records_leads() -> None:
 def test_what_the_ledger_does_not_name_is_removed() -> None:
     cluster = made()
     rows = {**kept(cluster), "t": None}
-    cluster.cluster.restore(ledger.read(rows, cluster.members), cluster.now_ns)
+    cluster.cluster.restore(topic_rows.read(rows, cluster.members), cluster.now_ns)
     assert all("t" not in node.node.topics for node in cluster.nodes)
 
 
@@ -68,7 +68,7 @@ def test_a_file_that_is_no_ledger(text: str, tmp_path: Path) -> None:
 
 def test_a_ledger_of_more_nodes_than_there_are(tmp_path: Path) -> None:
     file = ClusterFile(tmp_path, synced=True)
-    file.save(ledger.make_rows(made().cluster.topics.values()))
+    file.save(topic_rows.make_rows(made().cluster.topics.values()))
     with pytest.raises(QueueFault, match="it needs node 3"):
         file.load(ClusterBench(2).members)
 
@@ -85,7 +85,7 @@ def test_the_last_whole_line_of_a_topic_stands(tmp_path: Path) -> None:
 
     topics = ClusterFile(tmp_path, synced=False).load(cluster.members)
 
-    assert json.loads(json.dumps(ledger.make_rows(topics))) == {"t": rows["t"]}
+    assert json.loads(json.dumps(topic_rows.make_rows(topics))) == {"t": rows["t"]}
     assert json.loads(path.read_bytes()) == {"t": rows["t"]}
 
 

@@ -1,4 +1,4 @@
-"""The ledger of a campaign: what it keeps though its corpus is gone, what it tells of workers."""
+"""The recorder of a campaign: what it keeps without its corpus, what it tells of workers."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from wireproof.fuzzing.corpus import Corpus
-from wireproof.fuzzing.recorder import FuzzLedger
+from wireproof.fuzzing.recorder import FuzzRecorder
 from wireproof.options.global_options import OutputStyle
 from wireproof.view.fuzzing import Conclusion, choose_fuzz_view
 from wireproof_kit.bundle.file import read_bundle
@@ -50,8 +50,8 @@ class LastWord:
         self.conclusion = conclusion
 
 
-def ledger_in(folder: Path, view: LastWord) -> FuzzLedger:
-    return FuzzLedger(
+def recorder_in(folder: Path, view: LastWord) -> FuzzRecorder:
+    return FuzzRecorder(
         bundle=folder / "b.jsonl",
         protocol="nsq",
         url="nsq://127.0.0.1:1",
@@ -68,12 +68,12 @@ def ledger_in(folder: Path, view: LastWord) -> FuzzLedger:
 
 def test_a_corpus_that_cannot_be_written_costs_neither_finding_nor_bundle(tmp_path: Path) -> None:
     view = LastWord()
-    ledger = ledger_in(tmp_path, view)
+    recorder = recorder_in(tmp_path, view)
 
-    ledger.hear(Opened({}, {}, 1.0))
-    ledger.hear(FOUND)
-    ledger.hear(Ended(Status(0, counts=Counts(piped=1)), Coverage()))
-    code = ledger.close(interrupted=False)
+    recorder.hear(Opened({}, {}, 1.0))
+    recorder.hear(FOUND)
+    recorder.hear(Ended(Status(0, counts=Counts(piped=1)), Coverage()))
+    code = recorder.close(interrupted=False)
 
     assert code == 1
     assert view.conclusion is not None
@@ -101,12 +101,12 @@ def test_a_bundle_is_named_once_there_is_one(
 
 
 def test_the_bundle_says_from_when_on_a_process_was_not_watched(tmp_path: Path) -> None:
-    ledger = ledger_in(tmp_path, LastWord())
-    ledger.hear(Opened({}, {}, 1.0))
+    recorder = recorder_in(tmp_path, LastWord())
+    recorder.hear(Opened({}, {}, 1.0))
     for worker, since_s in enumerate((None, 7.5, 3.25)):
-        ledger.hear(Ended(Status(worker, unwatched_s=since_s), Coverage()))
+        recorder.hear(Ended(Status(worker, unwatched_s=since_s), Coverage()))
 
-    ledger.close(interrupted=False)
+    recorder.close(interrupted=False)
 
     campaign = read_bundle(tmp_path / "b.jsonl").campaign
     assert campaign is not None

@@ -19,8 +19,8 @@ Keep = Callable[[Rows], None]
 _SETTINGS = Settings.__struct_fields__
 
 
-class BadLedger(ValueError):
-    """Raised for a ledger, the stored list of a cluster's topics, that is invalid; says why."""
+class BadTopicRows(ValueError):
+    """Raised for the stored list of a cluster's topics, that is invalid; says why."""
 
 
 class _PlaceRow(TypedDict):
@@ -48,7 +48,7 @@ def read(rows: Rows, members: Sequence[Member]) -> list[ClusterTopic]:
     """Return the topics in stored rows.
 
     Raises:
-        BadLedger: the rows are invalid, or name nodes that do not exist.
+        BadTopicRows: the rows are invalid, or name nodes that do not exist.
     """
     known = {member.number: member for member in members}
     try:
@@ -59,9 +59,9 @@ def read(rows: Rows, members: Sequence[Member]) -> list[ClusterTopic]:
         ]
     except KeyError as error:
         reason = f"it needs node {error}" if isinstance(error.args[0], int) else f"no {error}"
-        raise BadLedger(reason) from error
+        raise BadTopicRows(reason) from error
     except (AttributeError, TypeError) as error:
-        raise BadLedger(str(error)) from error
+        raise BadTopicRows(str(error)) from error
 
 
 def _topic_row(topic: ClusterTopic) -> _TopicRow:
