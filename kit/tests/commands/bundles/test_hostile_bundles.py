@@ -13,7 +13,8 @@ import hostile_bundles as hostile
 import hostile_runs
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from example_count import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wireproof.main import main
@@ -202,6 +203,7 @@ ODD_VALUES = st.one_of(
 
 
 @pytest.mark.slow
+@settings(max_examples=examples(100 if hostile.IS_WHOLE else 25))
 @given(data=st.data())
 def test_odd_values_anywhere_in_a_bundle(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
