@@ -182,6 +182,21 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
         return (first, *self.repeats.others)
 
 
+class WayRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="way"):
+    """What all deliveries of a run showed of one clause on one way, such as ``again+http``.
+
+    ``result`` has the steps of the first breach, or of the first message that kept the clause; its
+    id is made of protocol, clause and way. ``kept`` and ``broken`` count messages, ``cases`` name
+    the first cases with a breach. Without ``counted``, it is only shown.
+    """
+
+    result: CaseRecord
+    kept: Count
+    broken: Count
+    cases: tuple[str, ...] = ()
+    counted: bool = False
+
+
 class ClaimRecord(msgspec.Struct, frozen=True):
     """What the probe of a capability showed, with the exchange as evidence."""
 
@@ -412,4 +427,6 @@ class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaig
     coverage: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
 
 
-BundleRecord = HeaderRecord | CaseRecord | FindingRecord | CampaignRecord | FooterRecord
+BundleRecord = (
+    HeaderRecord | CaseRecord | WayRecord | FindingRecord | CampaignRecord | FooterRecord
+)

@@ -63,7 +63,7 @@ def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
     Raises:
         UsageFault: nothing has that id.
     """
-    identifier = identifier.partition(PASSING)[2] or identifier
+    identifier = identifier.partition(PASSING)[2].partition("/")[0] or identifier
     catalogues = [load_catalogue(protocol) for protocol in known_protocols()]
     for catalogue in catalogues:
         subject = _find_subject(catalogue, identifier)

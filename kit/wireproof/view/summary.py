@@ -12,7 +12,7 @@ from wireproof_kit.verdicts.next_step import next_step
 from wireproof_reports.causes import Cause, count_sides, fold
 from wireproof_reports.wording import count_noun
 from wireproof_spec.clauses.loading import load_catalogue
-from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord
 
 INDENT = 13
 LISTED = 8
@@ -130,6 +130,24 @@ def _difference(record: CaseRecord) -> Iterator[str]:
         yield f"{difference.field}: expected {due}, found {found}"
 
 
+def _broken_ways(ways: Sequence[WayRecord]) -> Iterator[str]:
+    """Yield what messages that came in any case show besides what the cases ask for."""
+    broken = [way for way in ways if way.result.verdict == "fail"]
+    if not broken:
+        return
+    text = "of the messages that came in any case, some break a clause; shown, not counted"
+    yield from wrap_after_heading(f"{'besides':<9}{len(broken):>3}", text, indent=INDENT)
+    for way in broken[:LISTED]:
+        result = way.result
+        seen = printable(result.observation)
+        told = f"{result.clause} ({result.level}) {result.case.rpartition('/')[2]}: {seen}"
+        count = f"{way.broken} of {count_noun(way.kept + way.broken, 'message')}"
+        first = f", first in {way.cases[0]}" if way.cases else ""
+        yield from wrap_after_heading("", f"{told}, {count}{first}", indent=INDENT)
+    if len(broken) > LISTED:
+        yield from wrap_after_heading("", f"… ({len(broken)} in all)", indent=INDENT)
+
+
 def _list_cases(cases: Sequence[str]) -> str:
     more = f", … ({len(cases)} in all)" if len(cases) > LISTED else ""
     return ", ".join(cases[:LISTED]) + more
@@ -159,6 +177,7 @@ class Result:
     footer: FooterRecord
     bundle: Path | None = None
     files: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    ways: Sequence[WayRecord] = ()
 
     def causes(self) -> tuple[Cause, ...]:
         """Return the failures of the run, folded by root cause."""
@@ -177,7 +196,7 @@ def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Itera
         yield ""
         scene = FailureContext(result.header, result.bundle, verbose, style)
         yield from failures(causes, scene)
-        noted = list(remarks(result.header, result.records))
+        noted = [*remarks(result.header, result.records), *_broken_ways(result.ways)]
         yield from [*noted, ""] if noted else []
         yield from conclusion(result.header, result.footer)
         for name, path in result.files.items():

@@ -20,6 +20,7 @@ from wireproof_spec.record import (
     FindingRecord,
     FooterRecord,
     HeaderRecord,
+    WayRecord,
 )
 from wireproof_spec.record_file import (
     DAMAGED,
@@ -67,8 +68,8 @@ class BundleWriter:
         self._failure = ""
         self._write(header)
 
-    def add(self, record: CaseRecord | FindingRecord | CampaignRecord) -> None:
-        """Append one record: a case, a fuzz finding or the summary of a campaign."""
+    def add(self, record: CaseRecord | WayRecord | FindingRecord | CampaignRecord) -> None:
+        """Append one record: a case, a way, a fuzz finding or the summary of a campaign."""
         self._write(record)
 
     def close(self, footer: FooterRecord) -> FooterRecord:
@@ -142,6 +143,7 @@ class Bundle:
     footer: FooterRecord | None
     findings: tuple[FindingRecord, ...] = ()
     campaign: CampaignRecord | None = None
+    ways: tuple[WayRecord, ...] = ()
 
     def why_empty(self) -> str:
         """Return why the bundle holds no cases, and what to do; empty if it holds some."""
@@ -180,7 +182,9 @@ def read_bundle(path: Path) -> Bundle:
     campaigns = [record for record in rest if isinstance(record, CampaignRecord)]
     last = rest[-1] if rest else None
     footer = last if isinstance(last, FooterRecord) else None
-    return Bundle(path, header, cases, footer, findings, campaigns[-1] if campaigns else None)
+    ways = tuple(record for record in rest if isinstance(record, WayRecord))
+    campaign = campaigns[-1] if campaigns else None
+    return Bundle(path, header, cases, footer, findings, campaign, ways)
 
 
 def _encode(record: BundleRecord) -> bytes:

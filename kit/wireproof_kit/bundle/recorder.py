@@ -9,7 +9,7 @@ from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.verdicts.deviations import Deviation, apply
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.clauses.loading import load_catalogue
-from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord
 
 
 @dataclass(slots=True)
@@ -22,6 +22,7 @@ class RunRecorder:
     header: HeaderRecord | None = None
     _writer: BundleWriter | None = None
     records: list[CaseRecord] = field(default_factory=list[CaseRecord])
+    ways: list[WayRecord] = field(default_factory=list[WayRecord])
 
     def begin(self, header: HeaderRecord, *, selected: int = 0) -> None:
         """Store the bundle's header and create the bundle file."""
@@ -34,6 +35,12 @@ class RunRecorder:
     def case(self, record: CaseRecord) -> None:
         """Store one judged record and write it to the bundle."""
         self.records.append(record)
+        if self._writer is not None:
+            self._writer.add(record)
+
+    def way(self, record: WayRecord) -> None:
+        """Store what was seen of a clause on one way, and write it to the bundle."""
+        self.ways.append(record)
         if self._writer is not None:
             self._writer.add(record)
 

@@ -46,6 +46,7 @@ from wireproof_kit.runner.troubles import (
     record_hurried,
     record_trouble,
 )
+from wireproof_kit.runner.ways import Ways
 from wireproof_kit.targets.process import TargetProcess
 from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import (
@@ -108,6 +109,7 @@ class Engine:
     session: Session
     bench: JudgeContext
     options: RunOptions = RunOptions()
+    ways: Ways | None = None
     _pools: list[ThreadPoolExecutor] = field(default_factory=list[ThreadPoolExecutor])
     _waiting: dict[str, Future[CaseRecord]] = field(default_factory=dict[str, Future[CaseRecord]])
     _later: dict[str, Instance] = field(default_factory=dict[str, Instance])
@@ -211,6 +213,8 @@ class Engine:
         outcome = Outcome(observed(EXHAUSTED))
         try:
             outcome = self._perform(instance, patient=patient)
+            if self.ways is not None:
+                self.ways.read(instance.id, outcome.transcript.steps())
             return outcome, self._judge_run(instance, outcome, since)
         except Exhausted as error:
             seen = SeenRecord(EXHAUSTED, note=f"{error} (seen: {outcome.observation.value})")

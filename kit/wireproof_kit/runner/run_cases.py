@@ -1,7 +1,7 @@
 """Runs the cases of a request in their order, and passes each record to listeners."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Protocol, Self
@@ -13,8 +13,9 @@ from wireproof_kit.runner.engine import Engine, record_unsupported
 from wireproof_kit.runner.instance import Instance, known_ids
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import Choice, Run
+from wireproof_kit.runner.ways import Ways
 from wireproof_kit.verdicts.deviations import Deviation, apply, read_deviations
-from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, Verdict
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, Verdict, WayRecord
 
 COUNTED: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "unstable")
 """Verdicts that count for ``maxfail``, and whose cases ``--lf`` selects again."""
@@ -39,6 +40,7 @@ class RunRecords:
     header: HeaderRecord
     cases: tuple[CaseRecord, ...]
     footer: FooterRecord
+    ways: tuple[WayRecord, ...] = ()
 
 
 @dataclass(slots=True)
@@ -78,7 +80,8 @@ class OpenRun:
             run.prepare(choice.run)
             for item in (*choice.run, *choice.unsupported):
                 item.read_source()
-            engine = Engine(run.session, run.bench, request.engine)
+            ways = Ways.open(run.target.protocol, run.bench)
+            engine = Engine(run.session, run.bench, request.engine, ways)
             cases = _in_order(choice, instances)
             lacking = frozenset(item.id for item in choice.unsupported)
             header = run.header(choice)
@@ -106,6 +109,11 @@ class OpenRun:
             record = self._engine.run(instance)
         version = self.header.target.fingerprint.get("version", "")
         return apply((record,), self.deviations, version=version, today=date.today()).records[0]
+
+    def ways(self) -> Iterator[WayRecord]:
+        """Yield what all deliveries of the run showed of each clause, by way."""
+        if self._engine.ways is not None:
+            yield from self._engine.ways.conclude()
 
     def close(self) -> None:
         """Abandon the cases that still wait, and close the target."""
@@ -141,9 +149,11 @@ def run_cases(
         for listener in told:
             listener.begin(opened.header, selected=len(opened.cases))
         interrupted = _run_all(opened, request.maxfail, told, is_stopped)
+        for way in opened.ways():
+            recorder.way(way)
     footer = recorder.close(today=date.today(), interrupted=interrupted)
     assert footer is not None  # the recorder has begun
-    return RunRecords(opened.header, tuple(recorder.records), footer)
+    return RunRecords(opened.header, tuple(recorder.records), footer, tuple(recorder.ways))
 
 
 def read_baseline(request: RunRequest, known_ids: Sequence[str] | None) -> tuple[Deviation, ...]:

@@ -23,7 +23,9 @@ BROKER = "broker"
 PROXY = "proxy"
 """The role of a target through which traffic passes, between a client and a broker."""
 PASSING = "/passing/"
-"""Stands between protocol and clause in the id of what passing traffic shows of a clause."""
+"""Stands between protocol and clause in the id of what passing traffic shows of a clause.
+
+In a run, a slash and the way follow, such as ``again+http``."""
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 _OPEN_KINDS = frozenset({"response", "inconclusive", "kit-error"})
@@ -180,9 +182,9 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         This is the law with the longest id that begins the case id, even if the case had another
         clause once.
         """
-        _, is_passing, clause_id = case_id.partition(PASSING)
+        _, is_passing, shown = case_id.partition(PASSING)
         if is_passing:
-            clause = self.clause(clause_id)
+            clause = self.clause(shown.partition("/")[0])
             return None if clause is None else (clause, Law(case_id, accept=("conforms",)))
         while case_id and case_id not in self._by_law:
             case_id = case_id[: max(case_id.rfind("/"), case_id.rfind("."), 0)]

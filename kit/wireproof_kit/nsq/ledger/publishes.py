@@ -95,8 +95,12 @@ def _messages(body: Body) -> Iterator[tuple[PubBody | PubTraceBody | PubExtBody,
 
 
 def _read_partition(words: list[str]) -> int | None:
-    word = words[1] if len(words) > 1 else ""
-    return int(word) if word.isdecimal() and len(word) < 10 else None
+    return read_number(words[1]) if len(words) > 1 else None
+
+
+def read_number(word: str) -> int | None:
+    """Return a number of at most nine decimal digits; None of anything else."""
+    return int(word) if word.isascii() and word.isdecimal() and len(word) < 10 else None
 
 
 def _add_header(content: Content, header: bytes, law: HeaderLaw) -> None:

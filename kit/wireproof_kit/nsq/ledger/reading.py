@@ -31,6 +31,7 @@ from wireproof_kit.nsq.ledger.publishes import (
     Content,
     json_trace,
     read_members,
+    read_number,
     read_post,
     read_publish,
 )
@@ -185,7 +186,7 @@ class _CaseReader:
             node.has_silent = True
             if name == "RDY":
                 count = words[0] if words else "1"
-                self._event(node, Ready, int(count) if count.isdecimal() else 1)
+                self._event(node, Ready, read_number(count) or 0)
             return
         entries = [self._entry(content, node) for content in read_publish(command)]
         body = command.body.data[4:] if command.body and name == "IDENTIFY" else b""
@@ -243,7 +244,7 @@ class _CaseReader:
         words = asked.words
         if len(words) < 2:
             return
-        partition = int(words[2]) if len(words) > 2 and words[2].isdecimal() else None
+        partition = read_number(words[2]) if len(words) > 2 else None
         node.subscription = Subscription(
             self._case, conn, words[0], words[1], partition, asked.name, node.extended, node.tag
         )
