@@ -14,6 +14,7 @@ from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.http import path_with_query, request_bytes
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame
 from wireproof_spec.nsq.message import Extend, Message, message_schema
@@ -282,3 +283,37 @@ def test_nonsense_from_a_target_is_read_over(exchange: Exchange, data: bytes) ->
     exchange.transcript.add("response", "H", data=data)
 
     assert exchange.broken() == {}
+
+
+def test_every_way_is_in_the_catalogue() -> None:
+    cases = [Exchange() for _ in range(5)]
+    by_http, elsewhere, ordered, batch, later = cases
+    second = replace(EXT, partition=1)
+    by_http.post()
+    conn = by_http.subscribe()
+    by_http.deliver(conn)
+    by_http.deliver(conn)
+    trace = {"##trace_id": "5"}
+    elsewhere.publish(second, header=trace)
+    elsewhere.deliver(elsewhere.subscribe(second), second, extend=header(**trace), trace_id=5)
+    ordered.publish(ORDERED)
+    ordered.deliver(ordered.subscribe(ORDERED), ORDERED)
+    batch.send("P", frames.mpub(PLAIN, [BODY]))
+    batch.receive("P", response_frame(b"OK"))
+    batch.deliver(batch.subscribe(PLAIN), PLAIN)
+    later.publish()
+    later.subscribe()
+    later.deliver(later.subscribe())
+
+    ways = {outcome.way for case in cases for outcome in case.outcomes()}
+
+    assert ways == {
+        "http",
+        "again+http",
+        "other-partition+traced",
+        "ordered",
+        "batch",
+        "later-client",
+    }
+    for way in ways:
+        assert load_catalogue("nsq").find_ways(f"nsq/passing/ext.consume.attempts/{way}")

@@ -22,6 +22,7 @@ from wireproof_spec.clauses.catalogue import (
     Decision,
     Group,
     Law,
+    Way,
     is_below,
 )
 from wireproof_spec.clauses.loading import load_catalogue
@@ -50,11 +51,14 @@ def explain(identifier: str) -> None:
     """Explain a case, a clause or group of clauses, a reading or a capability."""
     identifier = identifier.rstrip("/") or identifier
     catalogue, subject, clause = find(identifier)
+    ways = _find_ways(catalogue, identifier)
     if manner().json:
         echo(json.dumps(_plain(subject, clause), indent=2, ensure_ascii=False))
         return
     for line in _describe(catalogue, subject, clause, identifier):
         echo(line)
+    for way in ways:
+        echo(f"way   {way.id}: {way.title}")
 
 
 def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
@@ -81,6 +85,19 @@ def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
     near = nearest_words(identifier, _list_known(catalogues), count=3)
     hint = f"; nearest: {', '.join(near)}" if near else ""
     raise UsageFault(f"nothing is called {identifier!r}{hint} (see `wireproof list`)")
+
+
+def _find_ways(catalogue: Catalogue, identifier: str) -> Sequence[Way]:
+    """Return the ways that an id names.
+
+    Raises:
+        UsageFault: one of them does not exist.
+    """
+    try:
+        return catalogue.find_ways(identifier)
+    except KeyError as error:
+        known = ", ".join(way.id for way in catalogue.ways)
+        raise UsageFault(f"no way is called {error.args[0]!r}; known: {known}") from None
 
 
 def _find_subject(catalogue: Catalogue, identifier: str) -> Subject | None:

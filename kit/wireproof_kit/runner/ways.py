@@ -58,6 +58,7 @@ class Ways:
         if found is None:
             raise LookupError(f"the catalogue has no clause for {name}")
         clause, law = found
+        title = ", ".join(way.title for way in self.bench.catalogue.find_ways(name))
         finding = outcome.finding
         note = f"{outcome.kept} messages kept the clause, {outcome.broken} broke it"
         seen = observed(CONFORMS, note=note)
@@ -72,7 +73,7 @@ class Ways:
             case_hash=hashlib.sha256(name.encode()).hexdigest()[:12],
             clause=clause.id,
             level=clause.level,
-            title=clause.law,
+            title=f"{clause.law} ({title})",
             observation=run.seen.value,
             verdict=judgement.verdict,
             reason=judgement.reason,

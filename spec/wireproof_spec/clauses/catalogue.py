@@ -153,6 +153,13 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     witnesses: tuple[str, ...] = ()
 
 
+class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What can be unusual in how a message came that is judged in any case."""
+
+    id: str
+    title: str
+
+
 class Catalogue(msgspec.Struct, frozen=True, dict=True):
     """All clauses, decisions and capabilities of one protocol.
 
@@ -166,6 +173,7 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
     decisions: tuple[Decision, ...]
     capabilities: tuple[Capability, ...]
     withdrawn: int = 0
+    ways: tuple[Way, ...] = ()
 
     def clauses(self) -> Iterator[Clause]:
         """Return all clauses in the order of the files."""
@@ -189,6 +197,16 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         while case_id and case_id not in self._by_law:
             case_id = case_id[: max(case_id.rfind("/"), case_id.rfind("."), 0)]
         return self._by_law.get(case_id)
+
+    def find_ways(self, case_id: str) -> tuple[Way, ...]:
+        """Return what is unusual on the way that ends the id; nothing if it has no such way.
+
+        Raises:
+            KeyError: the catalogue has no such way.
+        """
+        way = case_id.partition(PASSING)[2].partition("/")[2]
+        known = {each.id: each for each in self.ways}
+        return tuple(known[name] for name in way.split("+") if name)
 
     @functools.cached_property
     def _by_id(self) -> dict[str, Clause]:

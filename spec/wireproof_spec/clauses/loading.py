@@ -7,11 +7,27 @@ from typing import TypeVar
 
 import msgspec
 
-from wireproof_spec.clauses.catalogue import Capability, Catalogue, Clause, Decision, Group, Law
+from wireproof_spec.clauses.catalogue import (
+    Capability,
+    Catalogue,
+    Clause,
+    Decision,
+    Group,
+    Law,
+    Way,
+)
 from wireproof_spec.clauses.origin import BINDING
 from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
 T = TypeVar("T")
+_NO_GROUPS = {
+    "revisions.toml",
+    "readings.toml",
+    "capabilities.toml",
+    "accounting.toml",
+    "ways.toml",
+}
+"""The files of a catalogue that hold no clauses."""
 
 
 class CatalogueFault(Exception):
@@ -24,6 +40,10 @@ class _Decisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     capability: tuple[Capability, ...]
+
+
+class _Ways(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    way: tuple[Way, ...]
 
 
 class _Revisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,6 +73,7 @@ def load_catalogue(protocol: str) -> Catalogue:
         decisions=_read(texts, "readings.toml", _Decisions).reading,
         capabilities=_read(texts, "capabilities.toml", _Capabilities).capability,
         withdrawn=revisions.withdrawn,
+        ways=_read(texts, "ways.toml", _Ways).way if "ways.toml" in texts else (),
     )
     for fault in faults(catalogue):
         raise CatalogueFault(fault)
@@ -97,8 +118,7 @@ def _read(texts: Mapping[str, str], name: str, kind: type[T]) -> T:
 
 
 def _read_groups(texts: Mapping[str, str]) -> Iterator[Group]:
-    others = {"revisions.toml", "readings.toml", "capabilities.toml", "accounting.toml"}
-    for name in sorted(set(texts) - others):
+    for name in sorted(set(texts) - _NO_GROUPS):
         group = _read(texts, name, Group)
         clauses = tuple(
             msgspec.structs.replace(clause, document=clause.document or group.document)
