@@ -163,6 +163,9 @@ class _TrialRun:
         """Return the result of the cases run so far."""
         trial = self._trial
         unexpected = [record for record in self._records if is_unexpected(trial, record)]
+        if trial.kind != FAULT:
+            ways = (way.result for way in self._opened.ways())
+            unexpected += [record for record in ways if record.verdict == "fail"]
         return TrialResult(
             trial=trial,
             red=dict(sorted(self._red.items())),
