@@ -33,6 +33,10 @@ class Fate(Enum):
     """Malformed on purpose, or its legality is not said: no rule of content binds it."""
 
 
+BOUND = (Fate.ACCEPTED, Fate.POSSIBLE)
+"""The fates of messages that come unaltered if they come."""
+
+
 @dataclass(frozen=True, slots=True)
 class Digest:
     """A digest of some bytes, with their length and their first bytes: of bounded size."""
