@@ -77,6 +77,11 @@ class Entry(Generic[C]):
         if self.fate is Fate.AWAITED:
             self.fate, self.answered_at, self.answered_order = fate, at, order
 
+    def evidence(self, delivered_at: Place) -> tuple[Place, ...]:
+        """Return where the message was given, answered and delivered."""
+        places = (self.at, self.answered_at, delivered_at)
+        return tuple(place for place in places if place is not None)
+
 
 class Entries(Generic[C]):
     """All entries of a run by the keys that may identify a delivery of theirs."""

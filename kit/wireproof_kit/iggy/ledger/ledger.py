@@ -109,7 +109,8 @@ class IggyLedger:
             findings += partition.judge(delivery)
             way |= {AGAIN} if partition.is_again(delivery) else set()
             partition.note(delivery)
-        self._add(findings, way, _evidence(entry, delivery))
+        at = delivery.event.at
+        self._add(findings, way, (at,) if entry is None else entry.evidence(at))
 
     def _add(
         self, findings: Iterable[Finding], way: Iterable[str], evidence: Sequence[Place]
@@ -122,16 +123,15 @@ class IggyLedger:
 def _explain_best(
     delivery: Delivery, change: Change
 ) -> tuple[Entry[Content] | None, list[Finding]]:
-    """Return the entry that explains a message with the fewest breaches, and what it shows."""
+    """Return the entry that explains a message with the fewest breaches, and what it shows.
+
+    Of several with as few, one that has the id of the message is taken.
+    """
     if delivery.match is Match.NONE or change.is_payload_changed:
         return None, []
     explained = [
         (entry, [finding for rule in RULES for finding in rule(delivery, entry)])
         for entry in delivery.entries
     ]
-    return min(explained, key=lambda each: count_broken(each[1]))
-
-
-def _evidence(entry: Entry[Content] | None, delivery: Delivery) -> Sequence[Place]:
-    given = () if entry is None else (entry.at, entry.answered_at)
-    return [place for place in (*given, delivery.event.at) if place is not None]
+    number = delivery.message.id
+    return min(explained, key=lambda each: (count_broken(each[1]), each[0].content.id != number))

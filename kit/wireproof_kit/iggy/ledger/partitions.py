@@ -114,8 +114,8 @@ class Partition:
 
     def _find_other(self, delivery: Delivery) -> Delivery | None:
         """Return the same message as the other transport returned it."""
-        over_http, *content = _key(delivery)
-        alike = self._alike.get((not over_http, *content), [])  # type: ignore[arg-type]
+        over_http, number, payload = _key(delivery)
+        alike = self._alike.get((not over_http, number, payload), [])
         of_offset = self._seen.get((not over_http, delivery.message.offset))
         return of_offset if of_offset in alike or len(alike) != 1 else alike[0]
 

@@ -14,6 +14,7 @@ from wireproof_kit.iggy.ledger.deliveries import Delivery, Match
 from wireproof_kit.iggy.observe.observations import as_set, headers_text, state_text
 from wireproof_kit.ledger.entries import Entry
 from wireproof_kit.ledger.outcomes import Finding
+from wireproof_kit.ledger.times import FIRST_S, LAST_S
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.header_kinds import (
@@ -26,9 +27,7 @@ from wireproof_spec.iggy.headers import HEADERS, Header
 from wireproof_spec.iggy.states import AVAILABLE, STATES
 from wireproof_spec.wording import show_value
 
-_FIRST_US: Final = 978_307_200 * 10**6
-_LAST_US: Final = 4_102_444_800 * 10**6
-"""The years 2001 and 2100."""
+_US: Final = 10**6
 _PUBLISHED_KINDS: Final = (STRING, UINT64, BOOL)
 
 Rule = Callable[[Delivery, Entry[Content]], Iterator[Finding]]
@@ -109,7 +108,7 @@ def _judge_checksum_of_changed(delivery: Delivery) -> Iterator[Finding]:
 def judge_timestamp(delivery: Delivery) -> Iterator[Finding]:
     """Judge whether the timestamp counts microseconds since 1970."""
     found = delivery.message.timestamp
-    if _FIRST_US <= found < _LAST_US:
+    if FIRST_S * _US <= found < LAST_S * _US:
         yield Finding("iggy.message.timestamp-unit")
         return
     difference = delivery.differ("timestamp", "microseconds since 1970", str(found))

@@ -64,7 +64,7 @@ class Topics:
         number = self._stream(stream)
         one = None if topic is None else self._numbers(stream, topic)
         for numbers in [*self._lives]:
-            if number is None or numbers[0] == number and one in (None, numbers):
+            if number is None or (numbers[0] == number and one in (None, numbers)):
                 self._lives[numbers] += 1
                 self._is_new.discard(numbers)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from wireproof_kit.ledger.entries import BOUND, Entry, Place
+from wireproof_kit.ledger.entries import BOUND, Entry
 from wireproof_kit.ledger.outcomes import Finding, Outcomes, count_broken
 from wireproof_kit.nsq.ledger.channels import Channel
 from wireproof_kit.nsq.ledger.deliveries import Delivery, Matcher, token_of
@@ -51,14 +51,10 @@ class NsqLedger:
         entry, findings = min(explained, key=lambda each: count_broken(each[1]))
         way = entry.way | channel.way(delivery, entry)
         for finding in findings:
-            self.outcomes.add(finding, way, _evidence(entry, delivery))
+            self.outcomes.add(finding, way, entry.evidence(delivery.at))
         if len(bound) == 1:
             channel.note(delivery, entry)
 
 
 def _judge_alone(delivery: Delivery, entry: Entry[Content]) -> list[Finding]:
     return [finding for rule in RULES for finding in rule(delivery, entry)]
-
-
-def _evidence(entry: Entry[Content], delivery: Delivery) -> Iterable[Place]:
-    return [place for place in (entry.at, entry.answered_at, delivery.at) if place is not None]
