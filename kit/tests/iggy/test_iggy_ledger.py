@@ -276,7 +276,8 @@ def test_a_missing_member_is_a_breach_and_one_more_is_none() -> None:
 
 
 def test_an_empty_object_of_headers_comes_as_it_was_posted_or_as_null() -> None:
-    for headers in ({}, None):
+    shown: list[dict[str, object] | None] = [{}, None]
+    for headers in shown:
         recording = Recording()
         recording.post({"id": 6, "payload": "YW5vdGhlcg==", "headers": {}})
         recording.get({**as_object(stored(PLAIN)), "headers": headers})

@@ -12,6 +12,7 @@ from iggy_recording import (
     TOPIC,
     Recording,
     as_object,
+    http_answer,
     stored,
 )
 from msgspec.structs import replace
@@ -84,6 +85,35 @@ def test_an_answer_that_cannot_be_decoded_is_a_breach_of_layout_or_count() -> No
         recording.poll_bytes(body, Polling())
 
         assert recording.broken() == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"[{", {"iggy.json.fields": "delivered:undecodable"}),
+        (b"[]", {}),
+        (b"null", {}),
+        (b"", {}),
+    ],
+)
+def test_an_answer_over_http_is_json_or_says_that_there_is_nothing(
+    body: bytes, expected: dict[str, str]
+) -> None:
+    recording = Recording()
+    recording.send(SENT)
+    target = f"{TOPIC.path}/messages?partition_id=1&kind=offset&value=0&count=100"
+    recording.http("GET", target, b"", http_answer(200, body))
+
+    assert recording.broken() == expected
+
+
+@pytest.mark.parametrize("body", [b"", b"\x00"])
+def test_an_answer_of_a_byte_at_most_says_that_there_is_nothing(body: bytes) -> None:
+    recording = Recording()
+    recording.send(SENT)
+    recording.poll_bytes(body, Polling())
+
+    assert recording.broken() == {}
 
 
 def test_what_was_posted_beyond_the_limits_may_spoil_a_poll() -> None:

@@ -96,7 +96,8 @@ class Entries(Generic[C]):
 
     def find(self, keys: Iterable[Hashable]) -> list[Entry[C]]:
         """Return the entries of the first of these keys that has any; the strongest key first."""
-        return next((self._by_key[key] for key in keys if key in self._by_key), [])
+        key = next((key for key in keys if key in self._by_key), None)
+        return self._by_key.get(key, [])
 
     def __iter__(self) -> Iterator[Entry[C]]:
         seen: set[int] = set()

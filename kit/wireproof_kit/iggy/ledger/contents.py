@@ -74,6 +74,7 @@ def _partition(how: Partitioning) -> int | None:
 
 def _have_empty_headers(body: bytes) -> list[bool]:
     value = strict_json.read(body).value
-    messages = value["messages"] if isinstance(value, dict) else []
-    listed = messages if isinstance(messages, list) else []
-    return [isinstance(each, dict) and each.get("headers") == {} for each in listed]
+    messages = value["messages"] if isinstance(value, dict) else None
+    if not isinstance(messages, list):
+        return []
+    return [isinstance(each, dict) and each.get("headers") == {} for each in messages]

@@ -72,7 +72,7 @@ class Matcher:
         """Return a polled message with what may explain it."""
         how, entries = self._match(event, message)
         if any(entry.fate not in BOUND for entry in entries):
-            how, entries = Match.NONE, []
+            how, entries = Match.NONE, ()
         self.unmatched += how is Match.NONE
         return Delivery(event, message, found, how, entries)
 
@@ -82,7 +82,7 @@ class Matcher:
         equal = self._find(event, ("payload", event.topic, Digest.of(message.payload)))
         if near := [entry for entry in equal if _may_be_in(entry, event.partition)]:
             return Match.PAYLOAD, near
-        of_id = self._find(event, ("id", event.topic, message.id)) if message.id else []
+        of_id = self._find(event, ("id", event.topic, message.id))
         if near := [entry for entry in of_id if _may_be_in(entry, event.partition)]:
             return Match.ID, near
         if not event.is_closed:

@@ -104,10 +104,10 @@ class IggyLedger:
             findings += judge_checksum(delivery, change)
         entry, of_entry = _explain_best(delivery, change)
         findings += of_entry
-        way = set() if entry is None else set(entry.way)
+        way: frozenset[str] = frozenset() if entry is None else entry.way
         if is_placed:
             findings += partition.judge(delivery)
-            way |= {AGAIN} if partition.is_again(delivery) else set()
+            way |= {AGAIN} if partition.is_again(delivery) else frozenset()
             partition.note(delivery)
         at = delivery.event.at
         self._add(findings, way, (at,) if entry is None else entry.evidence(at))

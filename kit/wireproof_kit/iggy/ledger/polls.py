@@ -13,20 +13,22 @@ from wireproof_spec.iggy.kinds import OFFSET, TIMESTAMP
 from wireproof_spec.iggy.message import Message
 
 _UNDECODABLE = "delivered:undecodable"
-_COUNTS = ("count", "messages", "head")
+_COUNTS = ("count", "head")
+_NOTHING = 1
+"""A body of so few bytes says that there are no messages; some servers send one."""
 
 
 def judge_answer(event: PollAnswered) -> Iterator[Finding]:
     """Judge whether the answer to a poll is a list of messages, and has as many as it counts."""
     result = event.result
     if isinstance(result, JsonPolled):
-        if not result.is_readable and event.is_closed:
+        if result.answer.json is None and result.answer.body.strip() and event.is_closed:
             yield Finding("iggy.json.fields", _UNDECODABLE)
         return
     fault = result.fault
     if fault is None:
         yield from _judge_layout(result)
-    elif fault.field != "messages" and event.is_closed:
+    elif fault.field != "messages" and result.size > _NOTHING and event.is_closed:
         # More messages than the kit decodes are its own limit.
         clause = "iggy.poll.count" if fault.field in _COUNTS else "iggy.message.layout"
         yield Finding(clause, _UNDECODABLE, difference=difference_of(fault))
