@@ -33,6 +33,10 @@ class Fate(Enum):
     """Malformed on purpose, or its legality is not said: no rule of content binds it."""
 
 
+BOUND = (Fate.ACCEPTED, Fate.POSSIBLE)
+"""The fates of messages that come unaltered if they come."""
+
+
 @dataclass(frozen=True, slots=True)
 class Digest:
     """A digest of some bytes, with their length and their first bytes: of bounded size."""
@@ -73,6 +77,11 @@ class Entry(Generic[C]):
         if self.fate is Fate.AWAITED:
             self.fate, self.answered_at, self.answered_order = fate, at, order
 
+    def evidence(self, delivered_at: Place) -> tuple[Place, ...]:
+        """Return where the message was given, answered and delivered."""
+        places = (self.at, self.answered_at, delivered_at)
+        return tuple(place for place in places if place is not None)
+
 
 class Entries(Generic[C]):
     """All entries of a run by the keys that may identify a delivery of theirs."""
@@ -87,7 +96,8 @@ class Entries(Generic[C]):
 
     def find(self, keys: Iterable[Hashable]) -> list[Entry[C]]:
         """Return the entries of the first of these keys that has any; the strongest key first."""
-        return next((self._by_key[key] for key in keys if key in self._by_key), [])
+        key = next((key for key in keys if key in self._by_key), None)
+        return self._by_key.get(key, [])
 
     def __iter__(self) -> Iterator[Entry[C]]:
         seen: set[int] = set()

@@ -42,6 +42,11 @@ class Outcome:
     """The cases in which it was broken, the first few."""
 
 
+def count_broken(findings: Iterable[Finding]) -> int:
+    """Return how many of these findings show a breach."""
+    return sum(not finding.holds for finding in findings)
+
+
 class Outcomes:
     """Counts findings by clause and way."""
 

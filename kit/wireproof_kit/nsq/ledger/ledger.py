@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from wireproof_kit.ledger.entries import Entry, Fate, Place
-from wireproof_kit.ledger.outcomes import Finding, Outcomes
+from wireproof_kit.ledger.entries import BOUND, Entry
+from wireproof_kit.ledger.outcomes import Finding, Outcomes, count_broken
 from wireproof_kit.nsq.ledger.channels import Channel
 from wireproof_kit.nsq.ledger.deliveries import Delivery, Matcher, token_of
 from wireproof_kit.nsq.ledger.events import Delivered
@@ -11,9 +11,6 @@ from wireproof_kit.nsq.ledger.publishes import Content
 from wireproof_kit.nsq.ledger.reading import Reading
 from wireproof_kit.nsq.ledger.rules import RULES
 from wireproof_kit.wire.transcript import Step
-
-_BOUND = (Fate.ACCEPTED, Fate.POSSIBLE)
-"""The fates of messages that come unaltered if they come."""
 
 
 class NsqLedger:
@@ -45,23 +42,19 @@ class NsqLedger:
 
     def _judge(self, channel: Channel, delivery: Delivery) -> None:
         """Judge a delivery by the entry that explains it best."""
-        bound = [entry for entry in delivery.entries if entry.fate in _BOUND]
+        bound = [entry for entry in delivery.entries if entry.fate in BOUND]
         if len(bound) < len(delivery.entries) or not bound:
             return
         explained = [(entry, _judge_alone(delivery, entry)) for entry in bound]
         if len(bound) == 1:
             explained[0][1].extend(channel.judge(delivery, bound[0]))
-        entry, findings = min(explained, key=lambda each: sum(not f.holds for f in each[1]))
+        entry, findings = min(explained, key=lambda each: count_broken(each[1]))
         way = entry.way | channel.way(delivery, entry)
         for finding in findings:
-            self.outcomes.add(finding, way, _evidence(entry, delivery))
+            self.outcomes.add(finding, way, entry.evidence(delivery.at))
         if len(bound) == 1:
             channel.note(delivery, entry)
 
 
 def _judge_alone(delivery: Delivery, entry: Entry[Content]) -> list[Finding]:
     return [finding for rule in RULES for finding in rule(delivery, entry)]
-
-
-def _evidence(entry: Entry[Content], delivery: Delivery) -> Iterable[Place]:
-    return [place for place in (entry.at, entry.answered_at, delivery.at) if place is not None]

@@ -9,6 +9,7 @@ from typing import Final
 
 from wireproof_kit.ledger.entries import Entry
 from wireproof_kit.ledger.outcomes import Finding
+from wireproof_kit.ledger.times import FIRST_S, LAST_S
 from wireproof_kit.nsq.broker import ORDERED
 from wireproof_kit.nsq.ledger.deliveries import Delivery
 from wireproof_kit.nsq.ledger.publishes import Content, HeaderLaw
@@ -16,9 +17,7 @@ from wireproof_kit.nsq.observe.observations import find_difference, is_respelled
 from wireproof_kit.observation import Difference
 from wireproof_spec.nsq import names
 
-_FIRST_NS: Final = 978_307_200 * 10**9
-_LAST_NS: Final = 4_102_444_800 * 10**9
-"""The years 2001 and 2100."""
+_NS: Final = 10**9
 
 Rule = Callable[[Delivery, Entry[Content]], Iterator[Finding]]
 
@@ -115,7 +114,7 @@ def judge_position(delivery: Delivery, entry: Entry[Content]) -> Iterator[Findin
 def judge_timestamp(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
     """Judge whether the timestamp counts nanoseconds since 1970."""
     found = delivery.message.timestamp_ns
-    if _FIRST_NS <= found < _LAST_NS:
+    if FIRST_S * _NS <= found < LAST_S * _NS:
         yield Finding(_layout_clause(delivery))
     else:
         difference = Difference("timestamp", 0, "nanoseconds since 1970", str(found))

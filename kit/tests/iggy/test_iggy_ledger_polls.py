@@ -1,0 +1,221 @@
+"""The ledger of an Iggy server: whole polls, and polls of a partition one after the other."""
+
+from typing import Any
+
+import pytest
+from iggy_recording import (
+    NUMBER,
+    PLAIN,
+    SENT,
+    START_US,
+    TEXT,
+    TOPIC,
+    Recording,
+    as_object,
+    http_answer,
+    stored,
+)
+from msgspec.structs import replace
+
+from wireproof_kit.iggy.wire.payloads import Polling
+from wireproof_spec.decoding import encode
+from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES, PolledMessages
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_spec.iggy.kinds import FIRST, NEXT, TIMESTAMP
+from wireproof_spec.iggy.message import OLD_MESSAGE, Message
+
+
+def test_both_transports_return_the_same() -> None:
+    def differing(**changes: Any) -> str | None:
+        recording = Recording()
+        recording.send(SENT, PLAIN)
+        recording.poll(stored(SENT), stored(PLAIN, 1))
+        recording.get({**as_object(stored(SENT)), **changes})
+        return recording.broken().get("iggy.json.same-as-binary")
+
+    assert differing() is None
+    assert differing(offset=1) == "different:offset"
+    assert differing(timestamp=START_US // 1000) == "different:timestamp"
+    assert differing(headers=None) == "different:headers"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {}),
+        ({"timestamp": START_US + 9}, {"iggy.message.timestamp-kept": "timestamp:changed"}),
+        ({"headers": (NUMBER, TEXT)}, {}),
+        (
+            {"headers": (TEXT,)},
+            {"iggy.poll.again": "different", "iggy.headers.delivered": "headers:lost"},
+        ),
+    ],
+)
+def test_a_later_poll_returns_the_same_message(
+    changes: dict[str, Any], expected: dict[str, str]
+) -> None:
+    recording = Recording()
+    recording.send(SENT)
+    recording.poll(stored(SENT))
+    recording.poll(replace(stored(SENT), **changes))
+
+    assert recording.broken() == expected
+
+
+def test_two_messages_do_not_get_the_same_generated_id() -> None:
+    sent = [SentMessage(0, (), payload) for payload in (b"one", b"two")]
+    recording = Recording()
+    recording.send(*sent)
+    recording.poll(*(replace(stored(each, n), id=9) for n, each in enumerate(sent)))
+
+    assert recording.broken() == {"iggy.message.generated-id": "id:repeated"}
+
+
+def test_an_answer_that_cannot_be_decoded_is_a_breach_of_layout_or_count() -> None:
+    whole = encode(POLLED_MESSAGES, PolledMessages(None, None, (stored(SENT),)))
+    wrong = {
+        whole[:-1]: {"iggy.message.layout": "delivered:undecodable"},
+        b"\xff\xff" + whole[2:]: {"iggy.poll.count": "delivered:undecodable"},
+        b"\x02" + whole[1:]: {"iggy.poll.count": "count:wrong"},
+        whole: {},
+    }
+    for body, expected in wrong.items():
+        recording = Recording()
+        recording.send(SENT)
+        recording.poll_bytes(body, Polling())
+
+        assert recording.broken() == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"[{", {"iggy.json.fields": "delivered:undecodable"}),
+        (b"[]", {}),
+        (b"null", {}),
+        (b"", {}),
+    ],
+)
+def test_an_answer_over_http_is_json_or_says_that_there_is_nothing(
+    body: bytes, expected: dict[str, str]
+) -> None:
+    recording = Recording()
+    recording.send(SENT)
+    target = f"{TOPIC.path}/messages?partition_id=1&kind=offset&value=0&count=100"
+    recording.http("GET", target, b"", http_answer(200, body))
+
+    assert recording.broken() == expected
+
+
+@pytest.mark.parametrize("body", [b"", b"\x00"])
+def test_an_answer_of_a_byte_at_most_says_that_there_is_nothing(body: bytes) -> None:
+    recording = Recording()
+    recording.send(SENT)
+    recording.poll_bytes(body, Polling())
+
+    assert recording.broken() == {}
+
+
+def test_what_was_posted_beyond_the_limits_may_spoil_a_poll() -> None:
+    recording = Recording()
+    recording.post({"id": 1, "payload": "", "headers": None})
+    recording.poll_bytes(b"\x01\x00\x00\x00undecodable", Polling())
+
+    assert recording.broken() == {}
+
+
+def test_the_layout_of_before_is_a_breach() -> None:
+    message = stored(SENT)
+    old = Message(0, None, START_US, 5, None, message.headers, message.payload)
+    recording = Recording()
+    recording.send(SENT)
+    recording.poll_bytes(b"\x01\x00\x00\x00" + encode(OLD_MESSAGE, old), Polling())
+
+    assert recording.broken() == {"iggy.message.old-layout": "layout:old"}
+
+
+THREE = [SentMessage(n, (), b"message %d" % n) for n in (1, 2, 3)]
+IN_ORDER = tuple(stored(each, n) for n, each in enumerate(THREE))
+
+
+@pytest.mark.parametrize(
+    ("polling", "messages", "expected"),
+    [
+        (Polling(count=2), IN_ORDER, {"iggy.poll.as-many": "delivered:more"}),
+        (
+            Polling(),
+            IN_ORDER[::-1],
+            {
+                "iggy.message.offset-sequence": "offsets:other",
+                "iggy.poll.strategy-offset": "delivered:id",
+            },
+        ),
+        (Polling(), IN_ORDER[::2], {}),
+        (Polling(value=1), IN_ORDER[1:], {}),
+        (Polling(value=1), IN_ORDER, {"iggy.poll.strategy-offset": "delivered:id"}),
+        (Polling(value=1), IN_ORDER[2:], {"iggy.poll.strategy-offset": "delivered:id"}),
+        (
+            Polling(value=1),
+            (replace(IN_ORDER[1], offset=2),),
+            {"iggy.message.offset": "offset:leads-astray", "iggy.poll.again": "different"},
+        ),
+        (Polling(strategy=FIRST, value=1), IN_ORDER, {}),
+        (Polling(strategy=TIMESTAMP, value=START_US + 1), IN_ORDER[1:], {}),
+        (
+            Polling(strategy=TIMESTAMP, value=START_US + 1),
+            IN_ORDER,
+            {"iggy.poll.strategy-timestamp": "delivered:id"},
+        ),
+        (Polling(strategy=NEXT), IN_ORDER[1:], {}),
+        (Polling(strategy=NEXT), IN_ORDER, {"iggy.poll.strategy-next": "delivered:id"}),
+    ],
+)
+def test_a_poll_returns_what_it_asks_for(
+    polling: Polling, messages: tuple[Message, ...], expected: dict[str, str]
+) -> None:
+    recording = Recording()
+    recording.send(*THREE)
+    recording.poll(*IN_ORDER)
+    recording.store(0)
+    recording.poll(*messages, polling=polling)
+
+    assert recording.broken() == expected
+
+
+def test_timestamps_do_not_decrease() -> None:
+    recording = Recording()
+    recording.send(*THREE)
+    recording.poll(IN_ORDER[0], replace(IN_ORDER[1], timestamp=START_US - 5))
+
+    assert recording.broken() == {"iggy.message.timestamp-kept": "timestamp:backwards"}
+
+
+def test_two_messages_of_a_poll_do_not_share_an_offset() -> None:
+    recording = Recording()
+    recording.send(*THREE)
+    recording.poll(IN_ORDER[0], replace(IN_ORDER[1], offset=0))
+
+    assert recording.broken() == {
+        "iggy.message.offset": "offset:leads-astray",
+        "iggy.message.offset-sequence": "offsets:other",
+    }
+
+
+def test_the_offset_that_is_told_is_the_stored_one() -> None:
+    recording = Recording()
+    recording.store(1)
+    recording.tell_stored(1)
+    assert recording.broken() == {}
+    recording.tell_stored(2)
+
+    assert recording.broken() == {"iggy.poll.stored-offset": "offset:other"}
+
+
+def test_an_offset_stored_over_http_makes_the_stored_one_uncertain() -> None:
+    recording = Recording()
+    recording.store(1)
+    body = b'{"id": "1", "consumer_id": "1", "partition_id": 1, "offset": 2}'
+    recording.http("PUT", f"{TOPIC.path}/consumer-offsets", body, b"HTTP/1.1 204 X\r\n\r\n")
+    recording.tell_stored(2)
+
+    assert recording.broken() == {}
