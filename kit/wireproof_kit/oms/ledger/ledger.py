@@ -1,0 +1,91 @@
+"""The ledger of an OpenMessaging system: reads cases, concludes what their deliveries show."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from wireproof_kit.ledger.entries import BOUND, Entry, Place
+from wireproof_kit.ledger.outcomes import Finding, Outcomes, count_broken
+from wireproof_kit.oms.ledger.deliveries import Delivery, Matcher
+from wireproof_kit.oms.ledger.events import Delivered
+from wireproof_kit.oms.ledger.queues import Queue
+from wireproof_kit.oms.ledger.reading import Reading
+from wireproof_kit.oms.ledger.rules import RULES
+from wireproof_kit.oms.ledger.sends import Content
+from wireproof_kit.oms.ledger.times import RunClock, Times
+from wireproof_kit.wire.transcript import Step
+
+_Late = tuple[Finding, frozenset[str], Sequence[Place]]
+
+
+class OmsLedger:
+    """Judges what a system delivered in the cases of one run.
+
+    ``claims`` are the words that its adapter claims.
+    """
+
+    def __init__(self, claims: frozenset[str], clock: RunClock) -> None:
+        self.reading = Reading()
+        self.matcher = Matcher()
+        self.outcomes = Outcomes()
+        self._claims = claims
+        self._times = Times(clock)
+        self._expired: list[_Late] = []
+        self._has_aged = False
+
+    def read(self, case: str, steps: Iterable[Step], started_ms: float | None = None) -> None:
+        """Read the steps of a case, and when it started by the server's clock if that is known."""
+        if started_ms is not None:
+            self._times.begin(case, started_ms)
+        self.reading.read(case, steps)
+
+    def conclude(self) -> Outcomes:
+        """Judge all deliveries."""
+        for entry in self.reading.entries:
+            self.matcher.add(entry)
+        queues: dict[str, Queue] = {}
+        for event in self.reading.events:
+            queue = queues.setdefault(event.destination, Queue())
+            if not isinstance(event, Delivered):
+                queue.follow(event)
+            elif (delivery := self.matcher.match(event)) is not None:
+                self._judge(queue, delivery)
+        if self._has_aged:
+            # Messages came that had expired by either reading, so the system follows none.
+            for finding, way, evidence in self._expired:
+                self.outcomes.add(finding, way, evidence)
+        return self.outcomes
+
+    def _judge(self, queue: Queue, delivery: Delivery) -> None:
+        """Judge a delivery by the entry that explains it best."""
+        bound = [entry for entry in delivery.entries if entry.fate in BOUND]
+        if len(bound) < len(delivery.entries):
+            return
+        is_alone = len(bound) == 1
+        is_again = any(queue.is_again(delivery.event, entry) for entry in bound)
+        delivery = replace(delivery, is_again=is_again)
+        explained = [(entry, self._judge_alone(delivery, entry)) for entry in bound]
+        entry, findings = min(explained, key=lambda each: count_broken(each[1]))
+        way = entry.way | queue.way(delivery)
+        if is_alone:
+            findings += queue.judge(delivery, entry, self._claims)
+            findings += self._times.judge(delivery, entry, self._claims)
+        evidence = entry.evidence(delivery.at)
+        for finding in findings:
+            self.outcomes.add(finding, way, evidence)
+        if is_alone:
+            if not queue.was_delivered(entry) and "expireTime" in self._claims:
+                self._see_expiry(delivery, entry, way)
+            queue.note(delivery, entry)
+
+    def _judge_alone(self, delivery: Delivery, entry: Entry[Content]) -> list[Finding]:
+        return [finding for rule in RULES for finding in rule(delivery, entry, self._claims)]
+
+    def _see_expiry(self, delivery: Delivery, entry: Entry[Content], way: frozenset[str]) -> None:
+        expiry = self._times.is_expired(delivery, entry)
+        if expiry is None:
+            return
+        if not expiry.is_absolute:
+            self._has_aged = True
+            return
+        finding = Finding("oms.expire.discarded", "delivered", difference=expiry.difference)
+        self._expired.append((finding, way, entry.evidence(delivery.at)))
