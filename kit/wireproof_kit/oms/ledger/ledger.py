@@ -1,6 +1,6 @@
 """The ledger of an OpenMessaging system: reads cases, concludes what their deliveries show."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from wireproof_kit.ledger.entries import BOUND, Entry, Place
@@ -13,6 +13,7 @@ from wireproof_kit.oms.ledger.rules import RULES
 from wireproof_kit.oms.ledger.sends import Content
 from wireproof_kit.oms.ledger.times import RunClock, Times
 from wireproof_kit.wire.transcript import Step
+from wireproof_spec.oms import names
 
 _Late = tuple[Finding, frozenset[str], Sequence[Place]]
 
@@ -31,6 +32,7 @@ class OmsLedger:
         self._times = Times(clock)
         self._expired: list[_Late] = []
         self._has_aged = False
+        self._owners: dict[str, Entry[Content]] = {}
 
     def read(self, case: str, steps: Iterable[Step], started_ms: float | None = None) -> None:
         """Read the steps of a case, and when it started by the server's clock if that is known."""
@@ -69,16 +71,25 @@ class OmsLedger:
         if is_alone:
             findings += queue.judge(delivery, entry, self._claims)
             findings += self._times.judge(delivery, entry, self._claims)
+            findings += self._judge_unique(delivery, entry)
         evidence = entry.evidence(delivery.at)
         for finding in findings:
             self.outcomes.add(finding, way, evidence)
         if is_alone:
-            if not queue.was_delivered(entry) and "expireTime" in self._claims:
+            if not queue.was_delivered(entry) and names.EXPIRE_TIME in self._claims:
                 self._see_expiry(delivery, entry, way)
             queue.note(delivery, entry)
 
     def _judge_alone(self, delivery: Delivery, entry: Entry[Content]) -> list[Finding]:
         return [finding for rule in RULES for finding in rule(delivery, entry, self._claims)]
+
+    def _judge_unique(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
+        told = delivery.header.get(names.MESSAGE_ID)
+        theirs = entry.content.header.get(names.MESSAGE_ID)
+        if not isinstance(told, str) or told in ("", theirs):
+            return
+        if self._owners.setdefault(told, entry) is not entry:
+            yield Finding("oms.message.message-id-assigned", "same-id", told)
 
     def _see_expiry(self, delivery: Delivery, entry: Entry[Content], way: frozenset[str]) -> None:
         expiry = self._times.is_expired(delivery, entry)

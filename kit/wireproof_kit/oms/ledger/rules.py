@@ -15,6 +15,7 @@ from wireproof_kit.oms.ledger.deliveries import Delivery
 from wireproof_kit.oms.ledger.sends import Content, body_of
 from wireproof_spec.oms import names
 from wireproof_spec.oms.document import Document
+from wireproof_spec.oms.extension_header import LATEST
 from wireproof_spec.oms.names import Kind
 from wireproof_spec.oms.rule_result import DESCRIBED, UNSET
 from wireproof_spec.oms.rules import RULES as DOCUMENT_RULES
@@ -34,6 +35,7 @@ _CLAUSES: Final = {
 }
 """The attributes that arrive as they were sent, with the clause that says so."""
 _SET_BY_SERVER: Final = (names.STORE_TIMESTAMP, names.STORE_HOST)
+_TOLERANCE_MS: Final = 50
 _LARGE: Final = 1 << 8
 """From here on a partition number may have been reduced to fewer bits."""
 _NOT_SHOWN: Final = {
@@ -115,8 +117,27 @@ def judge_attributes(
         if name not in found:
             yield _compared(clause, "dropped", name, sent[name], None)
         else:
-            word = "" if _is_same(found[name], sent[name]) else "changed"
+            is_same = _is_same(found[name], sent[name]) or (
+                name == names.DELAY_TIME and _is_same_due_time(delivery, sent[name])
+            )
+            word = "" if is_same else "changed"
             yield _compared(clause, word, name, sent[name], found[name])
+
+
+def _is_same_due_time(delivery: Delivery, delay: JsonValue) -> bool:
+    """Return True if bornTimestamp and delayTime tell the due time to which a delay leads.
+
+    A system may keep the due time. Its delayTime is then the rest of it at the birth of the
+    message, which may be later than the call: RocketMQ's driver tells 999 for 1000. A due time
+    is not later than the greatest Long.
+    """
+    born, told = (
+        delivery.header.get(names.BORN_TIMESTAMP),
+        delivery.attributes.get(names.DELAY_TIME),
+    )
+    if not (isinstance(born, int) and isinstance(told, int) and isinstance(delay, int)):
+        return False
+    return abs(min(born + delay, LATEST) - (born + told)) <= _TOLERANCE_MS
 
 
 def _is_kept(name: str, value: JsonValue, delivery: Delivery) -> bool:
