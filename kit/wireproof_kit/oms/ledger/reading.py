@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final
 
 from wireproof_kit.ledger.entries import Entry, Fate, Place
 from wireproof_kit.oms.adapter.messages import Attributes, attributes_of
@@ -96,12 +96,9 @@ class _CaseReader:
             self._request(self._asked)
         elif step.kind == "response" and self._asked is not None:
             asked, self._asked = self._asked, None
-            told = _read_object(step.data)
-            fields = told.get("ok")
-            is_ok = isinstance(fields, dict)
-            self._conclude(
-                asked, _Answer(at, order, cast(Attributes, fields) if is_ok else None, not is_ok)
-            )
+            fields = _read_object(step.data).get("ok")
+            told = fields if isinstance(fields, dict) else None
+            self._conclude(asked, _Answer(at, order, told, is_refusal=told is None))
 
     def close(self) -> None:
         """Settle what has no answer."""
@@ -117,10 +114,8 @@ class _CaseReader:
     def _request(self, asked: _Asked) -> None:
         if asked.op in ("send", "prepare"):
             asked.entry = self._entry(asked)
-        elif asked.op in ("commit", "rollback"):
-            transaction = self._transaction(asked.text(names.TRANSACTION_ID))
-            if asked.op == "commit":
-                transaction.commit_order = asked.order
+        elif asked.op == "commit":
+            self._transaction(asked.text(names.TRANSACTION_ID)).commit_order = asked.order
 
     def _entry(self, asked: _Asked) -> Entry[Content] | None:
         document = with_numbers(asked.fields.get(names.MESSAGE))
@@ -140,7 +135,7 @@ class _CaseReader:
         if asked.entry is not None:
             self._settle(asked.entry, answer)
         elif asked.op == "create_destination" and answer.fields is not None:
-            count = asked.fields.get("partitions", 1)
+            count = asked.fields.get("partitions")
             if isinstance(count, int):
                 self._partitions[asked.text("destination")] = count
         elif asked.op in ("commit", "rollback"):
@@ -186,23 +181,29 @@ class _CaseReader:
             self.events.append(Unanswered(*place, answer.at, answer.order))
             return
         for told in messages:
-            if not isinstance(told, dict):
-                continue
-            receipt, document = told.get("receipt"), with_numbers(told.get(names.MESSAGE))
-            partition = told.get(names.PARTITION)
-            if not isinstance(receipt, str) or not isinstance(document, dict):
-                continue
-            delivered = Delivered(
-                *place,
-                answer.at,
-                answer.order,
-                asked.at.step.at_us,
-                receipt,
-                document,
-                partition if isinstance(partition, int) else None,
-            )
-            self._receipts[receipt] = delivered
-            self.events.append(delivered)
+            delivered = _read_delivered(told, asked, answer)
+            if delivered is not None:
+                self._receipts[delivered.receipt] = delivered
+                self.events.append(delivered)
+
+
+def _read_delivered(told: JsonValue, asked: _Asked, answer: _Answer) -> Delivered | None:
+    if not isinstance(told, dict):
+        return None
+    receipt, document = told.get("receipt"), with_numbers(told.get(names.MESSAGE))
+    partition = told.get(names.PARTITION)
+    if not isinstance(receipt, str) or not isinstance(document, dict):
+        return None
+    return Delivered(
+        asked.text("destination"),
+        asked.text("group"),
+        answer.at,
+        answer.order,
+        asked_us=asked.at.step.at_us,
+        receipt=receipt,
+        document=document,
+        partition=partition if isinstance(partition, int) else None,
+    )
 
 
 def _read_object(data: bytes) -> Attributes:
