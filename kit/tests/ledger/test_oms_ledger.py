@@ -362,6 +362,15 @@ def test_what_comes_again_may_be_stored_again_elsewhere_and_without_its_delay() 
     assert not broken(talk)
 
 
+def test_a_group_is_the_second_if_another_received_before_without_a_message() -> None:
+    talk = Conversation()
+    talk.receive(group="other")
+    document = talk.send()
+    set_attribute(names.STORE_HOST, "")(document)
+    talk.receive(document)
+    assert [each.way for each in judge(talk).outcomes if each.broken] == ["second-group"]
+
+
 def test_two_groups_are_told_one_store_timestamp() -> None:
     talk = Conversation()
     document = talk.send()

@@ -17,6 +17,11 @@ class GroupEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun(GroupEvent):
+    """The group received for the first time, whether or not there was a message."""
+
+
+@dataclass(frozen=True, slots=True)
 class Delivered(GroupEvent):
     """The system delivered a message to a receive that was requested at ``asked_us``."""
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from wireproof_kit.ledger.entries import Entry, Fate, Place
 from wireproof_kit.oms.adapter.messages import Attributes, attributes_of
-from wireproof_kit.oms.ledger.events import Delivered, GroupEvent, Rejected, Unanswered
+from wireproof_kit.oms.ledger.events import Begun, Delivered, GroupEvent, Rejected, Unanswered
 from wireproof_kit.oms.ledger.sends import (
     Content,
     Transaction,
@@ -85,6 +85,7 @@ class _CaseReader:
     _asked: _Asked | None = None
     _partitions: dict[str, int] = field(default_factory=dict[str, int])
     _receipts: dict[str, Delivered] = field(default_factory=dict[str, Delivered])
+    _groups: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     _transactions: dict[str, Transaction] = field(default_factory=dict[str, Transaction])
 
     def see(self, step: Step) -> None:
@@ -176,6 +177,9 @@ class _CaseReader:
 
     def _receive(self, asked: _Asked, answer: _Answer) -> None:
         place = asked.text("destination"), asked.text("group")
+        if place not in self._groups:
+            self._groups.add(place)
+            self.events.append(Begun(*place, answer.at, answer.order))
         messages = None if answer.fields is None else answer.fields.get("messages")
         if not isinstance(messages, list):
             self.events.append(Unanswered(*place, answer.at, answer.order))
