@@ -294,6 +294,18 @@ def test_an_expired_message_that_comes_breaks_the_clause_if_no_reading_allows_it
     assert broken(talk) == due
 
 
+@pytest.mark.parametrize(("late_s", "is_broken"), [(0.13, True), (0.03, False)])
+def test_the_difference_of_two_clocks_does_not_expire_a_message(
+    *, late_s: float, is_broken: bool
+) -> None:
+    talk = Conversation()
+    absolute = talk.send({names.EXPIRE_TIME: talk.now_ms + 500})
+    relative = talk.send({names.EXPIRE_TIME: 500})
+    talk.wait(0.5 + late_s)
+    talk.receive(absolute, relative)
+    assert broken(talk) == ({"oms.expire.discarded": "delivered"} if is_broken else {})
+
+
 def test_a_message_that_was_delivered_in_time_may_come_again_after_it_expired() -> None:
     talk = Conversation()
     absolute = talk.send({names.EXPIRE_TIME: talk.now_ms + 500})

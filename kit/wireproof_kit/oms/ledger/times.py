@@ -20,7 +20,6 @@ from wireproof_spec.strict_json import JsonValue
 _DAY_MS: Final = 86_400_000.0
 _TOLERANCE_MS: Final = 50.0
 """As the cases: two readings of one clock differ by rounding and by a thread that must wait."""
-_EXPIRY_MARGIN_MS: Final = 150.0
 _HUGE_DELAY_MS: Final = 1 << 16
 _LONGEST_AGE_MS: Final = 100_000_000_000
 """An expireTime below this one is an age of a message (three years) rather than a time."""
@@ -157,7 +156,7 @@ class Times:
         if entry.content.attributes.get(names.DELAY_TIME):
             return None
         age_ms = (delivery.event.asked_us - entry.answered_at.step.at_us) / 1000
-        age_ms -= self.run.slack_ms + _EXPIRY_MARGIN_MS
+        age_ms -= self.run.slack_ms
         if 0 <= expires < _LONGEST_AGE_MS:
             return Expiry(False, _age(expires, age_ms)) if age_ms > expires else None
         if born <= expires < born + age_ms:
