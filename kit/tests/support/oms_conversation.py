@@ -2,13 +2,18 @@
 
 import copy
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
 from wireproof_kit.decoding.json_text import json_line
 from wireproof_kit.oms.adapter.messages import Attributes, make_document
+from wireproof_kit.oms.adapter.session import WORDS
 from wireproof_kit.oms.adapter.system import GROUP
+from wireproof_kit.oms.ledger.ledger import OmsLedger
+from wireproof_kit.oms.ledger.times import RunClock
 from wireproof_kit.wire.transcript import Step
+from wireproof_spec.driver.lines import in_base64
 from wireproof_spec.oms import names
 from wireproof_spec.strict_json import JsonValue
 
@@ -105,3 +110,44 @@ def header_of(document: Document) -> dict[str, JsonValue]:
 def attributes_of(document: Document) -> dict[str, JsonValue]:
     """Return the extension header of a delivered document."""
     return document[names.MESSAGE][names.EXTENSION_HEADER]
+
+
+ALL = frozenset(WORDS.values())
+RUN_STARTED_MS = CASE_STARTED_MS - 1000
+HOUR_MS = 3_600_000
+Edit = Callable[[Document], None]
+CLAIMED = {"oms.round-trip.claimed": "dropped"}
+
+
+def judge(
+    talk: Conversation, *, claims: frozenset[str] = ALL, started_ms: float | None = None
+) -> OmsLedger:
+    ledger = OmsLedger(claims, RunClock(RUN_STARTED_MS))
+    ledger.read("case", talk.steps, started_ms)
+    ledger.conclude()
+    return ledger
+
+
+def broken(talk: Conversation, *, claims: frozenset[str] = ALL) -> dict[str, str]:
+    outcomes = judge(talk, claims=claims).outcomes
+    return {each.clause: each.finding.value for each in outcomes if each.finding is not None}
+
+
+def set_attribute(name: str, value: JsonValue) -> Edit:
+    return lambda document: attributes_of(document).update({name: value})
+
+
+def set_header(name: str, value: JsonValue) -> Edit:
+    return lambda document: header_of(document).update({name: value})
+
+
+def drop_attribute(name: str) -> Edit:
+    return lambda document: attributes_of(document).__delitem__(name)
+
+
+def drop_header(name: str) -> Edit:
+    return lambda document: header_of(document).__delitem__(name)
+
+
+def set_body(document: Document) -> None:
+    document[names.MESSAGE][names.DATA] = in_base64(b"other")  # type: ignore[assignment]  # a text
