@@ -13,7 +13,6 @@ from wireproof_kit.nsq.ledger.events import (
     ChannelEvent,
     Joined,
     Left,
-    Objected,
     Ready,
     Subscription,
 )
@@ -36,31 +35,37 @@ class _Member:
     number: int
     ready: int = 0
     held: set[bytes] = field(default_factory=set[bytes])
-    refused: int = 0
 
 
 @dataclass(slots=True)
 class _Seen:
-    """A message that came on a channel."""
+    """The latest delivery of a message on one subscription."""
 
     message_id: bytes
     attempts: int
-    deliveries: int
     at_us: int
-    finished_order: int = 0
     is_returned: bool = False
 
 
 @dataclass(slots=True)
 class Channel:
-    """What one channel has delivered, and to whom."""
+    """What one channel has delivered, and to whom.
+
+    The steps of a transcript are in the order in which the kit read them. That is the order in
+    which the broker sent only for one connection.
+    """
 
     members: dict[Subscription, _Member] = field(default_factory=dict[Subscription, _Member])
-    left: int = 0
     joined: int = 0
-    seen: dict[int, _Seen] = field(default_factory=dict[int, _Seen])
-    """By the number of the entry."""
-    _by_id: dict[bytes, _Seen] = field(default_factory=dict[bytes, _Seen])
+    has_left: bool = False
+    """True once a client left; the broker may give it messages until it notices."""
+    _seen: dict[tuple[int, Subscription], _Seen] = field(
+        default_factory=dict[tuple[int, Subscription], _Seen]
+    )
+    _ids: dict[int, bytes] = field(default_factory=dict[int, bytes])
+    _held: dict[tuple[Subscription, bytes], _Seen] = field(
+        default_factory=dict[tuple[Subscription, bytes], _Seen]
+    )
 
     def follow(self, event: ChannelEvent) -> None:
         """Follow an event that is no delivery."""
@@ -68,32 +73,22 @@ class Channel:
             self.members[event.by] = _Member(self.joined)
             self.joined += 1
         elif isinstance(event, Left):
-            if self.members.pop(event.by, None) is not None:
-                self.left += 1
+            self.has_left |= self.members.pop(event.by, None) is not None
         elif (member := self.members.get(event.by)) is None:
             return
         elif isinstance(event, Ready):
             member.ready = event.count
-        elif isinstance(event, Objected):
-            member.refused += 1
-        elif isinstance(event, Acknowledged):
-            self._acknowledge(member, event)
-
-    def _acknowledge(self, member: _Member, event: Acknowledged) -> None:
-        seen = self._by_id.get(event.message_id)
-        if event.command == "TOUCH" or seen is None or event.message_id not in member.held:
-            return
-        member.held.discard(event.message_id)
-        if event.command == "FIN":
-            seen.finished_order = event.order
-        else:
-            seen.is_returned = True
+        elif isinstance(event, Acknowledged) and event.command != "TOUCH":
+            member.held.discard(event.message_id)
+            seen = self._held.get((event.by, event.message_id))
+            if seen is not None and event.command == "REQ":
+                seen.is_returned = True
 
     def way(self, delivery: Delivery, entry: Entry[Content]) -> frozenset[str]:
         """Return what is unusual in how a message came."""
         member = self.members.get(delivery.by)
         found = {
-            AGAIN: id(entry) in self.seen,
+            AGAIN: id(entry) in self._ids,
             LATER_CLIENT: member is not None and member.number > 0,
             "ordered": delivery.by.command in ORDERED,
         }
@@ -101,48 +96,37 @@ class Channel:
 
     def judge(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
         """Yield what a delivery shows, given what the channel delivered before."""
-        before = self.seen.get(id(entry))
-        yield from self._judge_attempts(delivery, before)
-        if before is not None:
+        yield from self._judge_attempts(delivery, entry)
+        if (before := self._ids.get(id(entry))) is not None:
             yield from _judge_same_id(delivery, before)
         yield from self._judge_tag(delivery)
 
     def note(self, delivery: Delivery, entry: Entry[Content]) -> None:
         """Note a delivery."""
         name, message = delivery.message.message_id, delivery.message
-        before = self.seen.get(id(entry))
-        number = before.deliveries + 1 if before else 1
-        self.seen[id(entry)] = self._by_id[name] = _Seen(
-            name, message.attempts, number, delivery.at.step.at_us
-        )
+        seen = _Seen(name, message.attempts, delivery.at.step.at_us)
+        self._seen[id(entry), delivery.by] = self._held[delivery.by, name] = seen
+        self._ids.setdefault(id(entry), name)
         if (member := self.members.get(delivery.by)) is not None:
             member.held.add(name)
 
-    def _judge_attempts(self, delivery: Delivery, before: _Seen | None) -> Iterator[Finding]:
-        """Judge attempts: 1 at first, then 1 more; what a client that left got may count."""
-        found = delivery.message.attempts
-        extend = delivery.layout.extend
-        ordered = delivery.by.command in ORDERED
-        clause = (
-            "ext.consume.attempts"
-            if extend
-            else "smart.order.attempts"
-            if ordered
-            else "ext.consume.plain-topic"
-        )
+    def _judge_attempts(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
+        """Judge attempts: 1 at first, then 1 more; another client may have had it meanwhile."""
+        found, clause = delivery.message.attempts, _attempts_clause(delivery)
         if found & _HIGH_BITS:
-            what = "high-bits" if extend else "attempts:other"
+            what = "high-bits" if delivery.layout.extend else "attempts:other"
             yield Finding(clause, what, difference=_count("below 4096", found))
             return
+        before = self._seen.get((id(entry), delivery.by))
         last = before.attempts if before else 0
         # A real broker sometimes sends the first message of a channel twice at once, as attempt 1.
         is_counted = before is None or before.is_returned or _is_late(delivery, before)
-        least = last + 1 if is_counted and not (before and self.left) else last
-        most = last + 1 + self.left
-        if least <= found <= most:
+        least = last + is_counted
+        is_alone = len(self.members) == 1 and not self.has_left
+        if least <= found and (found <= last + 1 or not is_alone):
             yield Finding(clause)
         else:
-            due = str(least) if least == most else f"{least} to {most}"
+            due = str(least) if is_alone else f"at least {least}"
             yield Finding(clause, "attempts:other", difference=_count(due, found))
 
     def _judge_tag(self, delivery: Delivery) -> Iterator[Finding]:
@@ -159,12 +143,19 @@ class Channel:
         yield Finding(clause, "to:other", difference=Difference("tag", None, own, tag))
 
 
-def _judge_same_id(delivery: Delivery, before: _Seen) -> Iterator[Finding]:
+def _attempts_clause(delivery: Delivery) -> str:
+    if delivery.layout.extend:
+        return "ext.consume.attempts"
+    is_ordered = delivery.by.command in ORDERED
+    return "smart.order.attempts" if is_ordered else "ext.consume.plain-topic"
+
+
+def _judge_same_id(delivery: Delivery, before: bytes) -> Iterator[Finding]:
     found = delivery.message.message_id
-    if found == before.message_id:
+    if found == before:
         yield Finding("smart.message-id.again")
     else:
-        difference = Difference("message_id", 10, before.message_id.hex(), found.hex())
+        difference = Difference("message_id", 10, before.hex(), found.hex())
         yield Finding("smart.message-id.again", "other", difference=difference)
 
 

@@ -61,15 +61,22 @@ class Matcher:
 
     def match(self, event: Delivered) -> Delivery | None:
         """Return a delivery with what may explain it; None if nothing does for certain."""
-        topic = event.by.topic
+        found = [*self._find_all(event)]
+        if any(each.entries != found[0].entries for each in found):
+            # The bytes are one body in one layout and another one in another: all zeros, say.
+            self.unmatched += 1
+            return None
+        return found[0] if found else self._match_altered(event)
+
+    def _find_all(self, event: Delivered) -> Iterator[Delivery]:
+        """Yield the deliveries that the bytes may be, in each layout in which a body fits."""
         for layout in due_layouts(event.by):
             message = _read(layout, event.data)
             if message is None:
                 continue
-            found = self.entries.find([("body", topic, Digest.of(message.body))])
+            found = self.entries.find([("body", event.by.topic, Digest.of(message.body))])
             if found:
-                return Delivery(event, layout, message, tuple(found))
-        return self._match_altered(event)
+                yield Delivery(event, layout, message, tuple(found))
 
     def _match_altered(self, event: Delivered) -> Delivery | None:
         layout, message = next(
