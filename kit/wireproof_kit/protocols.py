@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         OpenClientFuzzSession,
         OpenFuzzSession,
     )
-    from wireproof_kit.ledger.ledger import Ledger
     from wireproof_kit.proxy.part import ProxyPart
     from wireproof_spec.record import FindingRecord, TranscriptRecord
 
@@ -60,9 +59,8 @@ class KitPart:
     the command of a client's driver, ``check_adapter`` that of a system's adapter.
     ``recorded_arguments`` makes the argument of a case for clients from a recorded exchange, so
     that the exchange can be observed again; ``tell_course`` describes that exchange in lines.
-    ``proxy`` returns what a proxy of the protocol needs, ``ledger`` what judges the messages of
-    all cases of a run by the rules of content. ``dissector`` is the Lua script with which
-    Wireshark names the frames.
+    ``proxy`` returns what a proxy of the protocol needs. ``dissector`` is the Lua script with
+    which Wireshark names the frames.
     """
 
     open_session: OpenSession
@@ -85,7 +83,6 @@ class KitPart:
     recorded_arguments: "RecordedArguments | None" = None
     tell_course: "TellCourse | None" = None
     proxy: "Callable[[], ProxyPart] | None" = None
-    ledger: "Callable[[], Ledger] | None" = None
     dissector: Path | None = None
 
 

@@ -4,14 +4,16 @@ import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
+import msgspec
 import pytest
 
 from wireproof_kit.ledger.outcomes import Outcome
 from wireproof_kit.nsq.ledger.ledger import NsqLedger
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
-from wireproof_kit.nsq.wire.http import path_with_query, request_bytes
+from wireproof_kit.wire.http import path_with_query, request_bytes
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.clauses.loading import load_catalogue
@@ -77,15 +79,15 @@ class Exchange:
         self.send(conn, frames.rdy(ready))
         return conn
 
-    def deliver(self, conn: str, topic: Topic = EXT, **changes: object) -> bytes:
+    def deliver(
+        self, conn: str, topic: Topic = EXT, changes: Mapping[str, object] = MappingProxyType({})
+    ) -> bytes:
         """Deliver a message, changed from what was published; return its id."""
         data = json.dumps(HEADER, separators=(",", ":")).encode()
         extend = Extend(4, data) if topic.extend else None
-        place = (0, 42) if topic.ordered else (None, None)
-        right = Message(1_700_000_000_000_000_000, 1, 7, 0, extend, *place, BODY)
-        message = Message(
-            **{**{f: getattr(right, f) for f in Message.__struct_fields__}, **changes}
-        )
+        offset, size = (0, 42) if topic.ordered else (None, None)
+        right = Message(1_700_000_000_000_000_000, 1, 7, 0, extend, offset, size, BODY)
+        message = msgspec.structs.replace(right, **changes)
         schema = message_schema(extend=topic.extend, ordered=topic.ordered)
         self.receive(conn, message_frame(encode(schema, message)))
         return message.message_id
@@ -152,7 +154,7 @@ def test_a_breach_is_seen_in_any_case(
     exchange: Exchange, changes: Mapping[str, object], clause: str, word: str
 ) -> None:
     exchange.publish()
-    exchange.deliver(exchange.subscribe(), **changes)
+    exchange.deliver(exchange.subscribe(), changes=changes)
 
     assert exchange.broken() == {clause: word}
 
@@ -170,7 +172,7 @@ def test_what_the_cases_allow_is_no_breach(
     exchange: Exchange, found: Mapping[str, object]
 ) -> None:
     exchange.publish()
-    exchange.deliver(exchange.subscribe(), **found)
+    exchange.deliver(exchange.subscribe(), changes=found)
 
     assert exchange.broken() == {}
 
@@ -186,7 +188,7 @@ def test_ids_and_position_are_those_of_the_answer(exchange: Exchange) -> None:
     answer = response_frame(encode(TRACE_RESPONSE, TraceResponse(7, 77, 0, 42)))
     exchange.publish(ORDERED, header=None, trace_id=77, answer=answer)
     conn = exchange.subscribe(ORDERED)
-    exchange.deliver(conn, ORDERED, internal_id=8, trace_id=78, disk_queue_offset=1)
+    exchange.deliver(conn, ORDERED, {"internal_id": 8, "trace_id": 78, "disk_queue_offset": 1})
 
     assert exchange.broken() == {
         "smart.message-id.halves": "other-trace-id",
@@ -200,7 +202,7 @@ def test_a_requeued_message_has_one_attempt_more_and_the_same_id(exchange: Excha
     conn = exchange.subscribe()
     message_id = exchange.deliver(conn)
     exchange.send(conn, frames.req(message_id, 0))
-    exchange.deliver(conn, attempts=1, internal_id=9)
+    exchange.deliver(conn, changes={"attempts": 1, "internal_id": 9})
 
     assert exchange.broken() == {
         "ext.consume.attempts": "attempts:other",
@@ -213,7 +215,7 @@ def test_the_delivery_to_a_client_that_left_may_count_or_not(exchange: Exchange)
     first = exchange.subscribe()
     exchange.deliver(first)
     exchange.close(first)
-    exchange.deliver(exchange.subscribe(), attempts=1)
+    exchange.deliver(exchange.subscribe(), changes={"attempts": 1})
 
     assert exchange.broken() == {}
 
@@ -225,7 +227,7 @@ def test_a_tagged_message_goes_to_no_client_with_another_tag(
     names = {"##client_dispatch_tag": "a"}
     exchange.publish(header=names)
     exchange.subscribe(ready=ready)
-    exchange.deliver(exchange.subscribe(tag="b"), extend=header(**names))
+    exchange.deliver(exchange.subscribe(tag="b"), changes={"extend": header(**names)})
 
     clause = "ext.dispatch.never-other-tag" if ready else "ext.dispatch.other-tag-alone"
     assert exchange.broken() == {clause: "to:other"}
@@ -245,7 +247,7 @@ def test_what_was_not_accepted_may_come(exchange: Exchange, answer: bytes) -> No
 
 def test_what_is_only_possible_comes_unaltered(exchange: Exchange) -> None:
     exchange.publish(answer=error_frame("E_FAILED_ON_NOT_WRITABLE"))
-    exchange.deliver(exchange.subscribe(), extend=header(k="w"))
+    exchange.deliver(exchange.subscribe(), changes={"extend": header(k="w")})
 
     assert exchange.broken() == {"ext.consume.header-intact": "delivered:header-changed"}
 
@@ -253,7 +255,7 @@ def test_what_is_only_possible_comes_unaltered(exchange: Exchange) -> None:
 def test_a_frame_that_is_wrong_on_purpose_binds_nothing(exchange: Exchange) -> None:
     exchange.send("P", frames.pub_ext(EXT, b'{"k":1', BODY))
     exchange.receive("P", response_frame(b"OK"))
-    exchange.deliver(exchange.subscribe(), body=BODY + b"x")
+    exchange.deliver(exchange.subscribe(), changes={"body": BODY + b"x"})
 
     assert exchange.broken() == {}
 
@@ -268,7 +270,7 @@ def test_two_publishes_with_one_body_are_each_others_explanation(exchange: Excha
 
 def test_a_header_by_http_is_compared_by_its_values(exchange: Exchange) -> None:
     exchange.post()
-    exchange.deliver(exchange.subscribe(), extend=header(k="w"))
+    exchange.deliver(exchange.subscribe(), changes={"extend": header(k="w")})
 
     (outcome,) = [each for each in exchange.outcomes() if each.broken]
     assert (outcome.clause, outcome.way) == ("ext.http.header-stored", "http")
@@ -295,7 +297,8 @@ def test_every_way_is_in_the_catalogue() -> None:
     by_http.deliver(conn)
     trace = {"##trace_id": "5"}
     elsewhere.publish(second, header=trace)
-    elsewhere.deliver(elsewhere.subscribe(second), second, extend=header(**trace), trace_id=5)
+    found = {"extend": header(**trace), "trace_id": 5}
+    elsewhere.deliver(elsewhere.subscribe(second), second, found)
     ordered.publish(ORDERED)
     ordered.deliver(ordered.subscribe(ORDERED), ORDERED)
     batch.send("P", frames.mpub(PLAIN, [BODY]))

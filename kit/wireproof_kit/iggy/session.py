@@ -18,6 +18,7 @@ from wireproof_kit.iggy.binding import bind_forms
 from wireproof_kit.iggy.forms import OWN_STORED_OFFSET, Forms
 from wireproof_kit.iggy.greeting import GREETING_SECONDS, Greeting, greet, time_ping
 from wireproof_kit.iggy.identifiers import Identifiers
+from wireproof_kit.iggy.ledger.ledger import IggyLedger
 from wireproof_kit.iggy.observe.polled import HEAD_SIZES
 from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE, poll_head
 from wireproof_kit.iggy.probes import Probe as ProbeFunction
@@ -154,6 +155,10 @@ class IggySession:
         """Return what identifies the target: the generation it speaks."""
         generation = self.forms.generation
         return {"name": f"Iggy, {generation} generation", "generation": generation}
+
+    def open_ledger(self) -> IggyLedger:
+        """Return what judges the messages of all cases of a run, in the forms bound for it."""
+        return IggyLedger(self.forms)
 
     def close(self) -> None:
         """Delete the stream of this run with all its topics."""

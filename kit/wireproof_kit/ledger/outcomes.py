@@ -6,6 +6,14 @@ from dataclasses import dataclass, field
 from wireproof_kit.ledger.entries import Place
 from wireproof_kit.observation import Difference
 
+_RUN = "#"
+
+
+def name_run(case: str, number: int) -> str:
+    """Return the name of a run of a case, counted from 1: connections and times are its own."""
+    return case if number == 1 else f"{case}{_RUN}{number}"
+
+
 PLAIN = "plain"
 """The way of what is neither of another path, partition, kind nor delivery than the usual one."""
 
@@ -67,7 +75,7 @@ class Outcomes:
         if outcome.finding is None:
             outcome.finding, outcome.evidence = finding, places
         if len(outcome.cases) < self._most_cases and places:
-            case = places[-1].case
+            case = places[-1].case.partition(_RUN)[0]
             if case not in outcome.cases:
                 outcome.cases.append(case)
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         FuzzSession,
         FuzzSessionOptions,
     )
-    from wireproof_kit.ledger.ledger import Ledger
     from wireproof_kit.proxy.part import ProxyPart
     from wireproof_spec.record import FindingRecord, TranscriptRecord
 
@@ -86,12 +85,6 @@ def _proxy() -> "ProxyPart":
     from wireproof_kit.nsq.proxy.part import make_part
 
     return make_part()
-
-
-def _ledger() -> "Ledger":
-    from wireproof_kit.nsq.ledger.ledger import NsqLedger
-
-    return NsqLedger()
 
 
 def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
@@ -172,5 +165,4 @@ KIT = KitPart(
     recorded_arguments=_recorded_arguments,
     tell_course=_tell_course,
     proxy=_proxy,
-    ledger=_ledger,
 )

@@ -14,6 +14,7 @@ from wireproof_kit.nsq import patience
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet
+from wireproof_kit.nsq.ledger.ledger import NsqLedger
 from wireproof_kit.nsq.lookup.answer import Node
 from wireproof_kit.nsq.lookup.discovery import check_servers, discover
 from wireproof_kit.nsq.lookup.servers import LookupClient, is_same
@@ -172,6 +173,10 @@ class NsqSession:
         if not said:
             return {"identify": self._greeting.data[:40].decode("utf-8", "replace")}
         return {key: str(value) for key, value in sorted(said.items())}
+
+    def open_ledger(self) -> NsqLedger:
+        """Return what judges the messages of all cases of a run."""
+        return NsqLedger()
 
     def close(self) -> None:
         """Delete the topics of this run if the target allows it."""

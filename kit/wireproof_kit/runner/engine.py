@@ -214,7 +214,7 @@ class Engine:
         try:
             outcome = self._perform(instance, patient=patient)
             if self.ways is not None:
-                self.ways.read(instance.id, outcome.transcript.steps())
+                self.ways.read(instance.id, outcome.transcript)
             return outcome, self._judge_run(instance, outcome, since)
         except Exhausted as error:
             seen = SeenRecord(EXHAUSTED, note=f"{error} (seen: {outcome.observation.value})")

@@ -80,7 +80,7 @@ class OpenRun:
             run.prepare(choice.run)
             for item in (*choice.run, *choice.unsupported):
                 item.read_source()
-            ways = Ways.open(run.target.protocol, run.bench)
+            ways = Ways.open(run.target.protocol, run.bench, run.session)
             engine = Engine(run.session, run.bench, request.engine, ways)
             cases = _in_order(choice, instances)
             lacking = frozenset(item.id for item in choice.unsupported)

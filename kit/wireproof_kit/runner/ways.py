@@ -2,16 +2,17 @@
 
 import hashlib
 import threading
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from wireproof_kit.ledger.ledger import Ledger
-from wireproof_kit.ledger.outcomes import Outcome
+from wireproof_kit.ledger.ledger import Ledger, OpensLedger
+from wireproof_kit.ledger.outcomes import Outcome, name_run
 from wireproof_kit.observation import observed
-from wireproof_kit.protocols import kit_part
 from wireproof_kit.runner.records import seen_record, steps_record
+from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import JudgeContext, JudgedRuns, judge, judge_run
-from wireproof_kit.wire.transcript import Step
+from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.clauses.catalogue import PASSING
 from wireproof_spec.record import CaseRecord, WayRecord
 
@@ -26,18 +27,21 @@ class Ways:
     bench: JudgeContext
     _ledger: Ledger | None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _runs: Counter[str] = field(default_factory=Counter[str])
 
     @classmethod
-    def open(cls, protocol: str, bench: JudgeContext) -> "Ways":
-        """Return the ways of a run against a target of this protocol."""
-        ledger = kit_part(protocol).ledger
-        return cls(protocol, bench, ledger() if ledger is not None else None)
+    def open(cls, protocol: str, bench: JudgeContext, session: Session) -> "Ways":
+        """Return the ways of a run; without rules of content for its target there are none."""
+        ledger = session.open_ledger() if isinstance(session, OpensLedger) else None
+        return cls(protocol, bench, ledger)
 
-    def read(self, case: str, steps: Iterable[Step]) -> None:
+    def read(self, case: str, transcript: Transcript) -> None:
         """Read the steps of one run of a case."""
         if self._ledger is not None:
             with self._lock:
-                self._ledger.read(case, steps)
+                self._runs[case] += 1
+                run = name_run(case, self._runs[case])
+                self._ledger.read(run, transcript.steps(), transcript.started_ms)
 
     def conclude(self) -> Iterator[WayRecord]:
         """Yield the records of the run, in the order of clauses and ways."""

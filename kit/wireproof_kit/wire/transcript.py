@@ -78,6 +78,8 @@ class Transcript:
 
     def __init__(self) -> None:
         self._started = time.monotonic_ns()
+        self.started_ms = time.time() * 1000
+        """When the transcript began, in milliseconds since 1970."""
         self._steps: list[Step] = []
         self._labels = itertools.count()
         self._lock = threading.Lock()

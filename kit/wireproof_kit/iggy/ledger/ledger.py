@@ -43,7 +43,7 @@ class IggyLedger:
         self.outcomes = Outcomes()
         self.matcher = Matcher()
 
-    def read(self, case: str, steps: Iterable[Step]) -> None:
+    def read(self, case: str, steps: Iterable[Step], started_ms: float | None = None) -> None:
         """Read the steps of a case."""
         self.reading.read(case, steps)
 

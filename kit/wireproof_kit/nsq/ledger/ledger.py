@@ -21,7 +21,7 @@ class NsqLedger:
         self.outcomes = Outcomes()
         self.matcher = Matcher()
 
-    def read(self, case: str, steps: Iterable[Step]) -> None:
+    def read(self, case: str, steps: Iterable[Step], started_ms: float | None = None) -> None:
         """Read the steps of a case."""
         self._reading.read(case, steps)
 

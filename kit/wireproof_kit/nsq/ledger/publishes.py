@@ -1,6 +1,5 @@
 """The messages in a publish, by TCP or HTTP, as the rules of content need them."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -180,20 +179,16 @@ def _add_http_header(content: Content, request: HttpRequest, ext: str | None) ->
 
 def json_trace(body: bytes) -> TraceResponse | None:
     """Return the ids and the position in an answer over HTTP; None without them."""
-    try:
-        value: object = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(value, dict) and isinstance(value.get("data"), dict):
-        value = value["data"]
-    if not isinstance(value, dict):
-        return None
-    try:
-        return TraceResponse(
-            int(value["id"]),
-            int(value["trace_id"]),
-            int(value["queue_offset"]),
-            int(value["rawsize"]),
-        )
-    except (KeyError, TypeError, ValueError):
-        return None
+    members = read_members(body) or {}
+    data = members.get("data")
+    told = data if isinstance(data, dict) else members
+    found = [_whole(told.get(name)) for name in ("id", "trace_id", "queue_offset", "rawsize")]
+    numbers = [number for number in found if number is not None]
+    return TraceResponse(*numbers) if len(numbers) == len(found) else None
+
+
+def _whole(value: strict_json.JsonValue) -> int | None:
+    """Return a number, given as a number or as a text of at most twenty digits."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= 20:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -22,6 +22,8 @@ from wireproof_kit.oms.adapter.system import (
 )
 from wireproof_kit.oms.capture import Capture
 from wireproof_kit.oms.captured import RECEIVED, CapturedDocument
+from wireproof_kit.oms.ledger.ledger import OmsLedger
+from wireproof_kit.oms.ledger.times import RunClock
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
@@ -161,6 +163,12 @@ class AdapterSession:
             "claims": " ".join(hello.claims),
             "clock": f"{clock.ahead_ms:+.0f} ms, {clock.uncertain_ms:.0f} ms uncertain",
         }
+
+    def open_ledger(self) -> OmsLedger:
+        """Return what judges the messages of all cases, by the clocks that were measured."""
+        clock = self._clock
+        run = RunClock(kit_ms(), clock.ahead_ms, clock.uncertain_ms)
+        return OmsLedger(frozenset(self._link.hello.claims), run)
 
     def close(self) -> None:
         """Close the adapter, and end it if the kit has started it."""

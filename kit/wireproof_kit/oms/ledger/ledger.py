@@ -30,14 +30,15 @@ class OmsLedger:
         self.outcomes = Outcomes()
         self._claims = claims
         self._times = Times(clock)
+        self._ahead_ms = clock.ahead_ms
         self._expired: list[_Late] = []
         self._has_aged = False
         self._owners: dict[str, Entry[Content]] = {}
 
     def read(self, case: str, steps: Iterable[Step], started_ms: float | None = None) -> None:
-        """Read the steps of a case, and when it started by the server's clock if that is known."""
+        """Read the steps of a case, and when it started by the kit's clock if that is known."""
         if started_ms is not None:
-            self._times.begin(case, started_ms)
+            self._times.begin(case, started_ms + self._ahead_ms)
         self.reading.read(case, steps)
 
     def conclude(self) -> Outcomes:
