@@ -13,7 +13,14 @@ from typing import BinaryIO, cast
 
 import msgspec
 
-from wireproof_spec.record import BundleRecord, CaseRecord, FindingRecord, HeaderRecord, SentRecord
+from wireproof_spec.record import (
+    BundleRecord,
+    CaseRecord,
+    FindingRecord,
+    HeaderRecord,
+    SentRecord,
+    WayRecord,
+)
 from wireproof_spec.record import StepRecord as Step
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -141,6 +148,8 @@ def _hold(what: str, found: int, most: int, unit: str) -> None:
 def _steps(record: BundleRecord) -> Sequence[Step | SentRecord]:
     if isinstance(record, CaseRecord):
         return record.transcript.steps
+    if isinstance(record, WayRecord):
+        return record.result.transcript.steps
     if isinstance(record, HeaderRecord):
         transcripts = [claim.transcript for claim in record.claims.values()]
         transcripts += [bound.transcript for bound in record.readings.values()]

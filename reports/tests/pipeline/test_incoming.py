@@ -23,6 +23,7 @@ from wireproof_spec.record import (
     FindingRecord,
     FuzzCaseRecord,
     SentRecord,
+    WayRecord,
 )
 
 BIG = (2**64 - 1, 2**128 - 1)
@@ -92,6 +93,16 @@ def test_the_origin_that_a_record_tells_is_a_column(tmp_path: Path) -> None:
     (row,) = Read(bundle(tmp_path / "b.jsonl", [record])).tables["results"]
 
     assert row["origin"] == "premise"
+
+
+def test_a_way_is_neither_a_row_nor_put_aside(tmp_path: Path) -> None:
+    way = WayRecord(next(made.passes()), kept=1, broken=0)
+    source = bundle(tmp_path / "a.jsonl", [way.result])
+    path = with_lines(tmp_path / "b.jsonl", source, msgspec.json.encode(way))
+
+    tables = Read(path).tables
+
+    assert (len(tables["results"]), tables["quarantine"]) == (1, [])
 
 
 def test_the_run_itself_is_a_row(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ from wireproof_spec.record import (
     FooterRecord,
     HeaderRecord,
     StepRecord,
+    WayRecord,
 )
 from wireproof_spec.record_file import (
     DAMAGED,
@@ -148,6 +149,7 @@ def _head(step: StepRecord) -> bytes:
 
 
 _CASE = msgspec.json.Decoder(CaseRecord)
+_WAY = msgspec.json.Decoder(WayRecord)
 _FINDING = msgspec.json.Decoder(FindingRecord)
 _CAMPAIGN = msgspec.json.Decoder(CampaignRecord)
 _FOOTER = msgspec.json.Decoder(FooterRecord)
@@ -242,6 +244,7 @@ class _Reading:
         self._take_in: dict[str, Callable[[bytes], None]] = {
             "": self._case,
             "case": self._case,
+            "way": self._way,
             "finding": self._add_finding,
             "campaign": self._campaign,
         }
@@ -304,6 +307,11 @@ class _Reading:
         self._rows["results"].append(result_row(record, role, self._header.target))
         self._seen.add(record.case)
         self._grammar.add(record)
+
+    def _way(self, line: bytes) -> None:
+        # Ways do not count yet, so that a history keeps none of them.
+        self._inflated += count_inflated(_WAY.decode(line))
+        refuse_inflated(self._inflated)
 
     def _add_finding(self, line: bytes) -> None:
         # One that was seen again stands in the bundle again, with the last counts.
