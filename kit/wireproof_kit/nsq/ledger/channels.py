@@ -130,7 +130,7 @@ class Channel:
         if own.lower() == tag.lower():
             yield Finding("ext.dispatch.never-other-tag")
             return
-        # Of its messages the kit may have read none yet: it is ready for certain if RDY allows all.
+        # The kit may have read none of its messages yet: it is surely ready if RDY allows all.
         is_other = any(
             not by.tag and member.ready >= self.published for by, member in self.members.items()
         )
