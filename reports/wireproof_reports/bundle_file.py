@@ -10,7 +10,15 @@ import msgspec
 from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import protocols
-from wireproof_spec.record import FORMAT, BundleRecord, CaseRecord, FooterRecord, HeaderRecord
+from wireproof_spec.record import (
+    FORMAT,
+    BundleRecord,
+    CaseRecord,
+    FooterRecord,
+    HeaderRecord,
+    WayRecord,
+    list_broken,
+)
 from wireproof_spec.record_file import (
     DAMAGED,
     UNREADABLE,
@@ -29,7 +37,10 @@ class BundleFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A complete bundle in memory: its header, the records of all cases, and its footer."""
+    """A complete bundle in memory: its header, the records of all cases, and its footer.
+
+    Ways that count and were broken stand behind the cases, as failing cases do.
+    """
 
     name: str
     header: HeaderRecord
@@ -86,6 +97,7 @@ def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
     header = header_of(name, first)
     digest = hashlib.sha256(first)
     cases: list[CaseRecord] = []
+    ways: list[WayRecord] = []
     inflated = count_inflated(header)
     for number, line in numbered:
         record = _record(name, number, line)
@@ -93,13 +105,15 @@ def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
         refuse_inflated(inflated)
         if isinstance(record, FooterRecord):
             check_end(name, record, digest.hexdigest(), rest=(line for _, line in numbered))
-            return Bundle(name, header, tuple(cases), record)
+            return Bundle(name, header, (*cases, *list_broken(ways)), record)
         if isinstance(record, HeaderRecord):
             raise BundleFault(
                 f"{name}: line {number} is a second header; split the file before it"
             )
         if isinstance(record, CaseRecord):
             cases.append(record)
+        elif isinstance(record, WayRecord):
+            ways.append(record)
         digest.update(line)
     raise BundleFault(
         f"{name} is cut off: it ends after {len(cases)} cases without a footer; "

@@ -58,7 +58,11 @@ class Cause:
 
     def count_cases(self, header: HeaderRecord) -> int:
         """Return how many cases of the cause count for the exit code of a run."""
-        return sum(header.counts(case.level, case.origin) for case in self.cases)
+        return len(self.list_counted(header))
+
+    def list_counted(self, header: HeaderRecord) -> list[CaseRecord]:
+        """Return the cases of the cause that count for the exit code of a run."""
+        return [case for case in self.cases if header.counts(case.level, case.origin)]
 
     def side(self, header: HeaderRecord) -> str:
         """Return which side failed, ``client`` or ``broker``, where both were judged; else ""."""

@@ -6,6 +6,7 @@ wire that may exceed 2^53 are strings.
 
 import base64
 import zlib
+from collections.abc import Iterable
 from typing import Annotated, Literal, TypedDict, get_args
 from urllib.parse import SplitResult, urlsplit
 
@@ -30,6 +31,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 Size = Annotated[int, msgspec.Meta(ge=0, le=64 << 20)]
 """Bytes of one step; ours, eight times the largest that a case sends."""
 _DEFLATE_ABOVE = 4096
+_BROKEN = ("fail", "unstable")
 
 
 class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -197,6 +199,11 @@ class WayRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="way"):
     counted: bool = False
 
 
+def list_broken(ways: Iterable[WayRecord]) -> list[CaseRecord]:
+    """Return the results of the ways that count and did not hold, to be told beside cases."""
+    return [way.result for way in ways if way.counted and way.result.verdict in _BROKEN]
+
+
 class ClaimRecord(msgspec.Struct, frozen=True):
     """What the probe of a capability showed, with the exchange as evidence."""
 
@@ -331,6 +338,8 @@ class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
     expired: tuple[str, ...] = ()
     interrupted: bool = False
     sha256: str = ""
+    ways: dict[str, int] = {}
+    """How many of the ways that count have each verdict."""
 
 
 class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -153,7 +153,7 @@ def _run(request: RunRequest, options: RunParameters, display: Display) -> RunRe
             is_stopped=interruption.is_asked,
             tell_wait=display.wait,
         )
-    write_last_failed(LAST_FAILED, records.cases)
+    write_last_failed(LAST_FAILED, records.cases, records.ways)
     return records
 
 

@@ -11,8 +11,9 @@ from wireproof_kit.verdicts.judge import DIED
 from wireproof_kit.verdicts.next_step import next_step
 from wireproof_reports.causes import Cause, count_sides, fold
 from wireproof_reports.wording import count_noun
+from wireproof_spec.clauses.catalogue import PASSING
 from wireproof_spec.clauses.loading import load_catalogue
-from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord, list_broken
 
 INDENT = 13
 LISTED = 8
@@ -79,9 +80,12 @@ def _new(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) ->
     known = footer.verdicts.get("known", 0)
     pieces: list[str] = []
     if counting:
-        cases = sum(cause.count_cases(header) for cause in counting)
+        counted = [case.case for cause in counting for case in cause.list_counted(header)]
+        ways = sum(PASSING in case for case in counted)
+        shown = count_noun(len(counted) - ways, "case") if ways < len(counted) else ""
+        shown = ", ".join(filter(None, [shown, count_noun(ways, "way") if ways else ""]))
         sides = count_sides(counting, header)
-        told = f"{count_noun(len(counting), 'new cause')} ({count_noun(cases, 'case')})"
+        told = f"{count_noun(len(counting), 'new cause')} ({shown})"
         pieces.append(f"{told}: {sides}" if sides else told)
     if known:
         pieces.append(f"{known} known")
@@ -132,7 +136,7 @@ def _difference(record: CaseRecord) -> Iterator[str]:
 
 def _broken_ways(ways: Sequence[WayRecord]) -> Iterator[str]:
     """Yield what messages that came in any case show besides what the cases ask for."""
-    broken = [way for way in ways if way.result.verdict == "fail"]
+    broken = [way for way in ways if way.result.verdict == "fail" and not way.counted]
     if not broken:
         return
     text = "of the messages that came in any case, some break a clause; shown, not counted"
@@ -181,7 +185,7 @@ class Result:
 
     def causes(self) -> tuple[Cause, ...]:
         """Return the failures of the run, folded by root cause."""
-        return fold(self.records, self.header)
+        return fold([*self.records, *list_broken(self.ways)], self.header)
 
     def next_step(self) -> str:
         """Return what was missing for what was not judged, and what to give; often empty."""

@@ -58,5 +58,5 @@ class RunRecorder:
         )
         target = self.header.target
         catalogue = target.narrow(load_catalogue(target.protocol))
-        footer = conclude(self.header, self.records, catalogue, standing)
+        footer = conclude(self.header, self.records, catalogue, standing, self.ways)
         return self._writer.close(footer) if self._writer is not None else footer

@@ -48,6 +48,8 @@ class Outcome:
     evidence: tuple[Place, ...] = ()
     cases: list[str] = field(default_factory=list[str])
     """The cases in which it was broken, the first few."""
+    runs: set[str] = field(default_factory=set[str])
+    """The runs of cases in which it was broken, the first few."""
 
 
 def count_broken(findings: Iterable[Finding]) -> int:
@@ -74,6 +76,8 @@ class Outcomes:
         places = tuple(evidence)
         if outcome.finding is None:
             outcome.finding, outcome.evidence = finding, places
+        if len(outcome.runs) < self._most_cases and places:
+            outcome.runs.add(places[-1].case)
         if len(outcome.cases) < self._most_cases and places:
             case = places[-1].case.partition(_RUN)[0]
             if case not in outcome.cases:

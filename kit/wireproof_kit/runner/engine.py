@@ -192,6 +192,11 @@ class Engine:
         self._hurry.learn(instance, record)
         return record
 
+    def exchange_again(self, instance: Instance) -> Transcript | None:
+        """Run a case once more and return its exchange; None if the target is dead."""
+        since = self._deaths.begin()
+        return None if since is None else self._perform_once(instance, since)[0].transcript
+
     def _undecided(self, instance: Instance, seen: str = "") -> JudgedRuns:
         """Return the run of a case that another case's death of the target concerned."""
         undecided = self._deaths.make_undecided(seen)

@@ -9,7 +9,7 @@ import msgspec
 
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run_cases import COUNTED
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import CaseRecord, WayRecord
 
 
 def read_last_failed(path: Path) -> frozenset[str]:
@@ -36,10 +36,16 @@ def keep_last_failed(
     return tuple(item for item in instances if item.id in failed)
 
 
-def write_last_failed(path: Path, records: Sequence[CaseRecord]) -> None:
-    """Update the file of failed cases; cases that were not run keep their state."""
+def write_last_failed(
+    path: Path, records: Sequence[CaseRecord], ways: Sequence[WayRecord] = ()
+) -> None:
+    """Update the file of failed cases; cases that were not run keep their state.
+
+    A case failed, too, if it showed that a way is broken that counts.
+    """
     before = read_last_failed(path)
     failed = {record.case for record in records if record.verdict in COUNTED}
+    failed |= {case for way in ways if way.counted for case in way.cases if _is_broken(way)}
     now = (before - {record.case for record in records}) | failed
     if now == before:
         return
@@ -47,3 +53,7 @@ def write_last_failed(path: Path, records: Sequence[CaseRecord]) -> None:
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(sorted(now), indent=1) + "\n", encoding="utf-8")
+
+
+def _is_broken(way: WayRecord) -> bool:
+    return way.result.verdict in COUNTED

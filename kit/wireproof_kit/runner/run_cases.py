@@ -2,19 +2,24 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Protocol, Self
+
+import msgspec
 
 from wireproof_kit.bundle.recorder import RunRecorder
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.activity import Activity, Tell
 from wireproof_kit.runner.engine import Engine, record_unsupported
+from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance, known_ids
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import Choice, Run
 from wireproof_kit.runner.ways import Ways
 from wireproof_kit.verdicts.deviations import Deviation, apply, read_deviations
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.clauses.catalogue import is_below
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, Verdict, WayRecord
 
 COUNTED: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "unstable")
@@ -55,6 +60,8 @@ class OpenRun:
     _choice: Choice
     _unsupported: frozenset[str]
     _activity: Activity
+    _known: dict[str, CaseRecord] = field(default_factory=dict[str, CaseRecord])
+    """The first known failure of each signature."""
 
     @classmethod
     def open(
@@ -108,12 +115,43 @@ class OpenRun:
         else:
             record = self._engine.run(instance)
         version = self.header.target.fingerprint.get("version", "")
-        return apply((record,), self.deviations, version=version, today=date.today()).records[0]
+        applied = apply((record,), self.deviations, version=version, today=date.today())
+        (result,) = applied.records
+        if result.verdict == "known" and record.signature:
+            self._known.setdefault(record.signature, result)
+        return result
 
-    def ways(self) -> Iterator[WayRecord]:
-        """Yield what all deliveries of the run showed of each clause, by way."""
-        if self._engine.ways is not None:
-            yield from self._engine.ways.conclude()
+    def ways(self, *, repeats: bool = True) -> Iterator[WayRecord]:
+        """Yield what all deliveries of the run showed of each clause, by way.
+
+        A breach that was seen in one run of one case alone is repeated, unless not ``repeats``.
+        """
+        ways, self._engine.ways = self._engine.ways, None
+        if ways is None:
+            return
+        selected = frozenset(item.clause.id for item in self.cases)
+        left_out = (*self.run.plan.exclude, *(each.id for each in read_exclusions()))
+        again = self._exchange_again if repeats else lambda case: None
+        for way in ways.conclude(again, selected):
+            if not any(is_below(name, each) for name in _names(way) for each in left_out):
+                yield self._mark_known(way)
+
+    def _exchange_again(self, case: str) -> Transcript | None:
+        instance = next((item for item in self._choice.run if item.id == case), None)
+        return None if instance is None else self._engine.exchange_again(instance)
+
+    def _mark_known(self, way: WayRecord) -> WayRecord:
+        """Give a way that the deviations file lists, or one of the same cause, that verdict."""
+        version = self.header.target.fingerprint.get("version", "")
+        (result,) = apply(
+            (way.result,), self.deviations, version=version, today=date.today()
+        ).records
+        cause = self._known.get(result.signature or "")
+        if result.verdict == "fail" and cause is not None:
+            result = msgspec.structs.replace(
+                result, verdict="known", reason=cause.reason, deviation=cause.deviation
+            )
+        return msgspec.structs.replace(way, result=result)
 
     def close(self) -> None:
         """Abandon the cases that still wait, and close the target."""
@@ -149,11 +187,16 @@ def run_cases(
         for listener in told:
             listener.begin(opened.header, selected=len(opened.cases))
         interrupted = _run_all(opened, request.maxfail, told, is_stopped)
-        for way in opened.ways():
+        for way in opened.ways(repeats=not interrupted):
             recorder.way(way)
     footer = recorder.close(today=date.today(), interrupted=interrupted)
     assert footer is not None  # the recorder has begun
     return RunRecords(opened.header, tuple(recorder.records), footer, tuple(recorder.ways))
+
+
+def _names(way: WayRecord) -> tuple[str, str]:
+    """Return the id and the clause of a way."""
+    return way.result.case, way.result.clause
 
 
 def read_baseline(request: RunRequest, known_ids: Sequence[str] | None) -> tuple[Deviation, ...]:

@@ -164,7 +164,7 @@ class _TrialRun:
         trial = self._trial
         unexpected = [record for record in self._records if is_unexpected(trial, record)]
         if trial.kind != FAULT:
-            ways = (way.result for way in self._opened.ways())
+            ways = (way.result for way in self._opened.ways(repeats=False))
             unexpected += [record for record in ways if record.verdict == "fail"]
         return TrialResult(
             trial=trial,

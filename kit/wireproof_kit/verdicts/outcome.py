@@ -16,7 +16,15 @@ from wireproof_spec.clauses.catalogue import (
     matches,
 )
 from wireproof_spec.clauses.origin import ORIGINS, by_origin
-from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, GroupRecord, HeaderRecord
+from wireproof_spec.record import (
+    CONCLUSIVE,
+    CaseRecord,
+    FooterRecord,
+    GroupRecord,
+    HeaderRecord,
+    WayRecord,
+    list_broken,
+)
 
 _DOUBTFUL = frozenset({"inconclusive", "unstable"})
 
@@ -49,20 +57,34 @@ def conclude(
     records: Sequence[CaseRecord],
     catalogue: Catalogue,
     standing: RunFactors,
+    ways: Sequence[WayRecord] = (),
 ) -> FooterRecord:
-    """Return the conclusion of a run, or of a bundle that was judged again."""
+    """Return the conclusion of a run, or of a bundle that was judged again.
+
+    A way that was kept makes no group judged; one that was broken counts as a failing case does.
+    """
     groups = tuple(_groups(header, records, catalogue))
-    code = exit_code(header, records, groups, standing)
+    code = exit_code(header, [*records, *list_broken(ways)], groups, standing)
+    counted = Counter[str](way.result.verdict for way in ways if way.counted)
     return FooterRecord(
         verdicts=dict(Counter(record.verdict for record in records)),
         groups=groups,
         coverage=coverage(records, catalogue),
         exit=code,
-        statement=statement(header, groups, code, above=_above(header, records)),
+        statement=statement(
+            header, groups, code, above=_above(header, records), ways=_describe_ways(counted)
+        ),
         stale=standing.stale,
         expired=standing.expired,
         interrupted=standing.interrupted,
+        ways=dict(counted),
     )
+
+
+def _describe_ways(counted: Counter[str]) -> str:
+    """Return how many ways were kept, of all that count; empty without any."""
+    total = counted.total()
+    return f"messages of any case: {counted['pass']}/{total} ways kept" if total else ""
 
 
 def exit_code(
@@ -115,14 +137,20 @@ def coverage(records: Iterable[CaseRecord], catalogue: Catalogue) -> dict[str, i
 
 
 def statement(
-    header: HeaderRecord, groups: Sequence[GroupRecord], code: int, *, above: str = ""
+    header: HeaderRecord,
+    groups: Sequence[GroupRecord],
+    code: int,
+    *,
+    above: str = "",
+    ways: str = "",
 ) -> str:
     """Return the sentence about what a run showed, by group; it is never only `conformant`.
 
     ``above`` is the sentence that no counting case was run; it is added if that decides the exit
-    code.
+    code. ``ways`` says how many ways were kept.
     """
     said = [_describe_group(header, group) for group in groups]
+    said += [ways] if ways else []
     if above and code == EXIT_NOT_DONE:
         said.append(above)
     for name, why in header.not_selected.items():

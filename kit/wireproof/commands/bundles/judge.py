@@ -155,8 +155,14 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
         interrupted=bundle.footer is None or bundle.footer.interrupted,
         allow_unstable=terms.allow_unstable,
     )
-    footer = conclude(header, applied.records, catalogue, standing)
-    return Result(header, applied.records, footer, bundle.path)
+    results = [judge_record(way.result, bench) for way in bundle.ways]
+    judged = _apply_deviations(results, header, terms).records
+    ways = tuple(
+        msgspec.structs.replace(way, result=result)
+        for way, result in zip(bundle.ways, judged, strict=True)
+    )
+    footer = conclude(header, applied.records, catalogue, standing, ways)
+    return Result(header, applied.records, footer, bundle.path, ways=ways)
 
 
 def changes(before: Bundle, after: Result) -> Iterator[str]:
@@ -239,5 +245,7 @@ def _write_result(result: Result, out: Path) -> Result:
     writer = BundleWriter(out, result.header)
     for record in result.records:
         writer.add(record)
+    for way in result.ways:
+        writer.add(way)
     footer = writer.close(result.footer)
-    return Result(result.header, result.records, footer, out)
+    return Result(result.header, result.records, footer, out, ways=result.ways)

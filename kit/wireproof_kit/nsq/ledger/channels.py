@@ -16,16 +16,12 @@ from wireproof_kit.nsq.ledger.events import (
     Ready,
     Subscription,
 )
-from wireproof_kit.nsq.ledger.publishes import Content, read_members
+from wireproof_kit.nsq.ledger.publishes import Content
 from wireproof_kit.observation import Difference
-from wireproof_spec.nsq import names
-from wireproof_spec.nsq.message import Extend
 
 AGAIN, LATER_CLIENT = "again", "later-client"
 """What the way of a delivery can have besides the usual: the first, to the first client."""
 _HIGH_BITS: Final = 0xF000
-_SHORTEST_TIMEOUT_US: Final = 900_000
-"""Cases ask for time-outs of a second at least."""
 
 
 @dataclass(slots=True)
@@ -34,7 +30,6 @@ class _Member:
 
     number: int
     ready: int = 0
-    held: set[bytes] = field(default_factory=set[bytes])
 
 
 @dataclass(slots=True)
@@ -43,7 +38,6 @@ class _Seen:
 
     message_id: bytes
     attempts: int
-    at_us: int
     is_returned: bool = False
 
 
@@ -55,6 +49,8 @@ class Channel:
     which the broker sent only for one connection.
     """
 
+    published: int
+    """How many messages its topic got in the run."""
     members: dict[Subscription, _Member] = field(default_factory=dict[Subscription, _Member])
     joined: int = 0
     has_left: bool = False
@@ -79,7 +75,6 @@ class Channel:
         elif isinstance(event, Ready):
             member.ready = event.count
         elif isinstance(event, Acknowledged) and event.command != "TOUCH":
-            member.held.discard(event.message_id)
             seen = self._held.get((event.by, event.message_id))
             if seen is not None and event.command == "REQ":
                 seen.is_returned = True
@@ -99,16 +94,14 @@ class Channel:
         yield from self._judge_attempts(delivery, entry)
         if (before := self._ids.get(id(entry))) is not None:
             yield from _judge_same_id(delivery, before)
-        yield from self._judge_tag(delivery)
+        yield from self._judge_tag(delivery, entry)
 
     def note(self, delivery: Delivery, entry: Entry[Content]) -> None:
         """Note a delivery."""
         name, message = delivery.message.message_id, delivery.message
-        seen = _Seen(name, message.attempts, delivery.at.step.at_us)
+        seen = _Seen(name, message.attempts)
         self._seen[id(entry), delivery.by] = self._held[delivery.by, name] = seen
         self._ids.setdefault(id(entry), name)
-        if (member := self.members.get(delivery.by)) is not None:
-            member.held.add(name)
 
     def _judge_attempts(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
         """Judge attempts: 1 at first, then 1 more; another client may have had it meanwhile."""
@@ -120,7 +113,8 @@ class Channel:
         before = self._seen.get((id(entry), delivery.by))
         last = before.attempts if before else 0
         # A real broker sometimes sends the first message of a channel twice at once, as attempt 1.
-        is_counted = before is None or before.is_returned or _is_late(delivery, before)
+        # Whether a time-out ended between two deliveries rests on time, so that no rule asks it.
+        is_counted = before is None or before.is_returned
         least = last + is_counted
         is_alone = len(self.members) == 1 and not self.has_left
         if least <= found and (found <= last + 1 or not is_alone):
@@ -129,15 +123,16 @@ class Channel:
             due = str(least) if is_alone else f"at least {least}"
             yield Finding(clause, "attempts:other", difference=_count(due, found))
 
-    def _judge_tag(self, delivery: Delivery) -> Iterator[Finding]:
-        own, tag = delivery.by.tag, tag_of(delivery.message.extend)
+    def _judge_tag(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
+        own, tag = delivery.by.tag, entry.content.tag
         if not own or not tag:
             return
         if own.lower() == tag.lower():
             yield Finding("ext.dispatch.never-other-tag")
             return
+        # The kit may have read none of its messages yet: it is surely ready if RDY allows all.
         is_other = any(
-            not by.tag and member.ready > len(member.held) for by, member in self.members.items()
+            not by.tag and member.ready >= self.published for by, member in self.members.items()
         )
         clause = "ext.dispatch.never-other-tag" if is_other else "ext.dispatch.other-tag-alone"
         yield Finding(clause, "to:other", difference=Difference("tag", None, own, tag))
@@ -159,18 +154,5 @@ def _judge_same_id(delivery: Delivery, before: bytes) -> Iterator[Finding]:
         yield Finding("smart.message-id.again", "other", difference=difference)
 
 
-def _is_late(delivery: Delivery, before: _Seen) -> bool:
-    """Return True if a message comes again so late that its time-out may have ended."""
-    return delivery.at.step.at_us - before.at_us >= _SHORTEST_TIMEOUT_US
-
-
 def _count(due: str, found: int) -> Difference:
     return Difference("attempts", 8, due, str(found))
-
-
-def tag_of(extend: Extend | None) -> str:
-    """Return the dispatch tag in the ext part of a delivered message; empty without one."""
-    if extend is None or extend.version != names.EXT_VERSION_JSON:
-        return ""
-    tag = (read_members(extend.data or b"") or {}).get(names.CLIENT_DISPATCH_TAG)
-    return tag if isinstance(tag, str) else ""

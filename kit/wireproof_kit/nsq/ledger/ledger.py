@@ -1,5 +1,6 @@
 """The ledger of an NSQ broker: reads cases, concludes what their deliveries show."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from wireproof_kit.ledger.entries import BOUND, Entry
@@ -30,8 +31,9 @@ class NsqLedger:
         for entry in self._reading.entries:
             self.matcher.add(entry, token_of(entry.content.body.head))
         channels: dict[tuple[str, str], Channel] = {}
+        published = Counter(entry.content.topic for entry in self._reading.entries)
         for event in self._reading.events:
-            channel = channels.setdefault(event.by.place, Channel())
+            channel = channels.setdefault(event.by.place, Channel(published[event.by.topic]))
             if not isinstance(event, Delivered):
                 channel.follow(event)
                 continue
