@@ -114,13 +114,21 @@ class Helpers:
         """Return for how many seconds each thread of the processes has waited so far."""
         with self._lock:
             pids = tuple(self._pids)
-        threads = (thread for pid in pids for thread in _PROCESSES.glob(f"{pid}/task/*/schedstat"))
+        threads = (thread for pid in pids for thread in _list_threads(pid))
         return {str(thread): _read(thread).waited for thread in threads}
 
     def list_pids(self) -> tuple[int, ...]:
         """Return the ids of the processes."""
         with self._lock:
             return tuple(self._pids)
+
+
+def _list_threads(pid: int) -> list[Path]:
+    """Return the files on the threads of a process; none of one that ended meanwhile."""
+    try:
+        return [task / "schedstat" for task in (_PROCESSES / str(pid) / "task").iterdir()]
+    except OSError:
+        return []
 
 
 HELPERS = Helpers()

@@ -35,8 +35,8 @@ class Ways:
     protocol: str
     bench: JudgeContext
     _ledger: Ledger | None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
     _open: Callable[[], Ledger] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
     _runs: Counter[str] = field(default_factory=Counter[str])
     _confirmed: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _left: int = MOST_AGAIN
@@ -46,7 +46,7 @@ class Ways:
         """Return the ways of a run; without rules of content for its target there are none."""
         if not isinstance(session, OpensLedger):
             return cls(protocol, bench, None)
-        return cls(protocol, bench, session.open_ledger(), _open=session.open_ledger)
+        return cls(protocol, bench, session.open_ledger(), session.open_ledger)
 
     def read(self, case: str, transcript: Transcript) -> None:
         """Read the steps of one run of a case."""
