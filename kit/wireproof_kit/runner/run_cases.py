@@ -131,7 +131,7 @@ class OpenRun:
             return
         selected = frozenset(item.clause.id for item in self.cases)
         left_out = (*self.run.plan.exclude, *(each.id for each in read_exclusions()))
-        again = self._exchange_again if repeats else lambda case: None
+        again = self._exchange_again if repeats else _run_nothing
         for way in ways.conclude(again, selected):
             if not any(is_below(name, each) for name in _names(way) for each in left_out):
                 yield self._mark_known(way)
@@ -192,6 +192,10 @@ def run_cases(
     footer = recorder.close(today=date.today(), interrupted=interrupted)
     assert footer is not None  # the recorder has begun
     return RunRecords(opened.header, tuple(recorder.records), footer, tuple(recorder.ways))
+
+
+def _run_nothing(case: str) -> None:
+    """Run no case again."""
 
 
 def _names(way: WayRecord) -> tuple[str, str]:
