@@ -143,5 +143,6 @@ def _observe(outcome: Outcome) -> Observation:
     finding = outcome.finding
     if finding is None:
         return observed(CONFORMS, note=note)
+    note = f"{note}, first in {outcome.cases[0]}" if outcome.cases else note
     note = f"{finding.note}; {note}" if finding.note else note
     return observed(finding.value, difference=finding.difference, note=note)

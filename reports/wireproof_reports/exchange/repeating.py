@@ -5,6 +5,7 @@ from typing import Literal
 from urllib.parse import parse_qs
 
 from wireproof_reports.exchange.protocol import report_part
+from wireproof_spec.clauses.catalogue import PASSING
 from wireproof_spec.protocol import Group, find_registered
 from wireproof_spec.record import CaseRecord, TargetRecord
 
@@ -24,9 +25,10 @@ def way_again(case: CaseRecord, target: TargetRecord) -> Way:
 
     ``wireproof replay`` refuses what it cannot send, so a case is run again where nothing was
     sent, or the case did more than its record holds, or the target has no single address, or is
-    reached by what the bundle does not hold. Traffic of a proxy is judged again as recorded.
+    reached by what the bundle does not hold. Traffic of a proxy, and what a way of messages shows,
+    is judged again as recorded.
     """
-    if target.is_traffic():
+    if target.is_traffic() or PASSING in case.case:
         return "judge"
     if target.is_client():
         return "client"

@@ -35,6 +35,7 @@ from wireproof_kit.nsq.ledger.publishes import (
     read_post,
     read_publish,
 )
+from wireproof_kit.nsq.observe.trace_layout import observe_trace
 from wireproof_kit.wire.http import read_response
 from wireproof_kit.wire.transcript import Step
 from wireproof_spec.decoding import decode
@@ -238,7 +239,8 @@ class _CaseReader:
         elif asked.name in SUBSCRIPTIONS and data == names.OK:
             self._subscribe(node, conn, asked)
         for entry in asked.entries:
-            _accept(entry, _read_trace(data), data == names.OK, self._at, self._order)
+            answer = _read_trace(data, entry.content.trace_id)
+            _accept(entry, answer, data == names.OK, self._at, self._order)
 
     def _subscribe(self, node: _Node, conn: str, asked: _Asked) -> None:
         words = asked.words
@@ -320,7 +322,10 @@ def _accept(
     entry.settle(Fate.ACCEPTED if is_right or answer else Fate.POSSIBLE, at, order)
 
 
-def _read_trace(data: bytes) -> TraceResponse | None:
+def _read_trace(data: bytes, trace_id: int | None) -> TraceResponse | None:
+    """Return a trace response; None of one with a flaw that makes other numbers of its bytes."""
+    if data == names.OK or observe_trace(data, trace_id).value != "trace":
+        return None
     try:
         return decode(TRACE_RESPONSE, data)
     except WireError:
