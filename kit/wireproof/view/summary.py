@@ -11,7 +11,7 @@ from wireproof_kit.verdicts.judge import DIED
 from wireproof_kit.verdicts.next_step import next_step
 from wireproof_reports.causes import Cause, count_sides, fold
 from wireproof_reports.wording import count_noun
-from wireproof_spec.clauses.catalogue import PASSING
+from wireproof_spec.clauses.catalogue import is_way
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord, list_broken
 
@@ -81,7 +81,7 @@ def _new(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) ->
     pieces: list[str] = []
     if counting:
         counted = [case.case for cause in counting for case in cause.list_counted(header)]
-        ways = sum(PASSING in case for case in counted)
+        ways = sum(map(is_way, counted))
         shown = count_noun(len(counted) - ways, "case") if ways < len(counted) else ""
         shown = ", ".join(filter(None, [shown, count_noun(ways, "way") if ways else ""]))
         sides = count_sides(counting, header)

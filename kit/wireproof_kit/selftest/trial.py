@@ -165,7 +165,8 @@ class _TrialRun:
         unexpected = [record for record in self._records if is_unexpected(trial, record)]
         if trial.kind != FAULT:
             ways = (way.result for way in self._opened.ways(repeats=False))
-            unexpected += [record for record in ways if record.verdict == "fail"]
+            seen = [record for record in ways if record.verdict in _RED]
+            unexpected += [record for record in seen if is_unexpected(trial, record)]
         return TrialResult(
             trial=trial,
             red=dict(sorted(self._red.items())),

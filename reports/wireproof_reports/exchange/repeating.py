@@ -5,7 +5,7 @@ from typing import Literal
 from urllib.parse import parse_qs
 
 from wireproof_reports.exchange.protocol import report_part
-from wireproof_spec.clauses.catalogue import PASSING
+from wireproof_spec.clauses.catalogue import is_way
 from wireproof_spec.protocol import Group, find_registered
 from wireproof_spec.record import CaseRecord, TargetRecord
 
@@ -28,7 +28,7 @@ def way_again(case: CaseRecord, target: TargetRecord) -> Way:
     reached by what the bundle does not hold. Traffic of a proxy, and what a way of messages shows,
     is judged again as recorded.
     """
-    if target.is_traffic() or PASSING in case.case:
+    if target.is_traffic() or is_way(case.case):
         return "judge"
     if target.is_client():
         return "client"

@@ -26,6 +26,13 @@ PASSING = "/passing/"
 """Stands between protocol and clause in the id of what passing traffic shows of a clause.
 
 In a run, a slash and the way follow, such as ``again+http``."""
+
+
+def is_way(case_id: str) -> bool:
+    """Return True if an id is that of a clause and a way of messages, not of a case."""
+    return "/" in case_id.partition(PASSING)[2]
+
+
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 _OPEN_KINDS = frozenset({"response", "inconclusive", "kit-error"})
