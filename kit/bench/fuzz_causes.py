@@ -13,8 +13,8 @@ from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.fuzz.campaign.workers import TargetChoice
 from wireproof_kit.fuzz.triage.confirm import repeat_finding
 from wireproof_kit.targets.target import ON_CLIENTS
+from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.protocol import Group, entry_point
-from wireproof_spec.record import FindingRecord
 
 CLIENT = "-client"
 """What ends the name of a protocol whose example client is fuzzed, not its reference broker."""

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
         OpenFuzzSession,
     )
     from wireproof_kit.proxy.part import ProxyPart
-    from wireproof_spec.record import FindingRecord, TranscriptRecord
+    from wireproof_spec.fuzz_record import FindingRecord
+    from wireproof_spec.step_record import TranscriptRecord
 
 Names: TypeAlias = Callable[[Target], Sequence[str]]
 TellCourse: TypeAlias = "Callable[[TranscriptRecord], Iterable[str]]"

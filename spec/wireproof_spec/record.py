@@ -4,16 +4,17 @@ Records only grow: a new field has a default, a field never changes its meaning.
 wire that may exceed 2^53 are strings.
 """
 
-import base64
-import zlib
 from collections.abc import Iterable
-from typing import Annotated, Literal, TypedDict, get_args
+from typing import Annotated, Literal, get_args
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
 from wireproof_spec.clauses.catalogue import CLIENT, PROXY, Catalogue, Level, level_rank
 from wireproof_spec.clauses.origin import BINDING
+from wireproof_spec.deviation_record import DeviationRecord
+from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
+from wireproof_spec.step_record import Count, TranscriptRecord
 
 FORMAT = 1
 
@@ -26,66 +27,7 @@ CONCLUSIVE: frozenset[Verdict] = frozenset({"pass", "reading", "fail", "known"})
 ControlState = Literal["prompt", "slow", "dead"]
 ClaimState = Literal["shown", "absent", "broken", "unknown"]
 ReadingChoice = Literal["any", "published", "deployed"]
-Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
-"""A number of things, or of microseconds; what reads bundles keeps it in 64 bits."""
-Size = Annotated[int, msgspec.Meta(ge=0, le=64 << 20)]
-"""Bytes of one step; ours, eight times the largest that a case sends."""
-_DEFLATE_ABOVE = 4096
 _BROKEN = ("fail", "unstable")
-
-
-class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One event on one connection in a bundle; ``at_us``: microseconds since the case started.
-
-    The bytes are in ``hex``, or compressed (zlib, base64) in ``deflate`` if long. ``parts`` are
-    (offset, length, label, made wrong on purpose).
-    """
-
-    at_us: Count
-    conn: str
-    kind: str
-    hex: str = ""
-    deflate: str = ""
-    length: Size = 0
-    parts: tuple[tuple[Count, Count, str, bool], ...] = ()
-    note: str = ""
-
-    def data(self) -> bytes:
-        """Return the bytes of the event; at most ``length`` bytes are decompressed.
-
-        Raises:
-            ValueError: the record's hex, base64 or deflated data is damaged.
-        """
-        if not self.deflate:
-            return bytes.fromhex(self.hex)
-        inflater = zlib.decompressobj()
-        try:
-            data = inflater.decompress(base64.b64decode(self.deflate, validate=True), self.length)
-        except zlib.error as error:
-            raise ValueError(str(error)) from error
-        if len(data) != self.length or inflater.unconsumed_tail:
-            raise ValueError(f"expected {self.length} bytes; the deflated data has others")
-        return data
-
-
-class Packed(TypedDict, total=False):
-    """The bytes of a step record, in one of two fields: ``hex``, or compressed in ``deflate``."""
-
-    hex: str
-    deflate: str
-
-
-def pack_bytes(data: bytes) -> Packed:
-    """Return bytes as the field of a step record: ``hex``, or compressed in ``deflate``."""
-    if len(data) <= _DEFLATE_ABOVE:
-        return {"hex": data.hex()}
-    return {"deflate": base64.b64encode(zlib.compress(data, 6)).decode()}
-
-
-class TranscriptRecord(msgspec.Struct, frozen=True):
-    """All events of one case or probe."""
-
-    steps: tuple[StepRecord, ...] = ()
 
 
 class DifferenceRecord(msgspec.Struct, frozen=True):
@@ -125,18 +67,6 @@ class RepeatsRecord(msgspec.Struct, frozen=True):
     others: tuple[SeenRecord, ...] = ()
     unrepeated: str = ""
     confirmed_by: str = ""
-
-
-class DeviationRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The entry of the user's deviations file that lists a failure as known.
-
-    ``id`` is the entry's case id or prefix, ``expires`` its last day (ISO 8601). An ``expired``
-    entry has no effect: the verdict stays ``fail``.
-    """
-
-    id: str
-    expires: str
-    expired: bool = False
 
 
 class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
@@ -340,100 +270,6 @@ class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
     sha256: str = ""
     ways: dict[str, int] = {}
     """How many of the ways that count have each verdict."""
-
-
-class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Bytes that a fuzz case sends on connection ``conn``, and how they are written.
-
-    ``manner`` is whole, split, bytewise, together, half-close, slow or hold; ``cuts`` are
-    offsets.
-    """
-
-    conn: Count = 0
-    hex: str = ""
-    deflate: str = ""
-    length: Size = 0
-    manner: str = "whole"
-    cuts: tuple[int, ...] = ()
-    seconds: float = 0.0
-    label: str = ""
-
-    def data(self) -> bytes:
-        """Return the bytes that are sent.
-
-        Raises:
-            ValueError: the record's hex, base64 or deflated data is damaged.
-        """
-        step = StepRecord(0, "", "send", self.hex, self.deflate, self.length)
-        return step.data()
-
-
-class FuzzCaseRecord(msgspec.Struct, frozen=True):
-    """A case of the fuzzer: what was mutated where, and what is sent."""
-
-    index: int
-    state: str
-    frame: str
-    field: str
-    mutation: str
-    sent: tuple[SentRecord, ...]
-    delimited: bool = False
-    hazardous: bool = False
-
-
-class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"):
-    """A finding of the fuzzer: a violated rule, with the fewest fuzz cases that show it.
-
-    ``id`` is a hash of the rule, state, frame, field and class of answer. The finding showed in
-    ``shown`` of ``runs`` repetitions and was seen ``seen`` times; ``unconfirmed`` says why it
-    could not be repeated. ``names`` are the names on the target that the bytes contain; ``log``
-    is what the target wrote before it died.
-    """
-
-    id: str
-    violated: str
-    words: str
-    state: str
-    frame: str
-    field: str
-    answer: str
-    seed: int
-    shown: Count
-    runs: Count
-    seen: Count
-    at_s: float
-    cases: tuple[FuzzCaseRecord, ...]
-    names: dict[str, str] = {}
-    transcript: TranscriptRecord = TranscriptRecord()
-    deviation: DeviationRecord | None = None
-    unconfirmed: str = ""
-    log: str = ""
-
-
-class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaign"):
-    """The figures of a fuzz campaign: how many cases, pipelined and single, in how many seconds.
-
-    ``coverage`` counts cases by frame, field, mutation and state. ``unwatched_s`` is the time from
-    which the process was no longer observed, because another one had taken its place. ``deaths``
-    are the seconds at which batches of new cases killed the target.
-    """
-
-    seed: int
-    seconds: float
-    executed: Count
-    in_frame: Count
-    in_frame_s: float
-    reconnecting: Count
-    reconnecting_s: float
-    skipped: Count = 0
-    left_out: Count = 0
-    not_again: Count = 0
-    hunting_s: float = 0.0
-    next_batch: Count = 0
-    workers: Count = 1
-    unwatched_s: float | None = None
-    deaths: tuple[float, ...] = ()
-    coverage: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
 
 
 BundleRecord = (

@@ -13,15 +13,9 @@ from typing import BinaryIO, cast
 
 import msgspec
 
-from wireproof_spec.record import (
-    BundleRecord,
-    CaseRecord,
-    FindingRecord,
-    HeaderRecord,
-    SentRecord,
-    WayRecord,
-)
-from wireproof_spec.record import StepRecord as Step
+from wireproof_spec.fuzz_record import FindingRecord, SentRecord
+from wireproof_spec.record import BundleRecord, CaseRecord, HeaderRecord, WayRecord
+from wireproof_spec.step_record import StepRecord as Step
 
 GZIP_MAGIC = b"\x1f\x8b"
 MIB = 1 << 20

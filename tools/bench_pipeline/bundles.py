@@ -14,10 +14,9 @@ from wireproof_spec.record import (
     FooterRecord,
     HeaderRecord,
     RepeatsRecord,
-    StepRecord,
     TargetRecord,
-    TranscriptRecord,
 )
+from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
 CASES = 800
 DAYS = 30

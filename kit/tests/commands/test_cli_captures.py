@@ -10,7 +10,9 @@ from wireproof.main import main
 from wireproof_kit import pcap
 from wireproof_kit.bundle.file import BundleWriter, read_bundle
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
-from wireproof_spec.record import CaseRecord, FindingRecord, TranscriptRecord
+from wireproof_spec.fuzz_record import FindingRecord
+from wireproof_spec.record import CaseRecord
+from wireproof_spec.step_record import TranscriptRecord
 
 SMALL = "nsq/publish/ok/one-sign"
 

@@ -17,7 +17,7 @@ from wireproof_kit.fuzz.campaign.target import start_alone
 from wireproof_kit.fuzz.case import CROWD, RESTART, RETURNED, WHOLE, Case, Step
 from wireproof_kit.fuzz.generate.held_cases import nothing_in
 from wireproof_kit.targets.interpreter import module_command
-from wireproof_spec.record import FindingRecord
+from wireproof_spec.fuzz_record import FindingRecord
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 

@@ -21,7 +21,7 @@ from wireproof.replaying.protocol_replay import replayer_of
 from wireproof.replaying.rename import rename, rename_steps
 from wireproof.replaying.resend import compare
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.record import StepRecord, TranscriptRecord
+from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
 OK = bytes.fromhex("00000006000000004f4b")
 REFUSED = bytes.fromhex("0000000b00000001") + b"E_BAD_B"

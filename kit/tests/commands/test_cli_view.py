@@ -29,7 +29,8 @@ from wireproof.view.summary import Result, summary, verdict
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_reports.causes import fold
 from wireproof_spec.clauses.catalogue import Level
-from wireproof_spec.record import VERDICTS, FooterRecord, StepRecord, TranscriptRecord, Verdict
+from wireproof_spec.record import VERDICTS, FooterRecord, Verdict
+from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
 ESCAPE = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 

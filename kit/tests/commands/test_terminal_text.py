@@ -14,7 +14,7 @@ from wireproof.view.display import (
 )
 from wireproof.view.exchange import whole_exchange
 from wireproof.view.style import flow_pieces, wrap_after_heading
-from wireproof_spec.record import StepRecord, TranscriptRecord
+from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
 
 def test_the_display_fits_where_stdout_goes(monkeypatch: pytest.MonkeyPatch) -> None:

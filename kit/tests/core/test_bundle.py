@@ -12,13 +12,8 @@ from small_law import header, record
 
 from wireproof_kit.bundle.file import BundleWriter, read_bundle
 from wireproof_kit.errors import KitError, UsageFault
-from wireproof_spec.record import (
-    FooterRecord,
-    StepRecord,
-    TargetRecord,
-    TranscriptRecord,
-    pack_bytes,
-)
+from wireproof_spec.record import FooterRecord, TargetRecord
+from wireproof_spec.step_record import StepRecord, TranscriptRecord, pack_bytes
 
 FOOTER = FooterRecord({"pass": 1}, (), {"clauses": 1}, 0, "s")
 

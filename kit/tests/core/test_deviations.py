@@ -15,7 +15,8 @@ from wireproof_kit.verdicts.deviations import (
     read_deviations,
     to_toml,
 )
-from wireproof_spec.record import CaseRecord, DeviationRecord
+from wireproof_spec.deviation_record import DeviationRecord
+from wireproof_spec.record import CaseRecord
 
 TODAY = date(2026, 11, 21)
 ENTRY = Deviation("p/i", "t.i.clause", "abc", "upstream knows", date(2027, 3, 31), since=TODAY)

@@ -12,11 +12,11 @@ from small_law import header, record
 from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.verdicts.diff import KINDS, TESTED, Comparison, Kind, Pair, compare
+from wireproof_spec.deviation_record import DeviationRecord
 from wireproof_spec.record import (
     VERDICTS,
     BindingRecord,
     CaseRecord,
-    DeviationRecord,
     FooterRecord,
     HeaderRecord,
     RepeatsRecord,

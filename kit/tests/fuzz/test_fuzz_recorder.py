@@ -17,7 +17,7 @@ from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import Ended, Opened, Status
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.send.engine import Counts
-from wireproof_spec.record import FindingRecord, FuzzCaseRecord, SentRecord
+from wireproof_spec.fuzz_record import FindingRecord, FuzzCaseRecord, SentRecord
 
 CASE = FuzzCaseRecord(0, "fresh", "magic", "magic", "empty", (SentRecord(),))
 FOUND = FindingRecord(

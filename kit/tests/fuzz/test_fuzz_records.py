@@ -23,7 +23,7 @@ from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.rules import WRONG_ANSWER
 from wireproof_kit.fuzz.triage.finding import Finding, Signature
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.record import FindingRecord
+from wireproof_spec.fuzz_record import FindingRecord
 
 MANNERS: tuple[WriteStyle, ...] = (
     WHOLE,

@@ -18,7 +18,7 @@ from wireproof_spec.iggy.header_kinds import RAW
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import MESSAGE, Message
 from wireproof_spec.iggy.states import AVAILABLE
-from wireproof_spec.record import StepRecord
+from wireproof_spec.step_record import StepRecord
 
 CASES = (
     "iggy/message/timestamp",

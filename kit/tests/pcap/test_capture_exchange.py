@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wireproof_kit.pcap.exchange import FIRST_PORT, SEGMENT, Exchange, Segment, address, segments
-from wireproof_spec.record import StepRecord
 from wireproof_spec.step_notes import IN_TLS
+from wireproof_spec.step_record import StepRecord
 
 TARGET = ("127.0.0.1", 4150)
 

@@ -14,7 +14,7 @@ from scapy.utils import PcapNgReader
 from wireproof_kit import pcap
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.pcap.exchange import SEGMENT, Exchange
-from wireproof_spec.record import StepRecord, pack_bytes
+from wireproof_spec.step_record import StepRecord, pack_bytes
 
 TSHARK = shutil.which("tshark")
 BODY = bytes(range(256)) * 200

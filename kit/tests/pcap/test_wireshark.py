@@ -27,7 +27,7 @@ from wireproof_kit.pcap.leaves import leaves
 from wireproof_kit.protocols import kit_part
 from wireproof_spec.iggy import golden as iggy_golden
 from wireproof_spec.nsq import golden as nsq_golden
-from wireproof_spec.record import StepRecord, pack_bytes
+from wireproof_spec.step_record import StepRecord, pack_bytes
 
 pytestmark = pytest.mark.long
 

@@ -15,10 +15,9 @@ from wireproof_spec.record import (
     ClaimRecord,
     HeaderRecord,
     RepeatsRecord,
-    StepRecord,
     TargetRecord,
-    TranscriptRecord,
 )
+from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
 ODD = "never-accepted"
 GROUP = "ext.publish"

@@ -16,8 +16,9 @@ from wireproof_kit.fuzz.campaign.workers import TargetChoice, fuzz_target_at
 from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.runner.records import transcript_record
+from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.nsq.names import MAGIC
-from wireproof_spec.record import FORMAT, FindingRecord, HeaderRecord, TargetRecord
+from wireproof_spec.record import FORMAT, HeaderRecord, TargetRecord
 
 NOBODY = "127.0.0.1:1"
 

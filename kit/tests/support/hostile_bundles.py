@@ -17,7 +17,7 @@ import cli_bundle as made
 import msgspec
 
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
-from wireproof_spec.record import CampaignRecord, FindingRecord, FuzzCaseRecord, SentRecord
+from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord, FuzzCaseRecord, SentRecord
 
 Json = dict[str, Any]
 Make = Callable[[], bytes]

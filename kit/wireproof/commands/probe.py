@@ -18,7 +18,8 @@ from wireproof.view.style import Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.runner.run import Run, RunPlan
 from wireproof_reports.wording import spoken
-from wireproof_spec.record import BindingRecord, ClaimRecord, TranscriptRecord
+from wireproof_spec.record import BindingRecord, ClaimRecord
+from wireproof_spec.step_record import TranscriptRecord
 
 EXAMPLES = (
     ("wireproof probe nsq://127.0.0.1:4150", "show capabilities and readings"),

@@ -18,7 +18,7 @@ from wireproof.view.exchange import whole_exchange
 from wireproof.view.output import echo
 from wireproof.view.style import flow_pieces, wrap_after_heading
 from wireproof_kit.runner.records import transcript_record
-from wireproof_spec.record import TranscriptRecord
+from wireproof_spec.step_record import TranscriptRecord
 
 EXAMPLES = (
     (

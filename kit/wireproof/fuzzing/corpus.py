@@ -10,7 +10,7 @@ import msgspec
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign.records import check_finding
 from wireproof_kit.version import KIT_VERSION
-from wireproof_spec.record import FindingRecord
+from wireproof_spec.fuzz_record import FindingRecord
 
 STATE = "campaign.json"
 SEEDS = 1_000_000

@@ -24,16 +24,10 @@ from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_reports.exchange.reproducer import script
 from wireproof_spec.clauses.catalogue import is_below
 from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.deviation_record import DeviationRecord
 from wireproof_spec.extras import install_command
-from wireproof_spec.record import (
-    FORMAT,
-    CampaignRecord,
-    DeviationRecord,
-    FindingRecord,
-    FooterRecord,
-    HeaderRecord,
-    TargetRecord,
-)
+from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
+from wireproof_spec.record import FORMAT, FooterRecord, HeaderRecord, TargetRecord
 from wireproof_spec.step_notes import EXERCISE, RESTARTED
 
 

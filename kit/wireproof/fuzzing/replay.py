@@ -20,7 +20,7 @@ from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.records import transcript_record
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.target import ROLE
-from wireproof_spec.record import FindingRecord
+from wireproof_spec.fuzz_record import FindingRecord
 
 MOST_NAMED = 5
 

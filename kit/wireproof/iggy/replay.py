@@ -45,7 +45,7 @@ from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE, Request, RequestReader
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import MESSAGE
-from wireproof_spec.record import StepRecord, pack_bytes
+from wireproof_spec.step_record import StepRecord, pack_bytes
 from wireproof_spec.wire_error import WireError
 
 CONTROL_PATH = b"/control/"

@@ -30,7 +30,7 @@ from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_spec.nsq import names
-from wireproof_spec.record import StepRecord
+from wireproof_spec.step_record import StepRecord
 
 TYPE = slice(4, 8)
 MESSAGE = b"\0\0\0\2"

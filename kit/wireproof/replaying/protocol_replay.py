@@ -12,7 +12,8 @@ from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.protocol import Group, entry_point, list_having
-from wireproof_spec.record import CaseRecord, StepRecord
+from wireproof_spec.record import CaseRecord
+from wireproof_spec.step_record import StepRecord
 
 Steps = tuple[StepRecord, ...]
 Frames = Sequence[bytes]

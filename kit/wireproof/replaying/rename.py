@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from wireproof_reports.exchange.annotation import read_bytes
-from wireproof_spec.record import StepRecord, pack_bytes
+from wireproof_spec.step_record import StepRecord, pack_bytes
 
 Names = Mapping[bytes, bytes]
 

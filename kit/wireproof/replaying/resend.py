@@ -10,8 +10,8 @@ from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Part
 from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_reports.exchange.evidence import received_parts
-from wireproof_spec.record import StepRecord
 from wireproof_spec.step_notes import IN_TLS
+from wireproof_spec.step_record import StepRecord
 
 KINDS = ("receive", "response", "close")
 

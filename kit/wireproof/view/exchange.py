@@ -20,7 +20,8 @@ from wireproof_reports.exchange.failing import (
 )
 from wireproof_reports.exchange.repeating import SENT
 from wireproof_reports.wording import shown_time
-from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
+from wireproof_spec.record import CaseRecord, DifferenceRecord
+from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
 TEXT = "text"
 """A step that shows a line of a text, with a part marked in it."""

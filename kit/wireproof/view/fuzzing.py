@@ -21,7 +21,8 @@ from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import Status
 from wireproof_kit.fuzz.oracle.rules import MEANINGS
 from wireproof_kit.fuzz.triage.deaths import describe_times
-from wireproof_spec.record import CampaignRecord, FindingRecord, FooterRecord
+from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
+from wireproof_spec.record import FooterRecord
 
 NOT_TRIED = "not_tried"
 """The name under which a client's session tells the states without cases, and why."""

@@ -12,12 +12,11 @@ from typing import cast
 import msgspec
 
 from wireproof_kit.errors import KitError, UsageFault
+from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
 from wireproof_spec.record import (
     FORMAT,
     BundleRecord,
-    CampaignRecord,
     CaseRecord,
-    FindingRecord,
     FooterRecord,
     HeaderRecord,
     WayRecord,

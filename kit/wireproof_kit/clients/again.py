@@ -8,7 +8,8 @@ from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import kit_part, protocol_of
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.records import difference_record
-from wireproof_spec.record import CaseRecord, TranscriptRecord
+from wireproof_spec.record import CaseRecord
+from wireproof_spec.step_record import TranscriptRecord
 
 
 def observe_again(

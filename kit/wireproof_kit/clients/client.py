@@ -10,7 +10,7 @@ from wireproof_kit.clients.stage import Stage
 from wireproof_kit.clients.story import Story, read_story
 from wireproof_kit.runner.patience import machine_load
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.record import TranscriptRecord
+from wireproof_spec.step_record import TranscriptRecord
 
 COURSE_S = 6.0
 """Seconds that a case may take once the client has connected: the longest default bound is 5."""

@@ -18,7 +18,7 @@ from wireproof_kit.clients.events import (
 )
 from wireproof_kit.clients.story import Decoder, read_story
 from wireproof_spec.driver.lines import Failure, Result
-from wireproof_spec.record import TranscriptRecord
+from wireproof_spec.step_record import TranscriptRecord
 from wireproof_spec.wording import show_value
 
 _NOTES: Mapping[type[Event], str] = {

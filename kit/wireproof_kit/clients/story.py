@@ -29,7 +29,7 @@ from wireproof_kit.drivers.conversation import Conversation
 from wireproof_kit.wire.transcript import SENT_KINDS, Step
 from wireproof_spec.driver.lines import Event as DriverEvent
 from wireproof_spec.driver.lines import Fields, Hello, Line, LineFault
-from wireproof_spec.record import TranscriptRecord
+from wireproof_spec.step_record import TranscriptRecord
 
 DRIVER, ASKED, STDOUT, STDERR = "driver", "asked", "stdout", "stderr"
 PROCESS, KIT = "process", "kit"

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
         FuzzSessionOptions,
     )
     from wireproof_kit.proxy.part import ProxyPart
-    from wireproof_spec.record import FindingRecord, TranscriptRecord
+    from wireproof_spec.fuzz_record import FindingRecord
+    from wireproof_spec.step_record import TranscriptRecord
 
 
 def _open_session(target: Target, options: SessionOptions) -> Session:

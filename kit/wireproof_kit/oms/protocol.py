@@ -11,7 +11,7 @@ from wireproof_kit.targets.target import Target
 if TYPE_CHECKING:
     from wireproof_kit.drivers.check import Finding
     from wireproof_kit.fuzz.driver import Choice, ClientFuzzSession, FuzzSessionOptions
-    from wireproof_spec.record import FindingRecord
+    from wireproof_spec.fuzz_record import FindingRecord
 
 
 def _open_session(target: Target, options: SessionOptions) -> Session:

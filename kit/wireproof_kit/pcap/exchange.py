@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord
 from wireproof_spec.step_notes import IN_TLS
+from wireproof_spec.step_record import StepRecord
 
 Address: TypeAlias = tuple[str, int]
 

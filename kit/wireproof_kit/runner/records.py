@@ -4,13 +4,8 @@ from collections.abc import Iterable
 
 from wireproof_kit.observation import Difference, Observation
 from wireproof_kit.wire.transcript import Step, Transcript
-from wireproof_spec.record import (
-    DifferenceRecord,
-    SeenRecord,
-    StepRecord,
-    TranscriptRecord,
-    pack_bytes,
-)
+from wireproof_spec.record import DifferenceRecord, SeenRecord
+from wireproof_spec.step_record import StepRecord, TranscriptRecord, pack_bytes
 
 
 def transcript_record(transcript: Transcript) -> TranscriptRecord:

@@ -16,8 +16,9 @@ import msgspec
 from wireproof_kit.errors import UsageFault
 from wireproof_spec.clauses.catalogue import is_below
 from wireproof_spec.clauses.loading import load_catalogue, named_fault
+from wireproof_spec.deviation_record import DeviationRecord
 from wireproof_spec.protocol import protocols
-from wireproof_spec.record import CaseRecord, DeviationRecord
+from wireproof_spec.record import CaseRecord
 
 LONGEST = timedelta(days=366)
 

@@ -3,7 +3,8 @@ from bundle_fixture import case, failed, failures, published
 from wire_fixture import Exchange, error, message, ok, pub_ext
 
 from wireproof_reports.exchange.evidence import exchange, first_difference, talk
-from wireproof_spec.record import DifferenceRecord, StepRecord, TranscriptRecord
+from wireproof_spec.record import DifferenceRecord
+from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
 
 def test_both_directions_are_annotated() -> None:

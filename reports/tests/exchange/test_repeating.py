@@ -10,7 +10,8 @@ from wireproof_kit.runner.collect import collect
 from wireproof_reports.exchange.repeating import way_again
 from wireproof_reports.iggy.protocol import REPORTS as IGGY_REPORTS
 from wireproof_reports.nsq.protocol import REPORTS
-from wireproof_spec.record import StepRecord, TargetRecord, TranscriptRecord
+from wireproof_spec.record import TargetRecord
+from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
 IGGY = IGGY_REPORTS.beyond_record
 URL = "nsq://127.0.0.1:4150"

@@ -16,7 +16,8 @@ from bundle_fixture import URL, crash, failed, failures, header, http_header
 from wire_fixture import TOPIC, Exchange, message, ok, server_frame
 
 from wireproof_reports.exchange.reproducer import repeat_command, reproducer, script
-from wireproof_spec.record import CaseRecord, StepRecord, TargetRecord, TranscriptRecord
+from wireproof_spec.record import CaseRecord, TargetRecord
+from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
 pytestmark = pytest.mark.process
 

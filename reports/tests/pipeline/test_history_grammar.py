@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from wireproof_reports.pipeline.incoming import VALUES_KEPT, Grammar, frame_of
-from wireproof_spec.record import StepRecord, TranscriptRecord, pack_bytes
+from wireproof_spec.step_record import StepRecord, TranscriptRecord, pack_bytes
 
 
 def step(data: bytes, *labels: str, kind: str = "send", is_wrong: bool = False) -> StepRecord:

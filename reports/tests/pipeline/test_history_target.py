@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from wireproof_reports.pipeline.incoming import read_in
 from wireproof_reports.pipeline.target import vendor, version, version_key
-from wireproof_spec.record import TargetRecord, TranscriptRecord
+from wireproof_spec.record import TargetRecord
+from wireproof_spec.step_record import TranscriptRecord
 
 ASCENDING = [
     ["0.3.7-HA.1.5.7", "0.3.7-HA.1.10.0", "0.3.7-HA.1.13.0"],

@@ -16,15 +16,9 @@ from wireproof_reports.pipeline import rows
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
 from wireproof_reports.pipeline.worker import BUNDLE, FAULTY, glance, make_reader, make_unpacker
 from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord, FuzzCaseRecord, SentRecord
 from wireproof_spec.history import TABLES
-from wireproof_spec.record import (
-    CampaignRecord,
-    DifferenceRecord,
-    FindingRecord,
-    FuzzCaseRecord,
-    SentRecord,
-    WayRecord,
-)
+from wireproof_spec.record import DifferenceRecord, WayRecord
 
 BIG = (2**64 - 1, 2**128 - 1)
 

@@ -15,7 +15,8 @@ from page_reader import PageReader
 from wireproof_reports.bundle_file import BundleFault, read_bundle
 from wireproof_reports.render.html import render, write
 from wireproof_spec.clauses.loading import load_catalogue
-from wireproof_spec.record import CaseRecord, HeaderRecord, TranscriptRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord
+from wireproof_spec.step_record import TranscriptRecord
 
 HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(1)></style>{{7*7}}\u202e\0"
 KEPT = {

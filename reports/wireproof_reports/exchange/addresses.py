@@ -7,7 +7,9 @@ from urllib.parse import parse_qs
 
 from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_reports.exchange.protocol import report_part
-from wireproof_spec.record import CaseRecord, FindingRecord, HeaderRecord, StepRecord
+from wireproof_spec.fuzz_record import FindingRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord
+from wireproof_spec.step_record import StepRecord
 
 HTTP = "http"
 """Stands in a script for the address of the target's HTTP port."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from wireproof_reports.wording import printable
-from wireproof_spec.record import StepRecord
+from wireproof_spec.step_record import StepRecord
 
 HEAD_BYTES = 40
 TAIL_BYTES = 8

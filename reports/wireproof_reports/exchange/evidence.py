@@ -21,7 +21,8 @@ from wireproof_reports.exchange.failing import (
 from wireproof_reports.exchange.protocol import Namer, report_part
 from wireproof_reports.exchange.repeating import SENT
 from wireproof_reports.wording import printable, readable, shown_time
-from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
+from wireproof_spec.record import CaseRecord, DifferenceRecord
+from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
 MOST_STEPS = 60
 LAST_STEPS = 20

@@ -13,7 +13,8 @@ from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_reports.exchange.protocol import report_part
 from wireproof_reports.exchange.repeating import SENT
 from wireproof_spec.clauses.catalogue import matches
-from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord
+from wireproof_spec.record import CaseRecord, DifferenceRecord
+from wireproof_spec.step_record import StepRecord
 
 FROM_TARGET = ("receive", "response")
 CHECKING = "one more "

@@ -4,7 +4,7 @@ import re
 
 from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_reports.exchange.evidence import STDERR
-from wireproof_spec.record import TranscriptRecord
+from wireproof_spec.step_record import TranscriptRecord
 
 KEPT_BYTES = 8192
 LINES = 6

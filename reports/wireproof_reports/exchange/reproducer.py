@@ -13,9 +13,11 @@ from wireproof_reports.exchange.addresses import HTTP, Addresses, addresses_of, 
 from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
 from wireproof_reports.exchange.repeating import REFERENCE, way_again
+from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.growth import ROUNDS, least_growth, repetitions
-from wireproof_spec.record import CaseRecord, FindingRecord, HeaderRecord, StepRecord, TargetRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord, TargetRecord
 from wireproof_spec.step_notes import ACKNOWLEDGED, EXERCISE, IN_TLS, RESTARTED
+from wireproof_spec.step_record import StepRecord
 
 LONG_RUN = 40
 LONGEST_SOURCE = 1600

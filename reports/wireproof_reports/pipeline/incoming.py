@@ -32,15 +32,8 @@ from wireproof_reports.pipeline.rows import (
     result_row,
     run_row,
 )
-from wireproof_spec.record import (
-    CampaignRecord,
-    CaseRecord,
-    FindingRecord,
-    FooterRecord,
-    HeaderRecord,
-    StepRecord,
-    WayRecord,
-)
+from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord
 from wireproof_spec.record_file import (
     DAMAGED,
     count_inflated,
@@ -49,6 +42,7 @@ from wireproof_spec.record_file import (
     refuse_inflated,
     why_damaged,
 )
+from wireproof_spec.step_record import StepRecord
 
 _CUT = " (cut)"
 _INDEX = re.compile(r"\[\d+\]")

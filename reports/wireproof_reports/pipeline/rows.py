@@ -8,15 +8,9 @@ from typing import TypeAlias
 from wireproof_reports.causes import cause_key
 from wireproof_reports.exchange.repeating import way_again
 from wireproof_reports.pipeline import target
-from wireproof_spec.record import (
-    CampaignRecord,
-    CaseRecord,
-    DeviationRecord,
-    FindingRecord,
-    FooterRecord,
-    HeaderRecord,
-    TargetRecord,
-)
+from wireproof_spec.deviation_record import DeviationRecord
+from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, TargetRecord
 
 Value: TypeAlias = str | int | bool | bytes | date | datetime | list[str] | None
 Row: TypeAlias = dict[str, Value]

@@ -11,7 +11,8 @@ from cli_process import wireproof
 from wireproof.commands.bundles.judge import Terms, changes, judge_again
 from wireproof.main import main
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.record import BindingRecord, CampaignRecord, ClaimRecord
+from wireproof_spec.fuzz_record import CampaignRecord
+from wireproof_spec.record import BindingRecord, ClaimRecord
 
 
 @pytest.fixture(autouse=True)

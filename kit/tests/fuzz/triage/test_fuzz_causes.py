@@ -9,7 +9,7 @@ import pytest
 from cli_process import wireproof
 from msgspec.structs import replace
 
-from wireproof_spec.record import FindingRecord, FuzzCaseRecord, SentRecord
+from wireproof_spec.fuzz_record import FindingRecord, FuzzCaseRecord, SentRecord
 
 BENCH = Path(__file__).resolve().parents[3] / "bench"
 sys.path.append(str(BENCH))

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from wireproof_kit.fuzz.campaign.last_words import LastWords
 from wireproof_kit.fuzz.driver import Choice, FuzzSession
-from wireproof_spec.record import FindingRecord
+from wireproof_spec.fuzz_record import FindingRecord
 
 
 class FuzzTarget(Protocol):

@@ -22,13 +22,9 @@ from wireproof_kit.fuzz.case import (
 from wireproof_kit.fuzz.oracle.rules import MEANINGS
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.runner.records import transcript_record
-from wireproof_spec.record import (
-    CaseRecord,
-    FindingRecord,
-    FuzzCaseRecord,
-    SentRecord,
-    pack_bytes,
-)
+from wireproof_spec.fuzz_record import FindingRecord, FuzzCaseRecord, SentRecord
+from wireproof_spec.record import CaseRecord
+from wireproof_spec.step_record import pack_bytes
 
 _PLAIN: Mapping[str, WriteStyle] = {
     "whole": WHOLE,

@@ -15,7 +15,7 @@ from wireproof_kit.fuzz.send.engine import Counts
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.fuzz.triage.findings import Findings
 from wireproof_kit.fuzz.triage.triage import Triage
-from wireproof_spec.record import FindingRecord
+from wireproof_spec.fuzz_record import FindingRecord
 
 
 @dataclass(slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from wireproof_kit.processes.worker_pool import JobLost, WorkerPool
 from wireproof_kit.protocols import adapter_reference, kit_part, read_target
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import Target
-from wireproof_spec.record import FindingRecord
+from wireproof_spec.fuzz_record import FindingRecord
 
 ENDS_WITHIN_S = 10.0
 """Seconds after which a worker that should stop, and reports nothing more, is killed."""

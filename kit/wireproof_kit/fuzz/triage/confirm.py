@@ -9,7 +9,7 @@ from wireproof_kit.fuzz.campaign.workers import TargetChoice, campaign_at
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.oracle.rules import DEAD
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.record import FindingRecord
+from wireproof_spec.fuzz_record import FindingRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from wireproof_kit.iggy.clients.events import Asked, Responded
 from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE
 from wireproof_spec.iggy.kinds import OFFSET, STRATEGIES, TIMESTAMP
 from wireproof_spec.iggy.statuses import STATUSES
-from wireproof_spec.record import TranscriptRecord
+from wireproof_spec.step_record import TranscriptRecord
 
 
 def tell(transcript: TranscriptRecord) -> Iterator[str]:

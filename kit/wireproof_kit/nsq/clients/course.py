@@ -11,7 +11,7 @@ from wireproof_spec.nsq.frame import (
     FRAME_TYPE_MESSAGE,
     FRAME_TYPE_RESPONSE,
 )
-from wireproof_spec.record import TranscriptRecord
+from wireproof_spec.step_record import TranscriptRecord
 from wireproof_spec.wording import show_value
 
 _ID = slice(10, 26)

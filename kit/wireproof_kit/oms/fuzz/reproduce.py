@@ -11,8 +11,8 @@ from wireproof_kit.oms.fuzz.placeholders import BODY, DESTINATION, TRANSACTION
 from wireproof_kit.oms.fuzz.requests import read_due, read_request
 from wireproof_kit.protocols import adapter_reference, read_target
 from wireproof_kit.wire.address import format_address
+from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.oms import names
-from wireproof_spec.record import FindingRecord
 from wireproof_spec.strict_json import JsonValue
 
 _EMPTY = "CASE: dict[str, Any] = {}\n"

@@ -24,7 +24,8 @@ from wireproof_reports.render.clauses import anchor, source, unknown_clause
 from wireproof_reports.render.markdown import code, plain
 from wireproof_reports.wording import count_noun, spoken, spoken_patterns
 from wireproof_spec.clauses.catalogue import Catalogue
-from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord
+from wireproof_spec.step_record import StepRecord
 
 LONGEST_NAME = 200
 

@@ -20,13 +20,13 @@ from wireproof_kit.iggy.clients.probes import ONE
 from wireproof_kit.iggy.clients.script import TRANSPORTS, Transport
 from wireproof_kit.protocols import read_target
 from wireproof_spec.driver.lines import in_base64
+from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.iggy import kinds
 from wireproof_spec.iggy.bodies.consumer import Consumer
 from wireproof_spec.iggy.bodies.identifier import numeric
 from wireproof_spec.iggy.bodies.poll_messages import PollMessages
 from wireproof_spec.iggy.commands import COMMANDS
 from wireproof_spec.iggy.generation import GENERATIONS, Generation
-from wireproof_spec.record import FindingRecord
 from wireproof_spec.strict_json import JsonValue
 
 _COUNT = 10

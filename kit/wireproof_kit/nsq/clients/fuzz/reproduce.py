@@ -13,7 +13,7 @@ from wireproof_kit.nsq.clients.fuzz.documents import PORTS
 from wireproof_kit.nsq.clients.fuzz.part import NAMES
 from wireproof_kit.nsq.clients.fuzz.states import STATES, Situation
 from wireproof_kit.protocols import read_target
-from wireproof_spec.record import FindingRecord
+from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.strict_json import JsonValue
 
 
