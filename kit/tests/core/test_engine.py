@@ -10,9 +10,10 @@ from small_law import CLAUSE, bench
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.runner.engine import DECIDING_RUNS, Engine, RunOptions, record_unsupported
+from wireproof_kit.runner.engine import DECIDING_RUNS, Engine, RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import PUSH, SHORTEST_S, Patience
+from wireproof_kit.runner.records import record_unsupported
 from wireproof_kit.targets.session import Control
 from wireproof_kit.verdicts.judge import JudgeContext, JudgedRun, judge_run
 from wireproof_kit.wire.transcript import Transcript

@@ -34,7 +34,7 @@ from wireproof_kit.runner.hurry import Hurry, hurry_with
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.line import Line
 from wireproof_kit.runner.patience import hurry
-from wireproof_kit.runner.records import seen_record, transcript_record
+from wireproof_kit.runner.records import judge_instance, make_record, seen_record
 from wireproof_kit.runner.repeats import MOST_REPEATS, Repeats
 from wireproof_kit.runner.troubles import (
     EXHAUSTED,
@@ -52,14 +52,11 @@ from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import (
     CONFORMING,
     KIT_ERROR,
-    UNAVAILABLE,
     UNDECIDED,
     WITHHELD,
     JudgeContext,
     JudgedRun,
     JudgedRuns,
-    Judgement,
-    judge,
     judge_run,
     signature,
 )
@@ -186,7 +183,7 @@ class Engine:
         outcome, run = self._perform_until_decided(instance, since)
         runs = self._repeat(instance, run, outcome)
         is_other_death = self._deaths.number != since and not self._deaths.has_killed(instance.id)
-        if is_other_death and _judge(instance, runs, self.bench).verdict not in CONFORMING:
+        if is_other_death and judge_instance(instance, runs, self.bench).verdict not in CONFORMING:
             runs = self._undecided(instance, runs.first.seen.value)
         record = self._record(instance, runs, outcome)
         self._hurry.learn(instance, record)
@@ -358,44 +355,4 @@ class Engine:
     def _record(self, instance: Instance, runs: JudgedRuns, outcome: Outcome) -> CaseRecord:
         if not self.options.transcripts:
             outcome.transcript = Transcript()
-        return _make_record(instance, runs, outcome, self.bench)
-
-
-def record_unsupported(instance: Instance, bench: JudgeContext) -> CaseRecord:
-    """Return the record of a case that is not run because the target lacks a capability."""
-    runs = JudgedRuns(judge_run(SeenRecord(UNAVAILABLE), instance.law, bench))
-    return _make_record(instance, runs, Outcome(observed(UNAVAILABLE)), bench)
-
-
-def _judge(instance: Instance, runs: JudgedRuns, bench: JudgeContext) -> Judgement:
-    return judge(runs, instance.clause, instance.needs, bench)
-
-
-def _make_record(
-    instance: Instance, runs: JudgedRuns, outcome: Outcome, bench: JudgeContext
-) -> CaseRecord:
-    seen, judgement = runs.first.seen, _judge(instance, runs, bench)
-    return CaseRecord(
-        case=instance.id,
-        case_hash=instance.hash,
-        clause=instance.clause.id,
-        level=instance.clause.level,
-        title=instance.title,
-        observation=seen.value,
-        verdict=judgement.verdict,
-        reason=judgement.reason,
-        origin=instance.clause.origin,
-        overdue=seen.overdue,
-        control=seen.control,
-        difference=seen.difference,
-        note=seen.note,
-        evidence=seen.evidence,
-        reading=judgement.reading,
-        signature=judgement.signature,
-        accepted=judgement.accepted,
-        needs=instance.needs,
-        repeats=runs.record(),
-        hazard=instance.mark.hazard,
-        duration_us=int(outcome.seconds * 1_000_000),
-        transcript=transcript_record(outcome.transcript),
-    )
+        return make_record(instance, runs, outcome, self.bench)

@@ -11,9 +11,10 @@ import msgspec
 from wireproof_kit.bundle.recorder import RunRecorder
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.activity import Activity, Tell
-from wireproof_kit.runner.engine import Engine, record_unsupported
+from wireproof_kit.runner.engine import Engine
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance, known_ids
+from wireproof_kit.runner.records import record_unsupported
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import Choice, Run
 from wireproof_kit.runner.ways import Ways
