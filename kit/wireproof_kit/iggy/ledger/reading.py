@@ -4,9 +4,8 @@ A connection is read as long as its bytes are whole, well-formed requests: behin
 order of the responses is not certain.
 """
 
-import itertools
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -39,6 +38,7 @@ from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.http import JsonPolled, is_success, json_polled
 from wireproof_kit.iggy.wire.login import LOGIN_NOTE
 from wireproof_kit.ledger.entries import Entry, Fate, Place
+from wireproof_kit.ledger.reading import RunReading
 from wireproof_kit.wire.http import TransferResult, read_response
 from wireproof_kit.wire.transcript import Step
 from wireproof_spec.decoding import decode
@@ -87,24 +87,17 @@ class _Post:
     entries: Sequence[Entry[Content]]
 
 
-class Reading:
+class Reading(RunReading[Content, TopicEvent]):
     """Reads the transcripts of the cases of one run."""
 
     def __init__(self, forms: Forms) -> None:
+        super().__init__()
         self.forms = forms
         self.topics = Topics()
-        self.entries: list[Entry[Content]] = []
-        self.events: list[TopicEvent] = []
-        self.orders = itertools.count(1)
 
-    def read(self, case: str, steps: Iterable[Step]) -> None:
-        """Read all steps of a case; what has no answer at the end is only possible."""
-        reader = _CaseReader(case, self)
-        for step in steps:
-            reader.see(step)
-        reader.close()
-        self.entries += reader.entries
-        self.events += reader.events
+    def open_case(self, case: str) -> "_CaseReader":
+        """Return what reads the steps of one run of a case."""
+        return _CaseReader(case, self)
 
 
 class _CaseReader:

@@ -4,14 +4,14 @@ A connection is read as long as its bytes are whole commands: behind bytes that 
 incomplete a broker may read on elsewhere, so what is published there is only possible.
 """
 
-import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from wireproof_kit.clients.http_requests import HttpRequests, NotHttp
 from wireproof_kit.ledger.entries import Entry, Fate, Place
+from wireproof_kit.ledger.reading import RunReading
 from wireproof_kit.nsq.clients.events import PUBLISHES, SUBSCRIPTIONS
 from wireproof_kit.nsq.ledger.events import (
     Acknowledged,
@@ -104,22 +104,12 @@ class _Http:
     entries: list[Entry[Content]]
 
 
-class Reading:
+class Reading(RunReading[Content, ChannelEvent]):
     """Reads the transcripts of the cases of one run."""
 
-    def __init__(self) -> None:
-        self.entries: list[Entry[Content]] = []
-        self.events: list[ChannelEvent] = []
-        self._orders = itertools.count(1)
-
-    def read(self, case: str, steps: Iterable[Step]) -> None:
-        """Read all steps of a case; what has no answer at the end is only possible."""
-        reader = _CaseReader(case, self._orders)
-        for step in steps:
-            reader.see(step)
-        reader.close()
-        self.entries += reader.entries
-        self.events += reader.events
+    def open_case(self, case: str) -> "_CaseReader":
+        """Return what reads the steps of one run of a case."""
+        return _CaseReader(case, self.orders)
 
 
 class _CaseReader:

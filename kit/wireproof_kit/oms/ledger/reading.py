@@ -1,11 +1,11 @@
 """Reads the requests and answers of a transcript into entries and into events of groups."""
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from wireproof_kit.ledger.entries import Entry, Fate, Place
+from wireproof_kit.ledger.reading import RunReading
 from wireproof_kit.oms.adapter.messages import Attributes, attributes_of
 from wireproof_kit.oms.ledger.events import Begun, Delivered, GroupEvent, Rejected, Unanswered
 from wireproof_kit.oms.ledger.sends import (
@@ -56,22 +56,12 @@ class _Answer:
     is_refusal: bool
 
 
-class Reading:
+class Reading(RunReading[Content, GroupEvent]):
     """Reads the transcripts of the cases of one run."""
 
-    def __init__(self) -> None:
-        self.entries: list[Entry[Content]] = []
-        self.events: list[GroupEvent] = []
-        self._orders = itertools.count(1)
-
-    def read(self, case: str, steps: Iterable[Step]) -> None:
-        """Read all steps of a case; what has no answer at the end is only possible."""
-        reader = _CaseReader(case, self._orders)
-        for step in steps:
-            reader.see(step)
-        reader.close()
-        self.entries += reader.entries
-        self.events += reader.events
+    def open_case(self, case: str) -> "_CaseReader":
+        """Return what reads the steps of one run of a case."""
+        return _CaseReader(case, self.orders)
 
 
 @dataclass(slots=True)
