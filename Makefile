@@ -113,6 +113,7 @@ edges:
 	@WIREPROOF_BAD_LINE=ext $(BIN)/python -m pytest -q -s kit/tests/run/test_never_green.py -k "lies or bad_line"
 	@WIREPROOF_HOSTILE=whole $(BIN)/python -m pytest -q kit/tests/commands/bundles/test_hostile_bundles.py
 	@WIREPROOF_FINDINGS=all $(BIN)/python -m pytest -q kit/tests/clients/test_client_fuzz_run.py
+	@WIREPROOF_TOGETHER=all $(BIN)/python -m pytest -q kit/tests/run/test_read_together.py
 	@WIREPROOF_INTERRUPTS=20 WIREPROOF_DEATHS=10 WIREPROOF_SELECTIONS=10 $(BIN)/python -m pytest -q kit/tests/edges
 
 hostile:

@@ -25,14 +25,14 @@ def endless(piece: bytes) -> Script:
 
 def test_values_come_until_the_target_ends() -> None:
     with wired(lambda peer: peer.say(b"one\ntwo\n")) as (wire, _, _):
-        assert list(wire.values(SECONDS)) == [b"one", b"two"]
+        assert list(wire.answers(SECONDS)) == [b"one", b"two"]
         assert wire.explain_nothing(SECONDS, cut_off) == Closed("end")
         assert wire.has_ended
 
 
 def test_values_come_until_one_is_none() -> None:
     with wired(saying(b"one\n" + WRONG + b"\n")) as (wire, _, transcript):
-        assert list(wire.values(SECONDS)) == [b"one"]
+        assert list(wire.answers(SECONDS)) == [b"one"]
         answer = wire.explain_nothing(SECONDS, cut_off)
         assert isinstance(answer, Nonsense)
         assert wire.explain_nothing(SECONDS, cut_off) == answer
@@ -42,7 +42,7 @@ def test_values_come_until_one_is_none() -> None:
 
 def test_what_the_end_cuts_off_is_nonsense() -> None:
     with wired(lambda peer: peer.say(b"one\ntw")) as (wire, _, _):
-        assert list(wire.values(SECONDS)) == [b"one"]
+        assert list(wire.answers(SECONDS)) == [b"one"]
         answer = wire.explain_nothing(SECONDS, cut_off)
     assert isinstance(answer, Nonsense)
     assert answer.fault.found == "2 bytes"
@@ -50,7 +50,7 @@ def test_what_the_end_cuts_off_is_nonsense() -> None:
 
 def test_silence_is_over_in_time() -> None:
     with wired(saying(b"")) as (wire, _, transcript):
-        assert list(wire.values(0.05)) == []
+        assert list(wire.answers(0.05)) == []
         assert wire.explain_nothing(0.05, cut_off) == Silent(0.05)
         assert not wire.has_ended
     assert "nothing whole within 0.05 s" in [step.note for step in transcript.steps()]
@@ -59,7 +59,7 @@ def test_silence_is_over_in_time() -> None:
 def test_a_target_that_sends_for_ever_ends_no_later_than_its_bound() -> None:
     with wired(endless(bytes(65536))) as (wire, lines, _):
         watch = Stopwatch()
-        assert list(wire.values(SECONDS)) == []
+        assert list(wire.answers(SECONDS)) == []
         assert watch.seconds() < SECONDS
         answer = wire.explain_nothing(SECONDS, cut_off)
         assert lines.fed <= lines.bytes_limit
@@ -86,7 +86,7 @@ def test_a_peer_that_does_not_read_does_not_hold_the_sender(
 
     with wired(idle) as (wire, _, transcript):
         wire.write(bytes(16_000_000))
-        assert list(wire.values(0.05)) == []
+        assert list(wire.answers(0.05)) == []
         assert wire.explain_nothing(0.05, cut_off) == Silent(0.05)
         ended.set()
     assert any("did not take" in step.note for step in transcript.steps())

@@ -51,13 +51,14 @@ def cut_off(pending: bytes) -> WireError:
 
 
 @contextmanager
-def wired(script: Script) -> Generator[tuple[Wire[bytes], Lines, Transcript], None, None]:
+def wired(script: Script) -> Generator[tuple[Wire[bytes, bytes], Lines, Transcript], None, None]:
     """Connect to a script; whoever takes the wire closes it, or it is closed at the end."""
     transcript, lines = Transcript(), Lines()
     with ScriptedPeer(script) as peer:
         wire = Wire(
             socket.create_connection(peer.address),
             lines,
+            lambda line: line,
             transcript=transcript,
             address=peer.address,
             unread=UNREAD,

@@ -23,7 +23,7 @@ from wireproof_kit.proxy.part import ProxyPart
 from wireproof_kit.proxy.session import check_listen, run_proxy
 from wireproof_kit.proxy.tally import Tally
 from wireproof_kit.proxy.tap import Tap
-from wireproof_kit.runner.collect import collect
+from wireproof_kit.runner.collect import CLIENT_CASES, collect
 from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE
 from wireproof_kit.version import KIT_VERSION
@@ -46,8 +46,6 @@ EXAMPLES = (
         "keep what passes for jq and for Wireshark",
     ),
 )
-CLIENT_CASES = ".client"
-"""The package of a protocol's suites with the cases for clients."""
 LOOPBACK: Address = ("127.0.0.1", 0)
 
 

@@ -122,7 +122,8 @@ def selftest(
     """Test the suites: each fault must be detected, no legal variant may fail.
 
     IDS are names of faults, variants or mixes, or prefixes of the clauses or cases whose faults
-    are tried. Each case runs once: a failure that was seen once counts. Exit code 0: cases of its
+    are tried. Each case runs once: a failure that was seen once counts. A trial that ends wrongly
+    beside others is repeated alone, and its second result counts. Exit code 0: cases of its
     own clauses detected every fault, and no case failed or stayed undecided on a legal variant.
     """
     if out is not None:

@@ -99,7 +99,13 @@ class ServerLinks(Links[Connection]):
         self.transcript.add("request", name, data=data, note=what)
         method = data.split(b" ", 1)[0].decode("latin-1")
         seconds = self._server.patience.seconds(PUSH)
-        answer = transfer(address, data.replace(shown, own, 1), seconds=seconds, method=method)
+        answer = transfer(
+            address,
+            data.replace(shown, own, 1),
+            seconds=seconds,
+            method=method,
+            together=self.transcript.together,
+        )
         note = answer.failure or str(answer.status)
         self.transcript.add("response", name, data=answer.received, note=note)
 

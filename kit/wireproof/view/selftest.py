@@ -78,7 +78,9 @@ class SelftestView:
 
     def _lines(self, row: TrialResult) -> Iterator[str]:
         word = self.style.paint(f"{row.verdict.upper():<10}", TONES[row.verdict])
-        yield f"{word} {row.trial.name}   {row.seconds:.1f} s, {count_noun(row.cases, 'case')}"
+        again = f"; repeated alone, beside others {row.first}" if row.first else ""
+        spent = f"{row.seconds:.1f} s, {count_noun(row.cases, 'case')}"
+        yield f"{word} {row.trial.name}   {spent}{again}"
         if self.verbose:
             for clause, case in row.red.items():
                 yield f"{'':<10} red {clause}   {case}"

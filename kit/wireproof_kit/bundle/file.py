@@ -11,6 +11,7 @@ from typing import cast
 
 import msgspec
 
+from wireproof_kit.bundle.abridge import Abridger
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
 from wireproof_spec.record import (
@@ -65,10 +66,19 @@ class BundleWriter:
         self._whole = 0
         self._records = 0
         self._failure = ""
+        self._abridger = Abridger()
         self._write(header)
 
     def add(self, record: CaseRecord | WayRecord | FindingRecord | CampaignRecord) -> None:
-        """Append one record: a case, a way, a fuzz finding or the summary of a campaign."""
+        """Append one record: a case, a way, a fuzz finding or the summary of a campaign.
+
+        Of an exchange that is too long for the reader, the beginning and the end are written.
+        """
+        if isinstance(record, CaseRecord):
+            record = self._abridger.shorten(record)
+        elif isinstance(record, WayRecord):
+            shorter = self._abridger.shorten(record.result)
+            record = msgspec.structs.replace(record, result=shorter)
         self._write(record)
 
     def close(self, footer: FooterRecord) -> FooterRecord:

@@ -6,6 +6,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 from wireproof_kit.clients.effects import Peers
 from wireproof_kit.clients.story import Decoder, Story
+from wireproof_kit.ledger.ledger import Ledger
 from wireproof_kit.observation import Observation
 
 Role: TypeAlias = Literal["producer", "consumer"]
@@ -37,7 +38,7 @@ class ClientPart(Generic[S]):
     whether a client can be tested in a role at all, ``further`` the others; a run of ``first`` has
     the name of its role, further ones of that role any other. ``undone`` says what a client did
     not do that does not play a role. A role whose run of ``first`` meets ``prefer`` goes first if
-    a case leaves the role open.
+    a case leaves the role open. ``open_ledger`` returns what judges the connections of all cases.
     """
 
     settings: tuple[str, ...]
@@ -52,3 +53,4 @@ class ClientPart(Generic[S]):
     prefer: Until
     observe_capability: Callable[[Stories, str], Observation]
     observe_reading: Callable[[Stories, str], Observation]
+    open_ledger: Callable[[], Ledger]

@@ -26,6 +26,7 @@ from wireproof_kit.clients.story import STDERR, STDOUT, Story
 from wireproof_kit.drivers.child import end_all
 from wireproof_kit.drivers.output import Kept
 from wireproof_kit.errors import TargetUnreachable, UsageFault
+from wireproof_kit.ledger.ledger import Ledger
 from wireproof_kit.observation import observed
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
@@ -125,6 +126,10 @@ class ClientSession(Generic[S]):
 
     def release(self, arguments: Mapping[str, object]) -> None:
         """Do nothing: a client is ended when its case ends."""
+
+    def open_ledger(self) -> Ledger:
+        """Return what judges the connections of all cases of a run."""
+        return self._part.open_ledger()
 
     def control(self) -> Control:
         """Measure a round trip over loopback between threads, to see if the machine is busy."""

@@ -60,7 +60,7 @@ class Tally:
         self._protocol = protocol
         self._catalogue = catalogue
         self._opening = {instance.id: instance for instance in opening}
-        self._bench = JudgeContext(catalogue, _claim_all(catalogue), {})
+        self._bench = JudgeContext(catalogue, claim_all(catalogue), {})
         self._entries: dict[str, Entry] = {}
 
     def add(self, shown: Shown, conn: str, steps: Iterable[Step]) -> Entry | None:
@@ -163,7 +163,7 @@ class Tally:
         )
 
 
-def _claim_all(catalogue: Catalogue) -> Mapping[str, ClaimRecord]:
+def claim_all(catalogue: Catalogue) -> Mapping[str, ClaimRecord]:
     """Return every capability as shown: what is observed needs what it needs."""
     return {
         each.id: ClaimRecord("shown", next(iter(each.shown_by), ""), note="by the traffic")

@@ -26,6 +26,8 @@ _OPTIONS = (
     "--import-mode=importlib",
 )
 """No settings, plug-ins or conftest files of a user: none of them may change a verdict."""
+CLIENT_CASES = ".client"
+"""The package of a protocol's suites with the cases for clients."""
 
 
 def collect(

@@ -85,6 +85,7 @@ class Matrix:
             "false_alarms": len(self.with_verdict("alarm")),
             "unshown": len(self.unshown()),
             "troubles": len(self.with_verdict("trouble")),
+            "repeated": sum(1 for row in self.rows if row.first),
             "planned": self.planned,
             "seed": self.seed,
             "seconds": self.seconds,
@@ -162,7 +163,8 @@ def page(matrix: Matrix) -> Iterator[str]:
         f"{figures['alternatives']} permitted alternatives and {figures['mixes']} mixes of "
         f"variants in {matrix.seconds:.0f} s, seed {matrix.seed}: {figures['died']} faults died, "
         f"{figures['survived']} survived, {figures['unexpected']} turned red what they did not "
-        f"declare; {figures['false_alarms']} false alarms."
+        f"declare; {figures['false_alarms']} false alarms. {figures['repeated']} trials ended "
+        "wrongly beside others and were repeated alone."
     )
     yield ""
     yield (

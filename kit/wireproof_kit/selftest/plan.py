@@ -72,7 +72,8 @@ class TrialResult(msgspec.Struct, frozen=True):
     the fault was limited to circumstances (such as one partition) that no case brought about.
     ``shown`` are, for a legal variant, the readings that it follows and the accepted observations
     of must cases that it showed. ``lacking`` maps each capability that a legal variant lacks to
-    the first case that was not run for this reason.
+    the first case that was not run for this reason. ``first`` says how the trial ended wrongly
+    beside others, before it was repeated alone; empty if it was not.
     """
 
     trial: Trial
@@ -86,6 +87,7 @@ class TrialResult(msgspec.Struct, frozen=True):
     idle: bool = False
     shown: tuple[str, ...] = ()
     lacking: dict[str, RedCase] = {}
+    first: str = ""
 
     @property
     def verdict(self) -> str:
@@ -97,6 +99,16 @@ class TrialResult(msgspec.Struct, frozen=True):
         if self.survived:
             return "survived"
         return "unexpected" if self.unexpected else "died"
+
+    @property
+    def is_wrong(self) -> bool:
+        """Return True if the kit judged wrongly, or the trial could not be run."""
+        return self.verdict not in ("died", "lived")
+
+    def describe(self) -> str:
+        """Return the verdict with the clauses or cases that it is about, in one line."""
+        about = (*self.survived, *(each.case for each in self.unexpected), self.trouble)
+        return f"{self.verdict}: {', '.join(filter(None, about))}"
 
 
 def list_trials(protocol: str, kind: str, *, of_client: bool = False) -> tuple[Trial, ...]:

@@ -26,6 +26,8 @@ TRIAL_WITHIN_S = 900.0
 # 24 such trials at a time were a load of 70 on two processors.
 LEGAL_PER_PROCESSOR = 2
 USUAL = "ci"
+MOST_AGAIN = 30
+"""How many trials that end wrongly are repeated; more are no matter of a busy machine."""
 ENTERED = "corner-entered"
 """The file that a reference creates in its data directory when a limited fault takes effect."""
 
@@ -38,7 +40,9 @@ def run_trials(
     Cases are collected once, before the workers are forked. Leaving early ends all processes. If a
     trial's worker ends or takes too long, the result says so in ``trouble``. ``of_client``: the
     example client is tried, not the broker. Trials without a fault come first, at most two at a
-    time for each processor: they keep it busy, while those of faults mostly wait.
+    time for each processor: they keep it busy, while those of faults mostly wait. What ends
+    wrongly is repeated alone at the end, and the second result is yielded: beside other trials, a
+    broker may need longer than a trial waits.
     """
     instances = [item for item in collect(protocol) if item.is_for_clients is of_client]
     with scratch(memory_folder()) as folder, ExitStack() as stack:
@@ -49,13 +53,37 @@ def run_trials(
         def work(trial: Trial, send: Callable[[TrialResult], None]) -> None:
             send(_result(trial, protocol, instances, server=server, folder=folder))
 
-        for batch, size in _batches(trials, workers):
+        def run(batch: Sequence[Trial], size: int) -> Generator[TrialResult, None, None]:
             pool = WorkerPool(work, size, job_within_s=TRIAL_WITHIN_S)
             with closing(pool.run(batch)) as results:
                 for trial, result in results:
                     if isinstance(result, JobLost):
                         result = TrialResult(trial, trouble=result.why)
                     yield result
+
+        def run_all() -> Generator[TrialResult, None, None]:
+            for batch, size in _batches(trials, workers):
+                yield from run(batch, size)
+
+        yield from _repeat_wrong(run_all(), lambda trial: run([trial], 1))
+
+
+def _repeat_wrong(
+    results: Generator[TrialResult, None, None],
+    again: Callable[[Trial], Generator[TrialResult, None, None]],
+) -> Generator[TrialResult, None, None]:
+    """Yield results; the trials that ended wrongly come last, with their second results."""
+    wrong: list[TrialResult] = []
+    with closing(results):
+        for result in results:
+            if result.is_wrong and len(wrong) < MOST_AGAIN:
+                wrong.append(result)
+            else:
+                yield result
+    for before in wrong:
+        with closing(again(before.trial)) as repeated:
+            for result in repeated:
+                yield msgspec.structs.replace(result, first=before.describe())
 
 
 def _batches(trials: Sequence[Trial], workers: int) -> Iterator[tuple[list[Trial], int]]:

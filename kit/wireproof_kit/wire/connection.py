@@ -9,6 +9,7 @@ import select
 import socket
 import ssl
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
@@ -22,6 +23,7 @@ from wireproof_spec.step_notes import IN_TLS
 from wireproof_spec.wire_error import WireError
 
 T = TypeVar("T")
+A = TypeVar("A")
 
 CHUNK = 65536
 MASK = b"*"
@@ -29,18 +31,20 @@ CONNECT_SECONDS = 5.0
 SEND_SECONDS = 10.0
 
 
-class Wire(Generic[T]):
+class Wire(Generic[T, A]):
     """A socket to the target that decodes the received values of one kind; not thread-safe.
 
-    The ``source`` decodes the values, such as frames or responses. When the connection ends, at
-    most ``unread`` bytes are still received: many cases close at once, and what each receives from
-    a target that never stops sending adds up.
+    The ``source`` decodes the values, such as frames or responses; ``answer`` records each and
+    returns what the case sees of it, or None for what it has dealt with, such as a heartbeat. When
+    the connection ends, at most ``unread`` bytes are still received: many cases close at once, and
+    what each receives from a target that never stops sending adds up.
     """
 
     def __init__(
         self,
         sock: socket.socket,
         source: Source[T],
+        answer: Callable[[T], A | None],
         *,
         transcript: Transcript,
         address: Address,
@@ -51,6 +55,9 @@ class Wire(Generic[T]):
         self._sock = sock
         self._host = address[0]
         self._incoming = Incoming(source)
+        self._answer = answer
+        self._early = deque[A]()
+        self._waited_from = 0
         self._transcript = transcript
         self._unread = unread
         self._secret = b""
@@ -59,6 +66,7 @@ class Wire(Generic[T]):
         self._shut = False
         self.name = transcript.connection_label()
         self.record("open", note=format_address(address))
+        transcript.together.add(self)
 
     @property
     def pending(self) -> bytes:
@@ -128,14 +136,20 @@ class Wire(Generic[T]):
                 self.drain()
                 self._raise_lost("reset")
 
-    def values(self, seconds: float) -> Iterator[T]:
-        """Yield values as they arrive, until the time limit or the end of the connection."""
+    def answers(self, seconds: float) -> Iterator[A]:
+        """Yield answers as they arrive, until the time limit or the end of the connection."""
         deadline = Deadline(seconds)
         late = False
+        self._waited_from = self._transcript.count
         while True:
+            if self._early:
+                yield self._early.popleft()
+                continue
             value = self._incoming.next()
             if value is not None:
-                yield value
+                answer = self._answer(value)
+                if answer is not None:
+                    yield answer
                 continue
             if self._is_over or late:
                 return
@@ -157,7 +171,10 @@ class Wire(Generic[T]):
         if self._ended is not None:
             return Nonsense(cut(pending), self._end) if pending else Closed(self._ended, self._end)
         self._transcript.add_wait(seconds)
-        note = f"nothing whole within {seconds:.2f} s"
+        beside = self._transcript.count_beside(self.name, self._waited_from)
+        counts = ", ".join(f"{name} received {count}" for name, count in beside.items())
+        meanwhile = f"; meanwhile {counts}" if counts else ""
+        note = f"nothing whole within {seconds:.2f} s{meanwhile}"
         step = self.record("note", pending[:CHUNK], note=note)
         return Silent(seconds, partial=len(pending), step=step)
 
@@ -170,6 +187,14 @@ class Wire(Generic[T]):
         for _ in range(self._unread // CHUNK):
             if not self._take():
                 break
+
+    def read_early(self) -> None:
+        """Receive what has arrived, and keep it for the next wait at this connection."""
+        self._take()
+        while (value := self._incoming.next()) is not None:
+            answer = self._answer(value)
+            if answer is not None:
+                self._early.append(answer)
 
     def left_unread(self) -> Iterator[T]:
         """Yield the complete values that were received but not yet returned."""
@@ -195,6 +220,7 @@ class Wire(Generic[T]):
         if self._shut:
             return
         self._shut = True
+        self._transcript.together.remove(self)
         self.drain()
         unread()
         self._sock.close()
@@ -221,11 +247,7 @@ class Wire(Generic[T]):
 
     def _ready(self, events: int, deadline: float) -> int:
         """Wait for socket events and return them; return 0 when the deadline has passed."""
-        poll = select.poll()
-        poll.register(self._sock, events)
-        left_ms = max(0.0, deadline - time.monotonic()) * 1000
-        ready = poll.poll(left_ms)
-        return ready[0][1] if ready else 0
+        return self._transcript.together.wait(self._sock, events, deadline)
 
     def _take(self) -> bool:
         """Receive once; return False when nothing has arrived or the connection ended."""

@@ -1,6 +1,7 @@
 """A small HTTP client with deadlines: requests built by hand, responses read with h11."""
 
 import contextlib
+import select
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ import h11
 
 from wireproof_kit.errors import KitError, refuse_exhausted
 from wireproof_kit.wire.address import Address, format_address
+from wireproof_kit.wire.together import Together
 from wireproof_kit.wire.waiting import Deadline
 from wireproof_spec.strict_json import StrictJson, read
 from wireproof_spec.wire_error import WireError
@@ -57,15 +59,19 @@ def read_response(data: bytes, method: str = "POST") -> TransferResult:
     return answer or make_failed("closed", data)
 
 
-def transfer(address: Address, data: bytes, *, seconds: float, method: str) -> TransferResult:
+def transfer(
+    address: Address, data: bytes, *, seconds: float, method: str, together: Together
+) -> TransferResult:
     """Send a request on a new connection and return the response.
+
+    The connections that are read ``together`` are read while the response has not come.
 
     Raises:
         Exhausted: this machine cannot make another connection.
     """
     try:
         with socket.create_connection(address, timeout=seconds) as sock:
-            return _exchange(sock, data, seconds, method)[0]
+            return _exchange(sock, data, seconds, method, together)[0]
     except OSError as error:
         refuse_exhausted(error, address[0])
         return make_failed("unreachable")
@@ -85,16 +91,20 @@ class ConnectionPool:
         self._idle: list[tuple[socket.socket, float]] = []
         self._is_kept = True
 
-    def transfer(self, data: bytes, *, seconds: float, method: str) -> TransferResult:
+    def transfer(
+        self, data: bytes, *, seconds: float, method: str, together: Together | None = None
+    ) -> TransferResult:
         """Send a keep-alive request and return the response.
 
         If a reused connection turns out to be closed, the request is sent on another connection.
+        The connections that are read ``together`` are read while the response has not come.
 
         Raises:
             Exhausted: this machine cannot make another connection.
         """
+        together = together or Together()
         while (sock := self._take_connection()) is not None:
-            answer = self._answer(sock, data, seconds, method)
+            answer = self._answer(sock, data, seconds, method, together)
             if answer.failure != "closed" or answer.received:
                 return answer
         try:
@@ -102,7 +112,7 @@ class ConnectionPool:
         except OSError as error:
             refuse_exhausted(error, self._address[0])
             return make_failed("unreachable")
-        return self._answer(sock, data, seconds, method)
+        return self._answer(sock, data, seconds, method, together)
 
     def close(self) -> None:
         """Close all connections; later requests leave no connection open either."""
@@ -122,11 +132,11 @@ class ConnectionPool:
             sock.close()
 
     def _answer(
-        self, sock: socket.socket, data: bytes, seconds: float, method: str
+        self, sock: socket.socket, data: bytes, seconds: float, method: str, together: Together
     ) -> TransferResult:
         goes_on = False
         try:
-            answer, goes_on = _exchange(sock, data, seconds, method)
+            answer, goes_on = _exchange(sock, data, seconds, method, together)
         finally:
             if goes_on and self._is_kept:
                 self._idle.append((sock, time.monotonic()))
@@ -225,7 +235,7 @@ class _Response:
 
 
 def _exchange(
-    sock: socket.socket, data: bytes, seconds: float, method: str
+    sock: socket.socket, data: bytes, seconds: float, method: str, together: Together
 ) -> tuple[TransferResult, bool]:
     """Send a request and read the response; also return whether another may follow."""
     deadline = Deadline(seconds)
@@ -234,11 +244,10 @@ def _exchange(
     with contextlib.suppress(OSError):  # it may have answered and stopped reading
         sock.sendall(data)
     while (left := deadline.left()) > 0:
-        sock.settimeout(left)
+        if not together.wait(sock, select.POLLIN, time.monotonic() + left):
+            continue
         try:
             piece = sock.recv(CHUNK)
-        except TimeoutError:
-            continue
         except OSError:
             piece = b""
         received += piece

@@ -5,9 +5,12 @@ import itertools
 import string
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import overload
+
+from wireproof_kit.wire.together import Together
 
 SENT_KINDS = ("send", "request")
 GLANCE_S = 0.5
@@ -87,6 +90,8 @@ class Transcript:
         """How many bytes were sent so far, over all connections."""
         self.vain_s = 0.0
         """The seconds of all waits in which nothing arrived, without those below GLANCE_S."""
+        self.together = Together()
+        """The connections whose steps are recorded here."""
 
     def connection_label(self) -> str:
         """Return the name for the next connection: A to Z, then A2 to Z2 and so on."""
@@ -117,6 +122,19 @@ class Transcript:
             if kind in SENT_KINDS:
                 self.sent += len(data)
         return step
+
+    @property
+    def count(self) -> int:
+        """Return how many steps are recorded so far."""
+        return len(self._steps)
+
+    def count_beside(self, connection: str, first: int) -> dict[str, int]:
+        """Return how much each other connection received from step ``first`` on, no heartbeats."""
+        counts = Counter[str]()
+        for step in self.steps()[first:]:
+            if step.kind == "receive" and step.connection != connection and not step.note:
+                counts[step.connection] += 1
+        return dict(sorted(counts.items()))
 
     def add_wait(self, seconds: float) -> None:
         """Add seconds in which nothing arrived to the total, unless fewer than ``GLANCE_S``."""

@@ -10,6 +10,7 @@ from wireproof_kit.iggy.clients.decoder import HTTP, TCP, IggyDecoder
 from wireproof_kit.iggy.clients.peers import IggyPeers
 from wireproof_kit.iggy.clients.probes import FIRST, observe_capability, observe_reading
 from wireproof_kit.iggy.clients.script import PARTITION, STREAM, TOPIC, Script
+from wireproof_kit.ledger.ledger import Ledger
 from wireproof_kit.wire.transcript import Transcript
 
 Client: TypeAlias = client.Client[Script]
@@ -46,6 +47,13 @@ def _fill(script: Script, addresses: Mapping[str, str], names: Values) -> Values
     }
 
 
+def _open_ledger() -> Ledger:
+    from wireproof_kit.iggy.proxy.part import make_part
+    from wireproof_kit.proxy.client_ledger import ClientLedger
+
+    return ClientLedger("iggy", make_part)
+
+
 IGGY_CLIENTS = ClientPart(
     settings=SETTINGS,
     addresses=("tcp", "http"),
@@ -59,4 +67,5 @@ IGGY_CLIENTS = ClientPart(
     prefer=lambda _: True,
     observe_capability=observe_capability,
     observe_reading=observe_reading,
+    open_ledger=_open_ledger,
 )

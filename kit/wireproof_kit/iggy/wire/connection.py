@@ -97,8 +97,13 @@ class Connection:
     ) -> None:
         self._counts_status = counts_status
         self._incoming = Answers(transcript, counts_status=counts_status)
-        self._wire = wire.Wire(
-            sock, self._incoming, transcript=transcript, address=address, unread=UNREAD_BYTES
+        self._wire: wire.Wire[Response, Answer] = wire.Wire(
+            sock,
+            self._incoming,
+            self._answer,
+            transcript=transcript,
+            address=address,
+            unread=UNREAD_BYTES,
         )
         self._patience = patience
         self.name = self._wire.name
@@ -152,10 +157,10 @@ class Connection:
 
     def receive_within(self, seconds: float) -> Answer:
         """Return the next response, or why none arrived within the given seconds."""
-        response = next(self._wire.values(seconds), None)
-        if response is None:
-            return self._wire.explain_nothing(seconds, self._cut_off)
-        return self._answer(response)
+        answer = next(self._wire.answers(seconds), None)
+        if answer is not None:
+            return answer
+        return self._wire.explain_nothing(seconds, self._cut_off)
 
     def seconds(self, wait: Wait) -> float:
         """Return the time limit of a wait in seconds, longer while this machine is busy.

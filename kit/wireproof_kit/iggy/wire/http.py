@@ -68,7 +68,13 @@ class HttpClient:
         name = self._transcript.connection_label()
         # Who reads a bundle must not get in with it.
         self._transcript.add("request", name, data=write_request(TOKEN), note=f"{method} {target}")
-        answer = transfer(self.address, wire, seconds=self._seconds, method=method)
+        answer = transfer(
+            self.address,
+            wire,
+            seconds=self._seconds,
+            method=method,
+            together=self._transcript.together,
+        )
         if answer.failure == "silence":
             self._transcript.add_wait(self._seconds)
         note = answer.failure or str(answer.status)

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from wireproof_kit.clients import client
 from wireproof_kit.clients.client import StartedClient
 from wireproof_kit.clients.part import ClientPart, Role, Values
+from wireproof_kit.ledger.ledger import Ledger
 from wireproof_kit.nsq.clients.decoder import NsqDecoder
 from wireproof_kit.nsq.clients.driver_requests import Asking
 from wireproof_kit.nsq.clients.peers import NsqPeers
@@ -76,6 +77,13 @@ def _flag(*, is_set: bool) -> str:
     return "1" if is_set else ""
 
 
+def _open_ledger() -> Ledger:
+    from wireproof_kit.nsq.proxy.part import make_part
+    from wireproof_kit.proxy.client_ledger import ClientLedger
+
+    return ClientLedger("nsq", make_part)
+
+
 NSQ_CLIENTS = ClientPart(
     settings=SETTINGS,
     addresses=("lookupd", "nsqd"),
@@ -90,4 +98,5 @@ NSQ_CLIENTS = ClientPart(
     prefer=lambda story: bool(lookups(story)),
     observe_capability=observe_capability,
     observe_reading=observe_reading,
+    open_ledger=_open_ledger,
 )

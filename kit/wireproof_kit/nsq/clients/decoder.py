@@ -87,7 +87,7 @@ class _TcpStream:
             start = self._reader.offset
             while (command := self._reader.next_command()) is not NEED_MORE:
                 event = make_commanded(at, conn, command)
-                _check_count(event, start)
+                check_count(event, start)
                 yield event
                 start = self._reader.offset
         except WireError as error:
@@ -126,7 +126,7 @@ def make_commanded(at: float, conn: str, command: Command) -> Commanded:
     return Commanded(at, conn, name, message_id=line.message_id, timeout_ms=timeout, line=data)
 
 
-def _check_count(event: Commanded, start: int) -> None:
+def check_count(event: Commanded, start: int) -> None:
     """Check that the count of an RDY is a number; without one it is 1, as at real nodes.
 
     ``start`` is the offset of the command in the stream, in bytes after the magic.

@@ -14,6 +14,7 @@ from wireproof_kit.clients.http_requests import read_request
 from wireproof_kit.nsq.clients.decoder import (
     LOOKUPD,
     NSQD_HTTP,
+    check_count,
     make_commanded,
     make_requested,
     wrong_magic,
@@ -107,8 +108,11 @@ class _NodeStream:
                 return
             yield Magic(at, self._conn)
         self._commands.feed(data)
+        start = self._commands.offset
         while (command := self._commands.next_command()) is not NEED_MORE:
             event = make_commanded(at, self._conn, command)
+            check_count(event, start)
+            start = self._commands.offset
             yield event
             self._identifies = event.name == names.IDENTIFY.decode()
             if event.name.encode("latin-1") not in WORDS | {DPUB}:

@@ -112,8 +112,13 @@ class Connection:
     def __init__(
         self, sock: socket, *, transcript: Transcript, patience: Patience, address: Address
     ) -> None:
-        self._wire = Wire(
-            sock, Frames(), transcript=transcript, address=address, unread=UNREAD_BYTES
+        self._wire: Wire[ServerFrame, Answer] = Wire(
+            sock,
+            Frames(),
+            self._answer,
+            transcript=transcript,
+            address=address,
+            unread=UNREAD_BYTES,
         )
         self._patience = patience
         self._kept: deque[Pushed] = deque()
@@ -242,10 +247,9 @@ class Connection:
         return now < deadline
 
     def _next_within(self, seconds: float) -> Answer:
-        for frame in self._wire.values(seconds):
-            answer = self._answer(frame)
-            if answer is not None:
-                return answer
+        answer = next(self._wire.answers(seconds), None)
+        if answer is not None:
+            return answer
         return self._wire.explain_nothing(seconds, _cut_off)
 
     def _answer(self, frame: ServerFrame) -> Answer | None:

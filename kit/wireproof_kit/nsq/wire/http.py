@@ -147,10 +147,15 @@ class HttpClient:
         self._transcript.add("request", name, data=data, note=what)
         if self._token:
             data = data.replace(TOKEN.encode(), self._token.encode(), 1)
+        together = self._transcript.together
         if self._line is None:
-            came = transfer(self.address, data, seconds=self._seconds, method=method)
+            came = transfer(
+                self.address, data, seconds=self._seconds, method=method, together=together
+            )
         else:
-            came = self._line.transfer(data, seconds=self._seconds, method=method)
+            came = self._line.transfer(
+                data, seconds=self._seconds, method=method, together=together
+            )
         if came.failure == "silence":
             self._transcript.add_wait(self._seconds)
         note = came.failure or str(came.status)

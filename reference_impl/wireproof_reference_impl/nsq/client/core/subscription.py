@@ -75,6 +75,7 @@ class Subscription:
     def handle_loss(self, reason: str) -> None:
         """Forget the messages in flight on a lost connection: the node delivers them again."""
         self._in_flight.clear()
+        self.is_proven = False  # the next connection begins with RDY 1 again
         self._consumer.ready.leave(self)
         if self._is_leaving:
             self._end()

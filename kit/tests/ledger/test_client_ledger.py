@@ -1,0 +1,94 @@
+"""The ledger of a client: every connection it opens is judged, in whichever case."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from wireproof_kit.ledger.ledger import Ledger
+from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
+from wireproof_kit.wire.transcript import Step
+from wireproof_spec.nsq.frame import error_frame, response_frame
+
+FIRST, SECOND = "nsqd1.1", "nsqd1.2"
+IDENTIFY = (
+    b'{"client_id":"c","hostname":"h","short_id":"c","long_id":"h","feature_negotiation":true}'
+)
+OK = response_frame(b"OK")
+READY = "smart.client-connection.first-ready"
+FORMED = "smart.client-send.well-formed"
+LOOKUP = "smart.client-lookup.topic"
+
+
+def sent(conn: str, data: bytes, at: int = 0) -> Step:
+    return Step(at, conn, "send", data)
+
+
+def received(conn: str, data: bytes) -> Step:
+    return Step(0, conn, "receive", data)
+
+
+def opened(conn: str) -> list[Step]:
+    """Return the steps of a connection up to its subscription."""
+    identify = b"IDENTIFY\n" + len(IDENTIFY).to_bytes(4, "big") + IDENTIFY
+    return [
+        Step(0, conn, "open"),
+        sent(conn, b"  V2" + identify),
+        received(conn, response_frame(b'{"max_rdy_count":2500}')),
+        sent(conn, b"SUB t c 0\n"),
+        received(conn, OK),
+    ]
+
+
+def closed(conn: str) -> Step:
+    return Step(0, conn, "close", note="by the client")
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return NSQ_CLIENTS.open_ledger()
+
+
+def broken(ledger: Ledger, *cases: Iterable[Step]) -> dict[tuple[str, str], list[str]]:
+    """Return the ways that the cases break, each with the cases that show it."""
+    for number, steps in enumerate(cases, start=1):
+        ledger.read(f"nsq/client/{number}", list(steps))
+    outcomes = ledger.conclude()
+    return {(each.clause, each.way): each.cases for each in outcomes if each.broken}
+
+
+def test_a_connection_in_order_breaks_nothing(ledger: Ledger) -> None:
+    steps = [*opened(FIRST), sent(FIRST, b"RDY 1\n"), closed(FIRST)]
+    assert broken(ledger, steps) == {}
+    kept = {each.clause for each in ledger.conclude() if each.kept}
+    assert {READY, FORMED, "smart.client.handshake"} <= kept
+
+
+def test_a_rule_that_is_broken_after_a_reconnect_is_told_of_that_way(ledger: Ledger) -> None:
+    steps = [*opened(FIRST), sent(FIRST, b"RDY 1\n"), closed(FIRST)]
+    steps += [*opened(SECOND), sent(SECOND, b"RDY 9\n"), closed(SECOND)]
+    assert broken(ledger, steps) == {(READY, "reconnected"): ["nsq/client/1"]}
+
+
+def test_a_malformed_command_is_found_in_any_case(ledger: Ledger) -> None:
+    right = [*opened(FIRST), sent(FIRST, b"RDY 1\n"), closed(FIRST)]
+    wrong = [*right[:-1], sent(FIRST, b"RDY nine\n"), closed(FIRST)]
+    assert broken(ledger, right, wrong) == {(FORMED, "plain"): ["nsq/client/2"]}
+
+
+def test_every_lookup_is_judged(ledger: Ledger) -> None:
+    conn = "lookupd1.1"
+    request = b"GET /lookup?access=r HTTP/1.1\r\nHost: h\r\n\r\n"
+    steps = [Step(0, conn, "open"), Step(0, conn, "request", request)]
+    assert (LOOKUP, "plain") in broken(ledger, steps)
+
+
+def test_what_follows_a_breach_by_the_server_is_not_judged(ledger: Ledger) -> None:
+    no_frame = (3).to_bytes(4, "big") + b"abc"
+    steps = [*opened(FIRST), received(FIRST, no_frame), sent(FIRST, b"RDY nine\n")]
+    assert broken(ledger, steps) == {}
+
+
+def test_a_refusal_is_no_breach_by_the_server(ledger: Ledger) -> None:
+    refused = error_frame("E_FIN_FAILED", "")
+    steps = [*opened(FIRST), received(FIRST, refused), sent(FIRST, b"RDY nine\n")]
+    assert (FORMED, "plain") in broken(ledger, steps)
