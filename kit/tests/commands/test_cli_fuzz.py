@@ -210,7 +210,7 @@ def test_a_campaign_leaves_only_its_bundle_in_the_folder(tmp_path: Path) -> None
     work, cache = tmp_path / "work", tmp_path / "cache"
     work.mkdir()
 
-    subprocess.run(
+    done = subprocess.run(
         [
             *(sys.executable, "-m", "wireproof", "fuzz", "--reference", "nsq"),
             *("--frames", "IDENTIFY", "--cases", "1", "--seed", "1"),
@@ -218,9 +218,11 @@ def test_a_campaign_leaves_only_its_bundle_in_the_folder(tmp_path: Path) -> None
         cwd=work,
         env={**clean_environment(), "XDG_CACHE_HOME": str(cache)},
         capture_output=True,
-        check=True,
+        check=False,
     )
 
+    # A busy machine may leave the campaign undecided (3).
+    assert done.returncode in (0, 3), done.stderr.decode()
     assert [each.name for each in work.iterdir()] == ["out"]
     assert (cache / "wireproof" / "hypothesis").is_dir()
 

