@@ -17,6 +17,7 @@ from wireproof_kit.nsq.ledger.events import (
     Subscription,
 )
 from wireproof_kit.nsq.ledger.publishes import Content
+from wireproof_kit.nsq.ledger.sequences import is_before
 from wireproof_kit.observation import Difference
 
 AGAIN, LATER_CLIENT = "again", "later-client"
@@ -59,6 +60,10 @@ class Channel:
         default_factory=dict[tuple[int, Subscription], _Seen]
     )
     _ids: dict[int, bytes] = field(default_factory=dict[int, bytes])
+    _latest: dict[Subscription, Entry[Content]] = field(
+        default_factory=dict[Subscription, Entry[Content]]
+    )
+    """The message published last of those that came on a subscription."""
     _held: dict[tuple[Subscription, bytes], _Seen] = field(
         default_factory=dict[tuple[Subscription, bytes], _Seen]
     )
@@ -94,6 +99,8 @@ class Channel:
         yield from self._judge_attempts(delivery, entry)
         if (before := self._ids.get(id(entry))) is not None:
             yield from _judge_same_id(delivery, before)
+        elif delivery.by.command in ORDERED:
+            yield from self._judge_order(delivery, entry)
         yield from self._judge_tag(delivery, entry)
 
     def note(self, delivery: Delivery, entry: Entry[Content]) -> None:
@@ -102,6 +109,9 @@ class Channel:
         seen = _Seen(name, message.attempts)
         self._seen[id(entry), delivery.by] = self._held[delivery.by, name] = seen
         self._ids.setdefault(id(entry), name)
+        latest = self._latest.setdefault(delivery.by, entry)
+        if entry.order > latest.order:
+            self._latest[delivery.by] = entry
 
     def _judge_attempts(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
         """Judge attempts: 1 at first, then 1 more; another client may have had it meanwhile."""
@@ -122,6 +132,15 @@ class Channel:
         else:
             due = str(least) if is_alone else f"at least {least}"
             yield Finding(clause, "attempts:other", difference=_count(due, found))
+
+    def _judge_order(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
+        """Judge a message that comes for the first time by what came before on its connection."""
+        latest = self._latest.get(delivery.by)
+        if latest is None or latest.content.partition != entry.content.partition:
+            return
+        word = "out-of-order" if is_before(entry, latest) else ""
+        if word or is_before(latest, entry):
+            yield Finding("smart.order.in-order", word)
 
     def _judge_tag(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
         own, tag = delivery.by.tag, entry.content.tag

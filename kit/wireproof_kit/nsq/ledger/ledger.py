@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from wireproof_kit.ledger.entries import BOUND, Entry
+from wireproof_kit.ledger.entries import BOUND, Entry, Place
 from wireproof_kit.ledger.outcomes import Finding, Outcomes, count_broken
 from wireproof_kit.nsq.ledger.channels import Channel
 from wireproof_kit.nsq.ledger.deliveries import Delivery, Matcher, token_of
@@ -11,6 +11,7 @@ from wireproof_kit.nsq.ledger.events import Delivered
 from wireproof_kit.nsq.ledger.publishes import Content
 from wireproof_kit.nsq.ledger.reading import Reading
 from wireproof_kit.nsq.ledger.rules import RULES
+from wireproof_kit.nsq.ledger.sequences import judge_increase
 from wireproof_kit.wire.transcript import Step
 
 
@@ -21,6 +22,7 @@ class NsqLedger:
         self._reading = Reading()
         self.outcomes = Outcomes()
         self.matcher = Matcher()
+        self._ids: dict[int, tuple[int, Place]] = {}
 
     def read(self, case: str, steps: Iterable[Step], started_ms: float | None = None) -> None:
         """Read the steps of a case."""
@@ -40,7 +42,16 @@ class NsqLedger:
             delivery = self.matcher.match(event)
             if delivery is not None:
                 self._judge(channel, delivery)
+        self._judge_increase()
         return self.outcomes
+
+    def _judge_increase(self) -> None:
+        entries = self._reading.entries
+        for entry in entries:
+            if entry.content.answer is not None and entry.answered_at is not None:
+                self._ids[id(entry)] = entry.content.answer.internal_id, entry.answered_at
+        for finding, entry, at in judge_increase(entries, self._ids, self._reading.deleted):
+            self.outcomes.add(finding, entry.way, entry.evidence(at))
 
     def _judge(self, channel: Channel, delivery: Delivery) -> None:
         """Judge a delivery by the entry that explains it best."""
@@ -56,6 +67,8 @@ class NsqLedger:
             self.outcomes.add(finding, way, entry.evidence(delivery.at))
         if len(bound) == 1:
             channel.note(delivery, entry)
+            if not delivery.altered:
+                self._ids.setdefault(id(entry), (delivery.message.internal_id, delivery.at))
 
 
 def _judge_alone(delivery: Delivery, entry: Entry[Content]) -> list[Finding]:

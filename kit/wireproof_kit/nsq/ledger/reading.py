@@ -35,6 +35,7 @@ from wireproof_kit.nsq.ledger.publishes import (
     read_post,
     read_publish,
 )
+from wireproof_kit.nsq.lookup.servers import DELETE_PATH
 from wireproof_kit.nsq.observe.trace_layout import observe_trace
 from wireproof_kit.wire.http import read_response
 from wireproof_kit.wire.transcript import Step
@@ -107,15 +108,21 @@ class _Http:
 class Reading(RunReading[Content, ChannelEvent]):
     """Reads the transcripts of the cases of one run."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.deleted: set[tuple[str, str]] = set()
+        """Case and topic of topics whose deletion was asked for: ids may begin anew."""
+
     def open_case(self, case: str) -> "_CaseReader":
         """Return what reads the steps of one run of a case."""
-        return _CaseReader(case, self.orders)
+        return _CaseReader(case, self.orders, self.deleted)
 
 
 class _CaseReader:
-    def __init__(self, case: str, orders: Iterator[int]) -> None:
+    def __init__(self, case: str, orders: Iterator[int], deleted: set[tuple[str, str]]) -> None:
         self._case = case
         self._orders = orders
+        self._deleted = deleted
         self._nodes: dict[str, _Node] = {}
         self._http: dict[str, _Http] = {}
         self.entries: list[Entry[Content]] = []
@@ -267,6 +274,9 @@ class _CaseReader:
             requests = list(HttpRequests().feed(step.data))
         except NotHttp:
             return
+        for each in requests:
+            if each.path == DELETE_PATH:
+                self._deleted.update((self._case, topic) for topic in each.query.get("topic", ()))
         entries = [self._entry(content, None) for each in requests for content in read_post(each)]
         if len(requests) != 1:
             for entry in entries:
