@@ -1,6 +1,7 @@
 """Two bundles compared: each class on its own, and what must hold for any two bundles."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from wireproof_spec.record import (
     RepeatsRecord,
     SeenRecord,
     TargetRecord,
+    WayRecord,
 )
 
 FOOTER = FooterRecord({}, (), {}, 0, "s")
@@ -360,3 +362,33 @@ def test_the_order_of_cases_does_not_matter(
 ) -> None:
     turned = list(reversed(cases))
     assert compare(bundle(*cases), bundle(*turned)).changes == ()
+
+
+WAY = "p/passing/c/again"
+KEPT = msgspec.structs.replace(PASS, case=WAY, case_hash="w")
+BROKEN = msgspec.structs.replace(FAIL, case=WAY, case_hash="w")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (KEPT, BROKEN, "regressed"),
+        (BROKEN, KEPT, "fixed"),
+        (BROKEN, BROKEN, None),
+        (KEPT, None, None),
+        (None, KEPT, None),
+        (None, BROKEN, "now-tested"),
+        (BROKEN, None, "no-longer-tested"),
+    ],
+)
+def test_a_way_is_compared_where_messages_came_on_it(
+    before: CaseRecord | None, after: CaseRecord | None, expected: Kind | None
+) -> None:
+    found = compare(
+        *(
+            replace(bundle(), ways=(WayRecord(each, 1, 1, counted=True),)) if each else bundle()
+            for each in (before, after)
+        )
+    )
+    assert kinds(found).get(WAY) == expected
+    assert found.compared == 1

@@ -154,14 +154,32 @@ def compare(before: Bundle, after: Bundle) -> Comparison:
     old = {record.case: record for record in before.cases}
     new = {record.case: record for record in after.cases}
     pairs = [Pair(old.get(name), new.get(name)) for name in sorted(old | new)]
+    ways = list(_pair_ways(before, after))
     compared = sum(pair.is_aligned() for pair in pairs)
     if not compared:
         raise UsageFault(_nothing_in_common(before, after, len(old.keys() & new.keys())))
     scene = _Scene(before.header, after.header, after.footer)
     changes = sorted(
-        _mark_doubtful(list(_changes(pairs, scene))), key=lambda c: level_rank(c.pair.level)
+        _mark_doubtful(list(_changes([*pairs, *ways], scene))),
+        key=lambda c: level_rank(c.pair.level),
     )
     return Comparison(before, after, tuple(_differences(before, after)), tuple(changes), compared)
+
+
+def _pair_ways(before: Bundle, after: Bundle) -> Iterator[Pair]:
+    """Yield the ways of both runs that count, and those that one run alone has and shows broken.
+
+    What no message has come on in a run is no loss: a way is told only where something came.
+    """
+    old, new = (
+        {way.result.case: way.result for way in bundle.ways if way.counted}
+        for bundle in (before, after)
+    )
+    for name in sorted(old | new):
+        pair = Pair(old.get(name), new.get(name))
+        is_broken = any(each and each.verdict in FAILING for each in (pair.before, pair.after))
+        if is_broken or (pair.before and pair.after):
+            yield pair
 
 
 def _changes(pairs: Sequence[Pair], scene: _Scene) -> Iterator[Change]:
