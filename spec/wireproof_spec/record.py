@@ -129,6 +129,11 @@ class WayRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="way"):
     counted: bool = False
 
 
+def list_counted(ways: Iterable[WayRecord]) -> list[CaseRecord]:
+    """Return the results of the ways that count."""
+    return [way.result for way in ways if way.counted]
+
+
 def list_broken(ways: Iterable[WayRecord]) -> list[CaseRecord]:
     """Return the results of the ways that count and did not hold, to be told beside cases."""
     return [way.result for way in ways if way.counted and way.result.verdict in _BROKEN]

@@ -9,7 +9,7 @@ from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.verdicts.deviations import Deviation, apply
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.clauses.loading import load_catalogue
-from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord, list_counted
 
 
 @dataclass(slots=True)
@@ -49,7 +49,8 @@ class RunRecorder:
         if self.header is None:
             return None
         version = self.header.target.fingerprint.get("version", "")
-        applied = apply(self.records, self.deviations, version=version, today=today)
+        judged = [*self.records, *list_counted(self.ways)]
+        applied = apply(judged, self.deviations, version=version, today=today)
         standing = RunFactors(
             stale=applied.stale,
             expired=applied.expired,

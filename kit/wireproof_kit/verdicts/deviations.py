@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.clauses.catalogue import is_below
+from wireproof_spec.clauses.catalogue import PASSING, is_below
 from wireproof_spec.clauses.loading import load_catalogue, named_fault
 from wireproof_spec.deviation_record import DeviationRecord
 from wireproof_spec.protocol import protocols
@@ -111,13 +111,25 @@ def is_known(entry_id: str, known_ids: Iterable[str]) -> bool:
 
 
 def absence(entry: Deviation, known_ids: Iterable[str]) -> str:
-    """Return a sentence if an entry's case or clause does not exist; else empty text."""
-    if not is_known(entry.id, known_ids):
-        return f"id {entry.id!r} is no case and no prefix of one"
+    """Return a sentence if an entry's case, way or clause does not exist; else empty text."""
     protocol = entry.id.partition("/")[0]
+    if PASSING in entry.id:
+        if protocol in protocols() and not _is_way_known(protocol, entry.id):
+            return f"id {entry.id!r} names a clause or a way that the law does not have"
+    elif not is_known(entry.id, known_ids):
+        return f"id {entry.id!r} is no case and no prefix of one"
     if protocol in protocols() and load_catalogue(protocol).clause(entry.clause) is None:
         return f"{entry.id}: the law has no clause {entry.clause!r}"
     return ""
+
+
+def _is_way_known(protocol: str, entry_id: str) -> bool:
+    catalogue = load_catalogue(protocol)
+    try:
+        catalogue.find_ways(entry_id)
+    except KeyError:
+        return False
+    return catalogue.find_law(entry_id) is not None
 
 
 def apply(

@@ -8,12 +8,17 @@ import pytest
 
 from wireproof.commands.bundles import baseline
 from wireproof.main import main
+from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.verdicts.deviations import read_deviations
+from wireproof_kit.verdicts.judge import JudgeContext, judge_record
+from wireproof_spec.clauses.catalogue import Law
+from wireproof_spec.record import WayRecord
 
 FILE = Path("known.toml")
 RUN = Path("b.jsonl")
 LATE = "2999-01-01"
+CLAUSE = "ext.consume.attempts"
 
 
 class KnownCase:
@@ -100,6 +105,44 @@ def test_update_adds_only_what_is_new_and_keeps_comments() -> None:
 
     assert ids() == by_verdict("fail")
     assert FILE.read_text().startswith(f"# what we know\n\n{entry(first)}# behind\n\n[[dev")
+
+
+def with_way() -> str:
+    """Add a broken way to the run; return its id."""
+    run = made.read(RUN)
+    way = f"nsq/passing/{CLAUSE}/again"
+    seen = made.case(Law(way), CLAUSE, "attempts:other")
+    bench = JudgeContext(made.catalogue(), run.header.claims, run.header.readings)
+    broken = judge_record(seen, bench)
+    writer = BundleWriter(RUN, run.header)
+    for record in run.cases:
+        writer.add(record)
+    writer.add(WayRecord(broken, 1, 1, counted=True))
+    assert run.footer is not None
+    writer.close(run.footer)
+    return way
+
+
+def test_a_broken_way_is_listed_like_a_case(capsys: pytest.CaptureFixture[str]) -> None:
+    way = with_way()
+    main(["baseline", "update", str(FILE), "--bundle", str(RUN), "--reason", "known"])
+
+    assert way in ids()
+    assert main(["baseline", "check", str(FILE), "--bundle", str(RUN)]) == 0
+    assert main(["judge", str(RUN), "--baseline", str(FILE)]) == 0
+    assert main(["baseline", "prune", str(FILE), "--bundle", str(RUN)]) == 0
+    assert way in ids()
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("name", ["nsq/passing/no.clause/again", f"nsq/passing/{CLAUSE}/never"])
+def test_a_way_that_the_law_does_not_have_is_refused(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    FILE.write_text(entry(by_verdict("fail")[0], id=f'"{name}"'))
+
+    assert main(["baseline", "check", str(FILE)]) == 2
+    assert f"id {name!r} names a clause or a way" in capsys.readouterr().err
 
 
 def test_update_again_changes_nothing() -> None:

@@ -25,6 +25,7 @@ from wireproof_kit.verdicts.deviations import (
     to_toml,
 )
 from wireproof_reports.wording import count_noun
+from wireproof_spec.record import list_counted
 
 LASTS = timedelta(days=180)
 
@@ -86,7 +87,8 @@ def update(
     """
     place, run, today = _place(file), _run(bundle), date.today()
     entries = _read(place, today) if place.exists() else ()
-    records = [record for record in run.cases if record.verdict in ("fail", "known")]
+    judged = (*run.cases, *list_counted(run.ways))
+    records = [record for record in judged if record.verdict in ("fail", "known")]
     applied = apply(records, entries, version=_version(run), today=today)
     failing = [record for record in applied.records if record.verdict == "fail"]
     if not failing:
@@ -182,7 +184,8 @@ def _read(place: Path, today: date) -> tuple[Deviation, ...]:
 def _stale(entries: Sequence[Deviation], run: Bundle, today: date) -> list[Deviation]:
     found: list[Deviation] = []
     for entry in entries:
-        applied = apply(run.cases, [entry], version=_version(run), today=today)
+        judged = (*run.cases, *list_counted(run.ways))
+        applied = apply(judged, [entry], version=_version(run), today=today)
         if applied.stale:
             found.append(entry)
     return found

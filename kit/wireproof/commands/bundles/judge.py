@@ -148,21 +148,21 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
     if not kept:
         law = _revisions(header)
         raise UsageFault(f"{bundle.path}: the law ({law}) has none of its cases at that revision")
-    applied = _apply_deviations([judge_record(record, bench) for record in kept], header, terms)
+    results = [judge_record(each, bench) for each in (*kept, *(w.result for w in bundle.ways))]
+    applied = _apply_deviations(results, header, terms)
+    records, judged = applied.records[: len(kept)], applied.records[len(kept) :]
     standing = RunFactors(
         stale=applied.stale,
         expired=applied.expired,
         interrupted=bundle.footer is None or bundle.footer.interrupted,
         allow_unstable=terms.allow_unstable,
     )
-    results = [judge_record(way.result, bench) for way in bundle.ways]
-    judged = _apply_deviations(results, header, terms).records
     ways = tuple(
         msgspec.structs.replace(way, result=result)
         for way, result in zip(bundle.ways, judged, strict=True)
     )
-    footer = conclude(header, applied.records, catalogue, standing, ways)
-    return Result(header, applied.records, footer, bundle.path, ways=ways)
+    footer = conclude(header, records, catalogue, standing, ways)
+    return Result(header, records, footer, bundle.path, ways=ways)
 
 
 def changes(before: Bundle, after: Result) -> Iterator[str]:
