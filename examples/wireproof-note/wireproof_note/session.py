@@ -24,7 +24,9 @@ class Notebook:
     def __init__(self, address: tuple[str, int], transcript: Transcript, seconds: float) -> None:
         self._seconds = seconds
         sock = connect_socket(address, "note")
-        self._wire = Wire(sock, Frames(), transcript=transcript, address=address, unread=65536)
+        self._wire: Wire[Frame, Frame] = Wire(
+            sock, Frames(), self._take, transcript=transcript, address=address, unread=65536
+        )
 
     def ask(self, kind: int, text: bytes) -> Answer:
         """Send a frame and return the answer."""
@@ -45,10 +47,14 @@ class Notebook:
 
     def receive(self) -> Answer:
         """Return the next frame, or the reason why no frame came."""
-        for frame in self._wire.values(self._seconds):
-            self._wire.record("receive", encode(FRAME, frame))
+        for frame in self._wire.answers(self._seconds):
             return frame
-        return self._wire.nothing(self._seconds, _cut_off)
+        return self._wire.explain_nothing(self._seconds, _cut_off)
+
+    def _take(self, frame: Frame) -> Frame:
+        """Record a frame when it comes: the case may be waiting at another connection."""
+        self._wire.record("receive", encode(FRAME, frame))
+        return frame
 
     def close(self) -> None:
         """Close the connection."""

@@ -1,5 +1,6 @@
 """The client under test, as a case sees it: play a script, and get the story."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -49,6 +50,8 @@ class StartedClient(Generic[S]):
     kept: Bounds = OF_CASE
     least_s: float = 0.0
     """Seconds that any case may take at the least, as the user of the kit has set it."""
+    forgive: Callable[[S], S] | None = None
+    """What each script is changed to first, if the client needs it."""
 
     def play(self, script: S, until: Until, *, within: float = COURSE_S) -> Story:
         """Start the client and play the servers for it by a script; return the events.
@@ -59,6 +62,7 @@ class StartedClient(Generic[S]):
         Raises:
             UsageFault: the client cannot be started.
         """
+        script = self.forgive(script) if self.forgive is not None else script
         story = Story(self.part.decode())
         stage = Stage(self.part.meet(script, self.names), story, self.transcript)
         try:

@@ -39,6 +39,8 @@ class ClientPart(Generic[S]):
     the name of its role, further ones of that role any other. ``undone`` says what a client did
     not do that does not play a role. A role whose run of ``first`` meets ``prefer`` goes first if
     a case leaves the role open. ``open_ledger`` returns what judges the connections of all cases.
+    ``forgive`` returns a script by which the servers also serve a client that goes to another
+    address than it must: its other clauses can be judged then, too.
     """
 
     settings: tuple[str, ...]
@@ -54,3 +56,4 @@ class ClientPart(Generic[S]):
     observe_capability: Callable[[Stories, str], Observation]
     observe_reading: Callable[[Stories, str], Observation]
     open_ledger: Callable[[], Ledger]
+    forgive: Callable[[S], S] | None = None

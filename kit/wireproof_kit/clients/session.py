@@ -1,7 +1,7 @@
 """A session with a client: the client is probed once, then started again for every case."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Generic, TypeAlias, TypeVar
@@ -73,6 +73,7 @@ class ClientSession(Generic[S]):
         self._least_s = options.timeout or 0.0
         self._played: Role = ROLES[target.role][0]
         self._runs: dict[str, Probed] = {}
+        self._forgive: Callable[[S], S] | None = None
         self.patience = Patience(answer=ANSWER_S, push=0.0, redelivery=0.0, is_fixed=True)
 
     def meet(self) -> None:
@@ -84,9 +85,10 @@ class ClientSession(Generic[S]):
                 ends by itself after a few messages.
         """
         roles: tuple[Role, ...] = ROLES[self._role]
-        self._run_all({name: run for name, run in self._part.first.items() if run.role in roles})
-        played: list[Role] = [role for role in roles if self._plays(role)]
-        if not played or (self._role is not None and len(played) < len(roles)):
+        played = self._meet_in(roles)
+        if self._lacks_role(played, roles) and self._has_connected():
+            played = self._meet_forgiven(played, roles)
+        if self._lacks_role(played, roles):
             lacking: Role = next(role for role in roles if role not in played)
             story, _ = self._runs[lacking]
             raise TargetUnreachable(explain(self._part, self._command, lacking, story))
@@ -96,6 +98,26 @@ class ClientSession(Generic[S]):
         self._start_s = self._measured_start()
         further = self._part.further
         self._run_all({name: run for name, run in further.items() if run.role in played})
+
+    def _meet_in(self, roles: Sequence[Role]) -> list[Role]:
+        """Start the client in each role; return the roles that it plays."""
+        self._run_all({name: run for name, run in self._part.first.items() if run.role in roles})
+        return [role for role in roles if self._plays(role)]
+
+    def _meet_forgiven(self, played: list[Role], roles: Sequence[Role]) -> list[Role]:
+        """Start a client again with servers that also serve it at a wrong address."""
+        before, self._forgive = dict(self._runs), self._part.forgive
+        forgiven = self._meet_in(roles) if self._forgive is not None else played
+        if self._lacks_role(forgiven, roles):
+            self._runs, self._forgive = before, None
+            return played
+        return forgiven
+
+    def _lacks_role(self, played: Sequence[Role], roles: Sequence[Role]) -> bool:
+        return not played or (self._role is not None and len(played) < len(roles))
+
+    def _has_connected(self) -> bool:
+        return any(story.first(Connected) for story in self._stories().values())
 
     def _check_lasting(self, played: Sequence[Role]) -> None:
         """Refuse a program that has ended by itself before its first run was over."""
@@ -173,6 +195,7 @@ class ClientSession(Generic[S]):
             start_s=self._start_s,
             transcript=transcript,
             least_s=self._least_s,
+            forgive=self._forgive,
         )
 
     def _run_all(self, experiments: Mapping[str, Experiment[S]]) -> None:

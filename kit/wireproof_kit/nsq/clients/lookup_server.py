@@ -106,13 +106,14 @@ def _meta(script: Script) -> JsonValue:
 
 def _node(name: str, address: str, script: Script) -> JsonValue:
     host, _, port = address.partition(":")
+    is_alike = script.names_alike and not script.is_about_address
     node: dict[str, JsonValue] = {
         # Not where the node listens: what a client must connect to is the broadcast address.
-        "remote_address": _REGISTERED_FROM[name],
+        "remote_address": address if is_alike else _REGISTERED_FROM[name],
         "hostname": "wireproof",
         "broadcast_address": host,
         "tcp_port": int(port),
-        "http_port": 1,
+        "http_port": int(port) if is_alike else 1,
         "version": VERSION,
         **(_UNKNOWN if script.unknown else {}),
     }

@@ -210,7 +210,9 @@ class Script:
     than the texts name. ``publishes`` is how many messages a driver is asked to publish one after
     the other, with ``every`` seconds between; ``message`` are the fields of all of them,
     ``messages`` those of each in turn, ``keys`` their sharding keys. ``settings`` are further
-    settings of the client.
+    settings of the client. If ``is_about_address`` is true, a lookup names the address at which to
+    connect to a node in its own fields alone; otherwise, with ``names_alike``, in every field that
+    has an address.
     """
 
     role: Role
@@ -235,3 +237,5 @@ class Script:
     handler: str = "finish"
     consume: Fields = field(default_factory=dict[str, str])
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    is_about_address: bool = False
+    names_alike: bool = False

@@ -157,14 +157,15 @@ def _has_identified(story: Story) -> bool:
 @client_case("connection/address", "smart.client.address", "lookup")
 def test_address(client: Client) -> Observation:
     """A client connects to broadcast_address and tcp_port, not to remote_address."""
-    story = client.play(Script(client.role, publishes=1), works)
+    script = Script(client.role, publishes=1, is_about_address=True)
+    story = client.play(script, works)
     return unless(story, "broadcast" if works(story) else "other", seen=works(story))
 
 
 @client_case("connection/address/each", "smart.client.address", "consumer", "lookup")
 def test_each_address(client: Client) -> Observation:
     """A consumer connects to broadcast_address and tcp_port of both nodes of its topic."""
-    script = Script("consumer", leaders={0: NODE_1, 1: NODE_2})
+    script = Script("consumer", leaders={0: NODE_1, 1: NODE_2}, is_about_address=True)
     both: dict[str, Question] = {
         "broadcast": lambda story: distinct(each.peer for each in node_connections(story)) == 2
     }

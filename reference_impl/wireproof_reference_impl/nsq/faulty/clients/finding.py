@@ -266,6 +266,20 @@ def node_with_more_unread(original: Original, node: object) -> object:
     return original(node) if isinstance(node, dict) and node.keys() <= _NODE else None
 
 
+@wrong_value("client.address", around(topology, "_address"))
+def at_remote_address(original: Original, node: object) -> object:
+    """A client connects to remote_address, from which a node registered."""
+    host, _, port = str(topology._members(node).get("remote_address")).partition(":")
+    return original({"broadcast_address": host, "tcp_port": int(port)})
+
+
+@wrong_value("client.address", around(topology, "_address"))
+def at_http_port(original: Original, node: object) -> object:
+    """A client connects to http_port instead of tcp_port."""
+    fields = topology._members(node)
+    return original({**fields, "tcp_port": fields.get("http_port")})
+
+
 @condition("client-lookup.unknown", _read)
 def meta_with_more_unread(read: Topology, body: bytes) -> Topology:
     """A lookup answer with a member in meta that the client does not know is not used."""
