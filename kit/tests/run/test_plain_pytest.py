@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
@@ -81,6 +82,31 @@ def test_judged_cases_are_good(reference: EmbeddedReference, tmp_path: Path) -> 
 
     assert code == pytest.ExitCode.OK, lines
     assert "passed" in lines[-1]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_a_breach_that_a_case_of_another_clause_shows_fails_the_session(
+    workers: tuple[str, ...], tmp_path: Path
+) -> None:
+    chosen = ("nsq/consume/attempts-first/header", "nsq/dispatch/put-back")
+    faulty = start_reference("nsq", ("--fault", "attempts-with-indicator-again"))
+    try:
+        done = pytest_in(
+            tmp_path,
+            *(f"--broker-url={faulty.url}", f"--bundle={tmp_path / 'b.jsonl'}", *workers),
+            *(f"--wireproof-select={case}" for case in chosen),
+            f"{SUITES}.dispatch",
+            package=f"{SUITES}.consume",
+        )
+    finally:
+        faulty.close()
+
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout + done.stderr
+    way = "nsq/passing/ext.consume.attempts/again"
+    assert f"FAIL {way} (must ext.consume.attempts): " in done.stdout
+    assert "2 passed" in done.stdout.splitlines()[-1]
+    (broken,) = (each for each in read_bundle(tmp_path / "b.jsonl").ways if each.broken)
+    assert (broken.result.case, broken.counted) == (way, True)
 
 
 OWN = """

@@ -15,11 +15,13 @@ from wireproof_kit.runner.pytest_items import INSTANCE
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import Run
 from wireproof_kit.runner.run_cases import COUNTED, OpenRun, read_baseline, turn
-from wireproof_spec.record import CaseRecord, HeaderRecord
+from wireproof_kit.runner.ways import join_ways
+from wireproof_spec.record import CaseRecord, HeaderRecord, WayRecord, list_broken
 
 CASE_FIELD = "wireproof_case"
 FAULT_FIELD = "wireproof_fault"
 HEADER_FIELD = "wireproof_header"
+WAYS_FIELD = "wireproof_ways"
 
 
 def give_up(config: pytest.Config, items: list[pytest.Item], sentence: str) -> None:
@@ -94,16 +96,21 @@ class Conductor:
         return True
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
-        """Conclude the run and close the bundle.
-
-        pytest's exit code is 0 if all cases are skipped. It is replaced if the run judged nothing
-        of the selection, or if listed deviations are outdated.
-        """
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Conclude what the messages of all cases showed, and close the target."""
         if self.opened is not None:
+            is_whole = exitstatus != pytest.ExitCode.INTERRUPTED
+            self._tell_ways(tuple(self.opened.ways(repeats=is_whole)))
             self.opened.close()
         if self._alone is not None:
             self._alone.close()
+
+    def _tell_ways(self, ways: tuple[WayRecord, ...]) -> None:
+        output = worker_output(self._config)
+        if output is not None:
+            output[WAYS_FIELD] = msgspec.json.encode(ways).decode()
+        else:
+            self._config.hook.pytest_wireproof_ways(ways=ways)
 
     def _open_for_others(self, request: RunRequest, items: Sequence[pytest.Item]) -> None:
         """Open the target for tests that are no cases; without any there is nothing to judge."""
@@ -135,6 +142,7 @@ class Recorder:
         self._recorder: RunRecorder | None = None
         self._told = 0
         self._shortcoming = ""
+        self._ways: dict[str, WayRecord] = {}
 
     def pytest_sessionstart(self) -> None:
         """Read the deviations file and begin to collect records."""
@@ -165,12 +173,22 @@ class Recorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
-        """Pass on the header of the run when the first xdist worker that has it ends."""
+        """Pass on the header when the first xdist worker that has it ends, and each one's ways."""
         output = cast(dict[str, str], getattr(node, "workeroutput", {}))
         is_first = self._recorder is not None and self._recorder.header is None
         if HEADER_FIELD in output and is_first:
             header = msgspec.json.decode(output[HEADER_FIELD], type=HeaderRecord)
             self._config.hook.pytest_wireproof_header(header=header, selected=self._told)
+        if WAYS_FIELD in output:
+            ways = msgspec.json.decode(output[WAYS_FIELD], type=tuple[WayRecord, ...])
+            self._config.hook.pytest_wireproof_ways(ways=ways)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_wireproof_ways(self, ways: Sequence[WayRecord]) -> None:
+        """Keep the ways; each xdist worker has those of its own cases."""
+        for way in ways:
+            before = self._ways.get(way.result.case)
+            self._ways[way.result.case] = way if before is None else join_ways(before, way)
 
     def pytest_keyboard_interrupt(self) -> None:
         """Store that the run was interrupted; the bundle is completed all the same."""
@@ -185,6 +203,8 @@ class Recorder:
         """
         if self._recorder is None:
             return
+        for name in sorted(self._ways):
+            self._recorder.way(self._ways[name])
         footer = self._recorder.close(today=today(), interrupted=self._interrupted)
         if footer is None:
             return
@@ -197,6 +217,8 @@ class Recorder:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write why the run is not a success, if no failed test shows it."""
+        for record in list_broken(self._ways.values()):
+            terminalreporter.write_line(f"{describe(record)}: {record.note}", red=True)
         if self._shortcoming:
             terminalreporter.write_line(f"wireproof: {self._shortcoming}", red=True)
 
@@ -204,12 +226,16 @@ class Recorder:
 def tell(record: CaseRecord) -> None:
     """Pass, fail, skip or xfail the current pytest test, according to the case's verdict."""
     if record.verdict in COUNTED:
-        title = f"{record.verdict.upper()} {record.case} ({record.level} {record.clause})"
-        pytest.fail(f"{title}\n{record.title}\n{record.reason}", pytrace=False)
+        pytest.fail(f"{describe(record)}\n{record.title}\n{record.reason}", pytrace=False)
     if record.verdict == "known":
         pytest.xfail(record.reason)
     if record.verdict == "unsupported":
         pytest.skip(record.reason)
+
+
+def describe(record: CaseRecord) -> str:
+    """Return verdict, id, level and clause of a record in one line."""
+    return f"{record.verdict.upper()} {record.case} ({record.level} {record.clause})"
 
 
 def _is_kept(item: pytest.Item, chosen: set[str]) -> bool:

@@ -1,8 +1,10 @@
 """Hooks through which a run is watched; each is called as it happens."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord
 
 
 def pytest_wireproof_header(header: HeaderRecord, selected: int) -> None:
@@ -20,6 +22,10 @@ def pytest_wireproof_judged(header: HeaderRecord, record: CaseRecord) -> None:
 @pytest.hookspec(firstresult=True)
 def pytest_wireproof_capture(header: HeaderRecord, record: CaseRecord) -> bytes | None:
     """Return the pcap file of a case's traffic; None if it cannot be made."""
+
+
+def pytest_wireproof_ways(ways: Sequence[WayRecord]) -> None:
+    """Receive what the messages of all cases that a process ran showed, at its end."""
 
 
 def pytest_wireproof_footer(footer: FooterRecord) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+import msgspec
+
 from wireproof_kit.ledger.ledger import Ledger, OpensLedger
 from wireproof_kit.ledger.outcomes import Outcome, name_run
 from wireproof_kit.observation import Observation, observed
@@ -135,6 +137,17 @@ class Ways:
         ledger.read(case, transcript.steps(), transcript.started_ms)
         place = outcome.clause, outcome.way
         return any((each.clause, each.way) == place and each.broken for each in ledger.conclude())
+
+
+def join_ways(one: WayRecord, other: WayRecord) -> WayRecord:
+    """Return what two parts of a run showed together of one clause on one way."""
+    shown = one if one.broken or not other.broken else other
+    return msgspec.structs.replace(
+        shown,
+        kept=one.kept + other.kept,
+        broken=one.broken + other.broken,
+        cases=(*one.cases, *other.cases),
+    )
 
 
 def _observe(outcome: Outcome) -> Observation:
