@@ -197,6 +197,32 @@ def test_ids_and_position_are_those_of_the_answer(exchange: Exchange) -> None:
     }
 
 
+FOREIGN = {"body": b"nobody published this", "internal_id": 99}
+
+
+@pytest.mark.parametrize(
+    ("topic", "changes", "header", "expected"),
+    [
+        (EXT, FOREIGN, HEADER, {"smart.partition.own-messages": "foreign"}),
+        (EXT, FOREIGN | {"body": b"wp:aaaaaaaaaa:1;"}, HEADER, {}),
+        (replace(EXT, name="orders"), FOREIGN, HEADER, {}),
+        (EXT, FOREIGN, b'{"k":1', {}),
+    ],
+    ids=["own-topic", "of-a-probe", "a-users-topic", "malformed-publish"],
+)
+def test_a_message_that_nobody_published_is_foreign(
+    exchange: Exchange,
+    topic: Topic,
+    changes: Mapping[str, object],
+    header: Mapping[str, str] | bytes,
+    expected: Mapping[str, str],
+) -> None:
+    exchange.publish(topic, header=header)
+    exchange.deliver(exchange.subscribe(topic), topic, changes)
+
+    assert exchange.broken() == expected
+
+
 OTHER = b"wp:0123456789:2;"
 
 

@@ -68,6 +68,12 @@ class Matcher:
             return None
         return found[0] if found else self._match_altered(event)
 
+    def is_foreign(self, event: Delivered) -> bool:
+        """Return True for a whole message with neither a published body nor a token of the kit."""
+        is_message = any(_read(layout, event.data) for layout in due_layouts(event.by))
+        has_body = bool(TOKEN.search(event.data)) or any(True for _ in self._find_all(event))
+        return is_message and not has_body
+
     def _find_all(self, event: Delivered) -> Iterator[Delivery]:
         """Yield the deliveries that the bytes may be, in each layout in which a body fits."""
         for layout in due_layouts(event.by):

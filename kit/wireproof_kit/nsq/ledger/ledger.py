@@ -1,10 +1,11 @@
 """The ledger of an NSQ broker: reads cases, concludes what their deliveries show."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from wireproof_kit.ledger.entries import BOUND, Entry, Place
 from wireproof_kit.ledger.outcomes import Finding, Outcomes, count_broken
+from wireproof_kit.nsq.broker import ORDERED
 from wireproof_kit.nsq.ledger.channels import Channel
 from wireproof_kit.nsq.ledger.deliveries import Delivery, Matcher, token_of
 from wireproof_kit.nsq.ledger.events import Delivered
@@ -12,6 +13,7 @@ from wireproof_kit.nsq.ledger.publishes import Content
 from wireproof_kit.nsq.ledger.reading import Reading
 from wireproof_kit.nsq.ledger.rules import RULES
 from wireproof_kit.nsq.ledger.sequences import judge_increase
+from wireproof_kit.nsq.topics.sources import PREFIX
 from wireproof_kit.wire.transcript import Step
 
 
@@ -33,6 +35,9 @@ class NsqLedger:
         for entry in self._reading.entries:
             self.matcher.add(entry, token_of(entry.content.body.head))
         channels: dict[tuple[str, str], Channel] = {}
+        unbound = {
+            entry.content.topic for entry in self._reading.entries if entry.fate not in BOUND
+        }
         published = Counter(entry.content.topic for entry in self._reading.entries)
         for event in self._reading.events:
             channel = channels.setdefault(event.by.place, Channel(published[event.by.topic]))
@@ -42,8 +47,23 @@ class NsqLedger:
             delivery = self.matcher.match(event)
             if delivery is not None:
                 self._judge(channel, delivery)
+            else:
+                self._judge_unmatched(event, unbound)
         self._judge_increase()
         return self.outcomes
+
+    def _judge_unmatched(self, event: Delivered, unbound: Container[str]) -> None:
+        """Judge a message that nobody published, on a topic that is the kit's own.
+
+        What has the token of a body came from a probe, whose publishes no case has. Of topics with
+        malformed publishes nothing is said.
+        """
+        topic = event.by.topic
+        is_own = topic.startswith(PREFIX) and topic not in unbound
+        if is_own and self.matcher.is_foreign(event):
+            way = ("ordered",) if event.by.command in ORDERED else ()
+            finding = Finding("smart.partition.own-messages", "foreign", "nobody published it")
+            self.outcomes.add(finding, way, (event.at,))
 
     def _judge_increase(self) -> None:
         entries = self._reading.entries
