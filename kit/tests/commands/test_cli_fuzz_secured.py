@@ -32,8 +32,11 @@ def test_a_right_broker_behind_tls_and_auth_yields_nothing(tmp_path: Path) -> No
     with served(*guarded(papers)) as url:
         done = fuzz(url, papers, tmp_path, "--cases", "768")
 
-    assert done.code == 0, done.out + done.err
-    campaign = read_bundle(tmp_path / "b.jsonl").campaign
+    # A busy machine may leave a suspicion undecided (3).
+    assert done.code in (0, 3), done.out + done.err
+    bundle = read_bundle(tmp_path / "b.jsonl")
+    assert not bundle.findings
+    campaign = bundle.campaign
     assert campaign is not None
     assert campaign.in_frame > 50
     assert {"identified", "subscribed", "ordered"} <= states_of(campaign.coverage)
