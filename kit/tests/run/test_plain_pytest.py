@@ -149,7 +149,10 @@ def test_cases_that_were_all_left_out_are_not(
 def test_nor_is_a_group_that_was_left_out_beside_another(
     reference: EmbeddedReference, tmp_path: Path
 ) -> None:
-    both = ("--wireproof-select=ext.publish", "--wireproof-select=smart.connection.unknown-command")
+    both = (
+        "--wireproof-select=ext.publish",
+        "--wireproof-select=smart.connection.unknown-command",
+    )
     code, lines = plain(reference, NO_EXT, *both, folder=tmp_path, package=SUITES)
 
     assert code == pytest.ExitCode.TESTS_FAILED, lines

@@ -16,10 +16,10 @@ from wireproof_kit.fuzz.case import (
     WriteStyle,
 )
 from wireproof_kit.fuzz.driver import Trouble
-from wireproof_kit.fuzz.oracle.rules import DEAD, MEMORY
+from wireproof_kit.fuzz.oracle.rules import DEAD, MEMORY, NOT_CLOSED
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.finding import Signature, signature_of
-from wireproof_kit.fuzz.triage.minimize import TIMES, CulpritSearch, confirm
+from wireproof_kit.fuzz.triage.minimize import FEWER_TIMES, TIMES, CulpritSearch, confirm
 
 TROUBLE = Trouble("answer", "wrong")
 
@@ -179,10 +179,11 @@ def test_memory_is_blamed_on_few_cases_or_on_none() -> None:
     )
 
 
-def test_memory_that_climbs_now_and_then_does_not_climb() -> None:
+@pytest.mark.parametrize(("violated", "times"), [(MEMORY, TIMES), (NOT_CLOSED, FEWER_TIMES)])
+def test_what_shows_now_and_then_does_not_show(violated: str, times: int) -> None:
     def confirmed(misses: int) -> tuple[int, int]:
         target = Target(frozenset({1}), misses=misses)
-        return confirm(target, [case(1)], MEMORY, told=lambda seen: None)
+        return confirm(target, [case(1)], violated, told=lambda seen: None)
 
-    assert confirmed(TIMES // 2) == (TIMES - TIMES // 2, TIMES)
-    assert confirmed(TIMES // 2 + 1) == (0, TIMES)
+    assert confirmed(times // 2) == (times - times // 2, times)
+    assert confirmed(times // 2 + 1) == (0, times)

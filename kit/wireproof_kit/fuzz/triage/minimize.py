@@ -31,6 +31,11 @@ TIMES = 5
 FEWER_TIMES = 3
 PATIENT = frozenset({HUNG, NO_ANSWER, NOT_CLOSED, REDELIVERY, STUCK})
 """Rules that are confirmed with fewer runs: a missing answer costs all patience each time."""
+MOSTLY = frozenset({MEMORY, NOT_CLOSED})
+"""Rules that most of the runs must show violated.
+
+A right broker behind TLS, on two processors with a load of 17, closed too late in one of two runs.
+"""
 ALONE = 64
 """How many cases of a batch are tried one by one before the batch is halved.
 
@@ -208,7 +213,8 @@ def confirm(
     """Run cases several times; return how many runs showed the anomaly, and how many were made.
 
     `told` is called with each anomaly that shows. No runs are made when no time is left. Growing
-    memory must show in most runs: memory of a process grows now and then anyway.
+    memory and a connection that stays open must show in most runs: memory of a process grows now
+    and then anyway, and a busy machine closes late.
     """
     shown = runs = 0
     for _ in range(FEWER_TIMES if violated in PATIENT else TIMES):
@@ -221,6 +227,6 @@ def confirm(
         if anomaly is not None:
             shown += 1
             told(anomaly)
-    if violated == MEMORY and shown * 2 <= runs:
+    if violated in MOSTLY and shown * 2 <= runs:
         shown = 0
     return shown, runs
