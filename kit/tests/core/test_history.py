@@ -4,11 +4,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.observation import Observation
+from wireproof_kit.runner import rule_machine
 from wireproof_kit.runner.rule_machine import DEEP, SHORT, Effort, LawBroken, search, usual_effort
 
 MOVES = ("a", "b", "c")
@@ -162,12 +164,17 @@ def test_a_search_without_time_decides_nothing() -> None:
         Stage(nothing).search(effort=Effort(seconds=0.0))
 
 
-@pytest.mark.slow
-def test_time_brings_the_history_at_hand_to_its_end() -> None:
+def test_time_brings_the_history_at_hand_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+
     def slow(letters: str) -> str:
-        time.sleep(0.3)
+        steps.append(letters)
         return ""
 
+    def monotonic() -> float:
+        return time.monotonic() + 0.3 * len(steps)
+
+    monkeypatch.setattr(rule_machine, "time", SimpleNamespace(monotonic=monotonic))
     stage = Stage(slow)
     observation = stage.search(effort=Effort(examples=50, steps=20, seconds=2.0))
     assert observation.value == "kept"

@@ -39,7 +39,7 @@ def slow(peer: Peer) -> None:
     peer.say(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
     for _ in range(1000):
         peer.say(b" ")
-        time.sleep(0.05)
+        time.sleep(0.05)  # the pace of a server that dribbles; it ends when the client leaves
 
 
 # What a server does to every request, and a part of the sentence.
