@@ -7,17 +7,32 @@ from wireproof_kit.clients.story import Story
 from wireproof_kit.iggy.clients.decoder import HTTP, IggyDecoder
 from wireproof_kit.iggy.clients.events import Asked
 from wireproof_kit.nsq.clients.decoder import NsqDecoder
-from wireproof_kit.nsq.clients.events import Commanded
+from wireproof_kit.nsq.clients.events import Commanded, Requested
 from wireproof_kit.nsq.clients.script import LOOKUP_1, NODE_1
 from wireproof_suites.nsq.client.seen import list_ready
 
 NODE, LOOKUPD, PORT = f"{NODE_1}.1", f"{LOOKUP_1}.1", f"{HTTP}.1"
+TCP, PING = "tcp.1", bytes.fromhex("0400000001000000")
 
 
 def read_command(line: bytes) -> list[Event]:
     decoder = NsqDecoder()
     decoder.open(0.0, NODE)
     return [*decoder.decode_received(0.0, NODE, b"  V2" + line)][1:]
+
+
+def test_a_connection_whose_beginning_was_not_recorded_begins_with_a_command() -> None:
+    (event,) = NsqDecoder().decode_received(0.0, NODE, b"RDY 2\n")
+    assert isinstance(event, Commanded)
+
+    (event,) = NsqDecoder().decode_received(0.0, LOOKUPD, request(b"GET", b"/lookup?topic=t"))
+    assert isinstance(event, Requested)
+
+    (event,) = IggyDecoder().decode_received(0.0, TCP, PING)
+    assert isinstance(event, Asked)
+
+    (event,) = IggyDecoder().decode_received(0.0, PORT, request(b"GET", b"/ping"))
+    assert isinstance(event, Asked)
 
 
 @pytest.mark.parametrize("count", [b"one", b"-1", b"1.0", b"", b"9" * 20, b"\xb2"])

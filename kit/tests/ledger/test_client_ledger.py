@@ -6,6 +6,8 @@ import pytest
 
 from wireproof_kit.ledger.ledger import Ledger
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
+from wireproof_kit.nsq.clients.course import tell
+from wireproof_kit.runner.records import steps_record
 from wireproof_kit.wire.transcript import Step
 from wireproof_spec.nsq.frame import error_frame, response_frame
 
@@ -67,6 +69,18 @@ def test_a_rule_that_is_broken_after_a_reconnect_is_told_of_that_way(ledger: Led
     steps = [*opened(FIRST), sent(FIRST, b"RDY 1\n"), closed(FIRST)]
     steps += [*opened(SECOND), sent(SECOND, b"RDY 9\n"), closed(SECOND)]
     assert broken(ledger, steps) == {(READY, "reconnected"): ["nsq/client/1"]}
+
+
+def test_the_evidence_of_a_breach_can_be_told(ledger: Ledger) -> None:
+    steps = [*opened(FIRST), sent(FIRST, b"RDY 9\n"), sent(FIRST, b"RDY x\n"), closed(FIRST)]
+    broken(ledger, steps)
+    told = {
+        outcome.clause: list(tell(steps_record(place.step for place in outcome.evidence)))
+        for outcome in ledger.conclude()
+        if outcome.broken
+    }
+    assert any(line.endswith("RDY 9") for line in told[READY])
+    assert "malformed" in told[FORMED][-1]
 
 
 def test_a_malformed_command_is_found_in_any_case(ledger: Ledger) -> None:

@@ -116,8 +116,9 @@ class ClientLedger:
             if verdict == "fail" or verdict in CONFORMING:
                 value = seen.value if verdict == "fail" else ""
                 finding = Finding(instance.clause.id, value, seen.note, seen.difference)
-                self._add(finding, connection, *(Place(case, step) for step in steps[-2:]))
+                places = [Place(case, step) for step in steps]
+                self._outcomes.add(finding, connection.way, places)
 
-    def _add(self, finding: Finding, connection: _Connection, *places: Place) -> None:
+    def _add(self, finding: Finding, connection: _Connection, place: Place) -> None:
         before = () if connection.sent is None else (connection.sent,)
-        self._outcomes.add(finding, connection.way, (*before, *places))
+        self._outcomes.add(finding, connection.way, (*before, place))

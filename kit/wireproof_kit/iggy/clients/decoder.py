@@ -65,12 +65,15 @@ class IggyDecoder:
             self._tcp[conn] = RequestDecoder()
 
     def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield the client's requests completed by these bytes."""
-        if conn in self._tcp:
-            yield from self._tcp[conn].decode(at, conn, data)
+        """Yield the client's requests completed by these bytes.
+
+        The bytes of a connection whose beginning was not recorded begin with a whole request.
+        """
+        if not conn.startswith(HTTP):
+            yield from self._tcp.setdefault(conn, RequestDecoder()).decode(at, conn, data)
             return
         try:
-            for request in self._http[conn].feed(data):
+            for request in self._http.setdefault(conn, HttpRequests()).feed(data):
                 yield http_decoder.decode(at, conn, request)
         except NotHttp as error:
             yield Malformed(at, conn, _not_http(str(error)))

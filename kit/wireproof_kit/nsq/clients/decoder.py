@@ -29,40 +29,49 @@ class NsqDecoder:
 
     def open(self, at: float, conn: str) -> None:
         """Prepare to decode a new connection."""
-        if conn.startswith((LOOKUPD, NSQD_HTTP)):
+        if _is_http(conn):
             self._http[conn] = HttpRequests()
         else:
             self._tcp[conn] = _TcpStream()
 
     def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
-        """Yield the client's requests or commands completed by these bytes."""
-        if conn not in self._http:
-            yield from self._tcp[conn].decode_received(at, conn, data)
+        """Yield the client's requests or commands completed by these bytes.
+
+        The bytes of a connection whose beginning was not recorded begin with a whole command.
+        """
+        if not _is_http(conn):
+            stream = self._tcp.setdefault(conn, _TcpStream(has_begun=True))
+            yield from stream.decode_received(at, conn, data)
             return
         try:
-            for request in self._http[conn].feed(data):
+            for request in self._http.setdefault(conn, HttpRequests()).feed(data):
                 yield make_requested(at, conn, request)
         except NotHttp as error:
             yield Malformed(at, conn, _not_http(str(error)))
 
     def decode_sent(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
         """Yield the response or frames in these bytes; the kit sends each in one piece."""
+        if not _is_http(conn):
+            yield from _frames(at, conn, data)
+            return
         if conn in self._http:
             self._http[conn].expect_next()
-            yield Responded(at, conn, data)
-            return
-        yield from _frames(at, conn, data)
+        yield Responded(at, conn, data)
+
+
+def _is_http(conn: str) -> bool:
+    return conn.startswith((LOOKUPD, NSQD_HTTP))
 
 
 class _TcpStream:
     """Decodes the commands that a client sends to an nsqd."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_begun: bool = False) -> None:
         self._head = bytearray()
         self._reader = CommandReader(
             message_limit=limits.MAX_BODY_SIZE, body_limit=limits.MAX_BODY_SIZE
         )
-        self._has_begun = False
+        self._has_begun = has_begun
         self._is_broken = False
 
     def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
