@@ -86,8 +86,8 @@ CLAIM_WORDS: dict[str, tuple[str, str]] = {
 
 _WORDS = {
     "ok": "OK",
-    "conforms": "traffic as the clause says",
-    "deviates": "traffic that violates the clause",
+    "conforms": "messages as the clause says",
+    "deviates": "a message that breaks the clause",
     "closed": "the connection closed without an answer",
     "silence": "no answer",
     "died": "the target died",

@@ -4,12 +4,14 @@ from collections.abc import Iterable
 
 import pytest
 
+from wireproof_kit.clients.story import BY_CLIENT_IN_ORDER
 from wireproof_kit.ledger.ledger import Ledger
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 from wireproof_kit.nsq.clients.course import tell
 from wireproof_kit.runner.records import steps_record
 from wireproof_kit.wire.transcript import Step
-from wireproof_spec.nsq.frame import error_frame, response_frame
+from wireproof_spec.decoding import encode
+from wireproof_spec.nsq.frame import SERVER_FRAME, ServerFrame, error_frame, response_frame
 
 FIRST, SECOND = "nsqd1.1", "nsqd1.2"
 IDENTIFY = (
@@ -19,6 +21,10 @@ OK = response_frame(b"OK")
 READY = "smart.client-connection.first-ready"
 FORMED = "smart.client-send.well-formed"
 LOOKUP = "smart.client-lookup.topic"
+ONCE = "smart.client-consume.no-late-finish"
+OWN_ID = "smart.client-send.finish"
+END = "smart.client-connection.graceful-end"
+ID = bytes(15) + b"\7"
 
 
 def sent(conn: str, data: bytes, at: int = 0) -> Step:
@@ -87,6 +93,38 @@ def test_a_malformed_command_is_found_in_any_case(ledger: Ledger) -> None:
     right = [*opened(FIRST), sent(FIRST, b"RDY 1\n"), closed(FIRST)]
     wrong = [*right[:-1], sent(FIRST, b"RDY nine\n"), closed(FIRST)]
     assert broken(ledger, right, wrong) == {(FORMED, "plain"): ["nsq/client/2"]}
+
+
+def test_a_command_that_is_cut_off_at_the_end_of_the_stream_is_malformed(ledger: Ledger) -> None:
+    steps = [*opened(FIRST), sent(FIRST, b"RDY 1\n"), sent(FIRST, b"NO")]
+    lost = [*steps, closed(FIRST)]
+    ended = [*steps, Step(0, FIRST, "close", note=BY_CLIENT_IN_ORDER)]
+    assert broken(ledger, lost, ended) == {(FORMED, "plain"): ["nsq/client/2"]}
+
+
+def test_a_message_is_finished_as_often_as_it_was_delivered(ledger: Ledger) -> None:
+    message = received(FIRST, encode(SERVER_FRAME, ServerFrame(2, bytes(10) + ID + b"body")))
+    finish, requeue = sent(FIRST, b"FIN " + ID + b"\n"), sent(FIRST, b"REQ " + ID + b" 0\n")
+    start = [*opened(FIRST), sent(FIRST, b"RDY 1\n")]
+    right = [*start, message, message, finish, requeue, message, finish]
+    again = [*start, message, finish, finish]
+    given_back = [*start, message, requeue, finish]
+    assert broken(ledger, right, again, given_back) == {
+        (ONCE, "plain"): ["nsq/client/2", "nsq/client/3"]
+    }
+
+
+@pytest.mark.parametrize("command", [b"FIN %b\n", b"REQ %b 100\n", b"TOUCH %b\n"])
+def test_a_message_that_was_not_delivered_has_another_id(ledger: Ledger, command: bytes) -> None:
+    steps = [*opened(FIRST), sent(FIRST, b"RDY 1\n"), sent(FIRST, command.replace(b"%b", ID))]
+    assert broken(ledger, steps) == {(OWN_ID, "plain"): ["nsq/client/1"]}
+
+
+def test_after_cls_a_consumer_asks_for_nothing_more(ledger: Ledger) -> None:
+    start = [*opened(FIRST), sent(FIRST, b"RDY 1\n"), sent(FIRST, b"CLS\n")]
+    right = [*start, sent(FIRST, b"RDY 0\n"), sent(FIRST, b"NOP\n")]
+    wrong = [*start, sent(FIRST, b"RDY 1\n")]
+    assert broken(ledger, right, wrong) == {(END, "plain"): ["nsq/client/2"]}
 
 
 def test_every_lookup_is_judged(ledger: Ledger) -> None:

@@ -166,7 +166,29 @@ def test_a_header_by_http_is_compared_by_its_values(exchange: Exchange) -> None:
 
     (outcome,) = [each for each in exchange.outcomes() if each.broken]
     assert (outcome.clause, outcome.way) == ("ext.http.header-stored", "http")
-    assert [place.step.kind for place in outcome.evidence] == ["request", "response", "receive"]
+    kinds = [place.step.kind for place in outcome.evidence]
+    assert kinds == ["send", "send", "send", "request", "response", "receive"]
+
+
+@pytest.mark.parametrize(
+    ("found", "broken"),
+    [({"k": "v", "a-b": "1"}, False), ({"k": "v", "A-B": "1"}, True), ({"k": "v"}, True)],
+)
+def test_request_headers_are_members_of_the_header(
+    exchange: Exchange, found: Mapping[str, str], broken: bool
+) -> None:
+    exchange.post(headers=[(b"x-nsqext-A-B", b"1")])
+    exchange.deliver(exchange.subscribe(), changes={"extend": header(**found)})
+
+    expected = {"ext.http.x-nsqext": "delivered:header-changed"} if broken else {}
+    assert exchange.broken() == expected
+
+
+def test_a_name_from_both_places_is_not_compared(exchange: Exchange) -> None:
+    exchange.post(headers=[(b"X-NSQEXT-K", b"w")])
+    exchange.deliver(exchange.subscribe(), changes={"extend": header(k="x")})
+
+    assert exchange.broken() == {}
 
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"\xff" * 40, b"\0\0\0\7\0\0\0\2abc"])

@@ -13,6 +13,7 @@ from nsq_traffic import (
     look_up,
     message,
     pub_ext,
+    requeue,
     subscribed,
 )
 
@@ -51,6 +52,36 @@ ROWS: dict[str, Row] = {
     "fin-without-trace": (
         subscribed().broker(message(7, trace=5)).client(finish(7)),
         "smart.client-send.finish",
+        False,
+    ),
+    "req-of-nothing": (
+        subscribed().broker(message(7)).client(requeue(8)),
+        "smart.client-send.finish",
+        False,
+    ),
+    "fin-once": (
+        subscribed().broker(message(7)).client(finish(7)),
+        "smart.client-consume.no-late-finish",
+        True,
+    ),
+    "fin-twice": (
+        subscribed().broker(message(7)).client(finish(7), finish(7)),
+        "smart.client-consume.no-late-finish",
+        False,
+    ),
+    "end": (
+        subscribed().client(b"CLS\n", b"RDY 0\n", b"NOP\n"),
+        "smart.client-connection.graceful-end",
+        True,
+    ),
+    "rdy-after-end": (
+        subscribed().client(b"CLS\n", b"RDY 1\n"),
+        "smart.client-connection.graceful-end",
+        False,
+    ),
+    "publish-after-end": (
+        subscribed().client(b"CLS\n", b"PUB t\n\0\0\0\1x"),
+        "smart.client-connection.graceful-end",
         False,
     ),
     "beats": (

@@ -6,12 +6,12 @@ import json
 import socket
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pytest
 from proxied import PATIENCE_S, Proxied, proxied
 
-from wireproof_kit.clients.events import Malformed
+from wireproof_kit.clients.events import Event, Malformed
 from wireproof_kit.drivers.driver import Driver
 from wireproof_kit.iggy.clients.answers import http_answer, polled_body, polled_json, tcp_answer
 from wireproof_kit.iggy.clients.log import make_message
@@ -67,11 +67,18 @@ class Traffic:
     def _pass(self, data: bytes, *, by_client: bool) -> "Traffic":
         # As a socket gives them: in pieces that end anywhere.
         for part in (data[at : at + CHUNK] for at in range(0, len(data), CHUNK)):
-            for event in self.watcher.decode(0.0, part, by_client=by_client):
-                self.kinds.append(type(event))
-                for each in self.watcher.see(event):
-                    self.shown[each.clause] = self.shown.get(each.clause) or each.what
+            self._see(self.watcher.decode(0.0, part, by_client=by_client))
         return self
+
+    def end(self) -> "Traffic":
+        self._see(self.watcher.decode_end(0.0))
+        return self
+
+    def _see(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self.kinds.append(type(event))
+            for each in self.watcher.see(event):
+                self.shown[each.clause] = self.shown.get(each.clause) or each.what
 
     def deviating(self) -> set[str]:
         return {clause for clause, what in self.shown.items() if what}
@@ -188,6 +195,16 @@ def test_a_request_may_be_refused_before_its_last_byte() -> None:
     assert traffic.server(tcp_answer(3)).deviating() == {"iggy.frame.pipelined"}
     twice = Traffic().client(broken[:9]).server(tcp_answer(3), tcp_answer(3))
     assert twice.deviating() == {"iggy.frame.pipelined"}
+
+
+@pytest.mark.parametrize("kept", [2, 4, 9])
+def test_a_stream_that_ends_inside_a_request_is_malformed(kept: int) -> None:
+    traffic = Traffic().client(PING).server(tcp_answer(0)).client(poll()[:kept]).end()
+    assert traffic.deviating() == {"iggy.client.well-formed"}
+
+    assert Traffic().client(PING).end().deviating() == set()
+    refused = Traffic().client(poll()[:kept]).server(tcp_answer(3)).end()
+    assert refused.deviating() == set()
 
 
 def test_an_early_refusal_over_http_is_that_of_the_request_on_its_way() -> None:

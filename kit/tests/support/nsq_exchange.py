@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -55,10 +55,16 @@ class Exchange:
             answer = response_frame(b"OK")
         self.receive("P", answer)
 
-    def post(self, body: bytes = BODY, ext: str = '{"k":"v"}') -> None:
+    def post(
+        self,
+        body: bytes = BODY,
+        ext: str = '{"k":"v"}',
+        headers: Sequence[tuple[bytes, bytes]] = (),
+    ) -> None:
         """Publish by HTTP; the broker answers OK."""
         target = path_with_query("/pub_ext", {"topic": EXT.name, "partition": 0, "ext": ext})
-        self.transcript.add("request", "H", data=request_bytes("POST", target, ADDRESS, body=body))
+        request = request_bytes("POST", target, ADDRESS, headers=headers, body=body)
+        self.transcript.add("request", "H", data=request)
         answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"
         self.transcript.add("response", "H", data=answer)
 

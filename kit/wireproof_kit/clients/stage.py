@@ -25,6 +25,7 @@ from wireproof_kit.clients.sockets import LOOPBACK, Connection, bind
 from wireproof_kit.clients.story import (
     ASKED,
     BY_CLIENT,
+    BY_CLIENT_IN_ORDER,
     BY_KIT,
     DRIVER,
     ENDED,
@@ -260,9 +261,10 @@ class Stage:
         except BlockingIOError:
             return
         except OSError:
-            data = b""
-        if not data:
             self._forget(connection, BY_CLIENT)
+            return
+        if not data:
+            self._forget(connection, BY_CLIENT_IN_ORDER)
             return
         self._add(self._kind(connection.name, "send", "request"), connection.name, data=data)
         self._check_size()

@@ -35,6 +35,8 @@ DRIVER, ASKED, STDOUT, STDERR = "driver", "asked", "stdout", "stderr"
 PROCESS, KIT = "process", "kit"
 """Names in the place of a connection for the driver's and client's output, and for notes."""
 BY_CLIENT, BY_KIT = "by the client", "by the kit"
+BY_CLIENT_IN_ORDER = f"{BY_CLIENT}, after its last byte"
+"""The client's end of the stream came: no byte that the client sent is lost, as by a reset."""
 EXPIRED, FLOODED, ENDED = "waited in vain", "more than is kept", "ended with exit code"
 MARK, GIVEN, PROCESSOR = "mark ", "given ", "processor "
 STARVED_SHARE = 0.25
@@ -133,9 +135,8 @@ class Story:
             self._decoder.open(at, step.connection)
             return [Connected(at, step.connection)]
         if step.kind == "close":
-            return [
-                Disconnected(at, step.connection, "client" if step.note == BY_CLIENT else "kit")
-            ]
+            by_client = step.note.startswith(BY_CLIENT)
+            return [Disconnected(at, step.connection, "client" if by_client else "kit")]
         read = (
             self._decoder.decode_received if step.kind in SENT_KINDS else self._decoder.decode_sent
         )

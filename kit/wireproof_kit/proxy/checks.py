@@ -42,6 +42,10 @@ class Watcher(Protocol):
         """Return the events completed by these bytes, received at time ``at``."""
         ...
 
+    def decode_end(self, at: float) -> Iterable[Event]:
+        """Return the events of the client's end of the stream: malformed if a part is missing."""
+        ...
+
     def see(self, event: Event) -> Iterable[Shown]:
         """Return which clauses an event shows to be kept or broken; none after decoding failed."""
         ...

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from wireproof_kit.clients.again import observe_recorded
 from wireproof_kit.clients.events import Connected, Disconnected, Event
-from wireproof_kit.clients.story import BY_CLIENT
+from wireproof_kit.clients.story import BY_CLIENT, BY_CLIENT_IN_ORDER
 from wireproof_kit.ledger.entries import Place
 from wireproof_kit.ledger.outcomes import Finding, Outcomes
 from wireproof_kit.proxy.checks import Shown, Watcher
@@ -88,7 +88,9 @@ class ClientLedger:
             connection.evidence.add(step)
             if step.kind == "close":
                 by_client = step.note.startswith(BY_CLIENT)
-                return [Disconnected(at, step.connection, "client" if by_client else "broker")]
+                ended = Disconnected(at, step.connection, "client" if by_client else "broker")
+                is_in_order = step.note == BY_CLIENT_IN_ORDER
+                return [*(connection.watcher.decode_end(at) if is_in_order else ()), ended]
             return [Connected(at, step.connection)] if step.kind == "open" else []
         by_client = step.kind in SENT_KINDS
         if by_client:

@@ -164,10 +164,12 @@ class _TrialRun:
         """Return the result of the cases run so far."""
         trial = self._trial
         unexpected = [record for record in self._records if is_unexpected(trial, record)]
-        if trial.kind != FAULT:
-            ways = (way.result for way in self._opened.ways(repeats=False))
-            seen = [record for record in ways if record.verdict in _RED]
-            unexpected += [record for record in seen if is_unexpected(trial, record)]
+        ways = (way.result for way in self._opened.ways(repeats=False))
+        for record in [each for each in ways if each.verdict in _RED]:
+            if trial.kind != FAULT:
+                unexpected += [record] if is_unexpected(trial, record) else []
+            elif record.clause in trial.breaks:
+                self._red.setdefault(record.clause, record.case)
         return TrialResult(
             trial=trial,
             red=dict(sorted(self._red.items())),

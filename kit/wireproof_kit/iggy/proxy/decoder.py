@@ -65,6 +65,10 @@ class PassingDecoder:
         """Yield the events that end in these bytes."""
         return self._stream.decode(at, data, by_client=by_client)
 
+    def decode_end(self, at: float) -> Iterator[Event]:
+        """Yield a malformed request if the client's stream ends inside one."""
+        return self._stream.decode_end(at)
+
 
 class _TcpStream:
     """Both directions over TCP.
@@ -94,6 +98,13 @@ class _TcpStream:
         yield from self._by_client(at, data) if by_client else self._by_server(at, data)
         if self._is_open and len(self._asked) > MOST_ASKED:
             yield self._give_up(at, f"more than {MOST_ASKED} requests wait for an answer")
+
+    def decode_end(self, at: float) -> Iterator[Event]:
+        pending = self._requests.pending
+        # A client may give up a request that was refused before its last byte.
+        if self._is_open and pending and not self._is_refused:
+            self._is_open = False
+            yield Malformed(at, self._conn, _cut_off(pending))
 
     def _give_up(self, at: float, why: str) -> Undecoded:
         self._is_open = False
@@ -185,6 +196,19 @@ class _TcpStream:
         return not pending and count >= len(self._asked) + bool(self._requests.pending)
 
 
+def _cut_off(pending: bytes) -> WireError:
+    """Return the error for a stream that ends inside a request."""
+    has_length = len(pending) >= _WORD
+    due = _WORD + int.from_bytes(pending[:_WORD], "little") if has_length else _REQUEST_HEAD_SIZE
+    return WireError(
+        clause="iggy.client.well-formed",
+        field="request",
+        offset=0,
+        expected=f"{due} bytes",
+        found=f"{len(pending)} bytes at the end of the stream",
+    )
+
+
 def _head(data: bytes) -> tuple[int, int]:
     """Return status and length of a response."""
     status, size = (int.from_bytes(data[at : at + _WORD], "little") for at in (0, _WORD))
@@ -206,6 +230,9 @@ class _HttpStream:
         except (h11.ProtocolError, ValueError) as error:  # urlsplit refuses some targets
             self._is_open = False
             yield Undecoded(at, self._conn, f"{GONE}: no HTTP ({error})")
+
+    def decode_end(self, at: float) -> Iterator[Event]:
+        yield from ()  # a request cut short is none that a server could answer
 
     def _by_client(self, at: float, data: bytes) -> Iterator[Event]:
         for found in self._exchange.feed_client(data):

@@ -67,6 +67,10 @@ class IggyWatcher:
         """Return the events that end in these bytes."""
         return self._decoder.decode(at, data, by_client=by_client)
 
+    def decode_end(self, at: float) -> Iterable[Event]:
+        """Return the events of the client's end of the stream: malformed inside a request."""
+        return self._decoder.decode_end(at)
+
     def see(self, event: Event) -> Iterator[Shown]:
         """Return what an event shows; nothing once the connection cannot be decoded."""
         for checks in self._checks:

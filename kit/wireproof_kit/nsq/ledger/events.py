@@ -17,6 +17,8 @@ class Subscription:
     command: str
     extended: bool
     tag: str
+    opening: tuple[Place, ...] = ()
+    """Where the client sent IDENTIFY and the subscription, which say how messages are laid out."""
 
     @property
     def place(self) -> tuple[str, str]:

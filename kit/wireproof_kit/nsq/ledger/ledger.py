@@ -63,7 +63,7 @@ class NsqLedger:
         if is_own and self.matcher.is_foreign(event):
             way = ("ordered",) if event.by.command in ORDERED else ()
             finding = Finding("smart.partition.own-messages", "foreign", "nobody published it")
-            self.outcomes.add(finding, way, (event.at,))
+            self.outcomes.add(finding, way, (*event.by.opening, event.at))
 
     def _judge_increase(self) -> None:
         entries = self._reading.entries
@@ -83,8 +83,9 @@ class NsqLedger:
             explained[0][1].extend(channel.judge(delivery, bound[0]))
         entry, findings = min(explained, key=lambda each: count_broken(each[1]))
         way = entry.way | channel.way(delivery, entry)
+        evidence = (*delivery.by.opening, *entry.evidence(delivery.at))
         for finding in findings:
-            self.outcomes.add(finding, way, entry.evidence(delivery.at))
+            self.outcomes.add(finding, way, evidence)
         if len(bound) == 1:
             channel.note(delivery, entry)
             if not delivery.altered:

@@ -1,6 +1,7 @@
 """The messages in a publish, by TCP or HTTP, as the rules of content need them."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -36,6 +37,8 @@ class HeaderLaw(Enum):
     """A well-formed header by TCP: names and values are delivered."""
     STORED = "stored"
     """A header by HTTP, in the parameter ext: names and string values are delivered."""
+    MERGED = "merged"
+    """The parameter ext with the members of request headers, all of them strings."""
     FREE = "free"
     """Malformed, or of a form of which no text says what becomes of it."""
 
@@ -165,16 +168,35 @@ def _lines(request: HttpRequest, topic: str, partition: int | None) -> Iterator[
 
 def _add_http_header(content: Content, request: HttpRequest, ext: str | None) -> None:
     """Add the header of a message by /pub_ext; its values must be strings to be compared."""
-    extra = any(name.startswith(names.X_NSQEXT.lower()) for name in request.headers)
-    if ext is None or extra:
+    prefix = names.X_NSQEXT.lower()
+    added = {
+        name.removeprefix(prefix): value
+        for name, value in request.headers.items()
+        if name.startswith(prefix)
+    }
+    if ext is None:
         content.header_law = HeaderLaw.FREE
         return
     try:
         header = ext.encode()
     except UnicodeEncodeError:
         header = b""
-    is_right = is_as_published(header)
-    _add_header(content, header, HeaderLaw.STORED if is_right else HeaderLaw.FREE)
+    law = HeaderLaw.STORED if is_as_published(header) else HeaderLaw.FREE
+    if added and law is HeaderLaw.STORED:
+        members = read_members(header) or {}
+        is_said = not has_escapes(header) and not members.keys() & added.keys()
+        law = HeaderLaw.MERGED if is_said and _are_plain(added.values()) else HeaderLaw.FREE
+        header = json.dumps({**members, **added}).encode()
+    _add_header(content, header, law)
+
+
+def has_escapes(header: bytes) -> bool:
+    """Return True if a header is another one when it is decoded a second time as a query."""
+    return b"+" in header or b"%" in header
+
+
+def _are_plain(values: Iterable[str]) -> bool:
+    return all(value.isascii() and value.isprintable() for value in values)
 
 
 def json_trace(body: bytes) -> TraceResponse | None:

@@ -67,6 +67,8 @@ PASSING_REFUSALS: Final = frozenset(
     }
 )
 """Refusals of what may have been stored: they tell of the broker's state, not of the message."""
+MOST_OPENING: Final = 8
+"""The most steps of a connection's opening that are kept as evidence."""
 _ANY_SIZE: Final = (1 << 31) - 1
 
 
@@ -89,6 +91,8 @@ class _Node:
     )
     frames: FrameReader = field(default_factory=lambda: FrameReader(_ANY_SIZE))
     magic: bytes = b""
+    opening: tuple[Place, ...] = ()
+    """The steps with the magic, IDENTIFY and the subscription."""
     asked: deque[_Asked] = field(default_factory=deque[_Asked])
     is_sure: bool = True
     is_readable: bool = True
@@ -96,6 +100,11 @@ class _Node:
     extended: bool = False
     tag: str = ""
     subscription: Subscription | None = None
+
+    def open_at(self, place: Place) -> None:
+        """Add a step to the opening of the connection, once."""
+        if place not in self.opening[-1:]:
+            self.opening = (*self.opening[-MOST_OPENING + 1 :], place)
 
 
 @dataclass(slots=True)
@@ -160,6 +169,7 @@ class _CaseReader:
         if len(node.magic) < len(names.MAGIC):
             missing = len(names.MAGIC) - len(node.magic)
             node.magic += data[:missing]
+            node.open_at(self._at)
             data = data[missing:]
             node.is_readable = names.MAGIC.startswith(node.magic)
         if not node.is_readable:
@@ -186,6 +196,8 @@ class _CaseReader:
                 count = words[0] if words else "1"
                 self._event(node, Ready, read_number(count) or 0)
             return
+        if name == "IDENTIFY" or name in SUBSCRIPTIONS:
+            node.open_at(self._at)
         entries = [self._entry(content, node) for content in read_publish(command)]
         body = command.body.data[4:] if command.body and name == "IDENTIFY" else b""
         node.asked.append(_Asked(name, words, body, entries))
@@ -245,7 +257,8 @@ class _CaseReader:
             return
         partition = read_number(words[2]) if len(words) > 2 else None
         node.subscription = Subscription(
-            self._case, conn, words[0], words[1], partition, asked.name, node.extended, node.tag
+            *(self._case, conn, words[0], words[1], partition, asked.name),
+            *(node.extended, node.tag, node.opening),
         )
         self._event(node, Joined)
 

@@ -12,12 +12,18 @@ from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.ledger.times import FIRST_S, LAST_S
 from wireproof_kit.nsq.broker import ORDERED
 from wireproof_kit.nsq.ledger.deliveries import Delivery
-from wireproof_kit.nsq.ledger.publishes import Content, HeaderLaw
+from wireproof_kit.nsq.ledger.publishes import Content, HeaderLaw, has_escapes
 from wireproof_kit.nsq.observe.observations import find_difference, is_respelled
 from wireproof_kit.observation import Difference
 from wireproof_spec.nsq import names
 
 _NS: Final = 10**9
+_HEADER_CLAUSES: Final = {
+    HeaderLaw.NONE: "ext.consume.header-intact",
+    HeaderLaw.KEPT: "ext.consume.header-intact",
+    HeaderLaw.STORED: "ext.http.header-stored",
+    HeaderLaw.MERGED: "ext.http.x-nsqext",
+}
 
 Rule = Callable[[Delivery, Entry[Content]], Iterator[Finding]]
 
@@ -51,11 +57,7 @@ def judge_header(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]
     content, extend = entry.content, delivery.message.extend
     if not delivery.layout.extend or delivery.altered or content.header_law is HeaderLaw.FREE:
         return
-    clause = (
-        "ext.http.header-stored"
-        if content.header_law is HeaderLaw.STORED
-        else "ext.consume.header-intact"
-    )
+    clause = _HEADER_CLAUSES[content.header_law]
     found = (extend.data if extend else None) or None
     sent = content.header
     if (
@@ -70,7 +72,7 @@ def judge_header(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]
         return
     difference = find_difference("json_header", expected=sent, found=found or b"")
     word = "no-header" if found is None else "header-changed"
-    if _has_escapes(sent) and content.header_law is HeaderLaw.STORED:
+    if has_escapes(sent) and content.header_law is HeaderLaw.STORED:
         clause = "ext.http.value-exact"
     yield Finding(clause, f"delivered:{word}", difference=difference)
 
@@ -160,7 +162,3 @@ def _layout_clause(delivery: Delivery) -> str:
     if ordered:
         return "smart.order.ext-place" if delivery.layout.extend else "smart.order.layout"
     return "ext.consume.layout" if delivery.layout.extend else "ext.consume.plain-topic"
-
-
-def _has_escapes(header: bytes) -> bool:
-    return b"+" in header or b"%" in header

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wireproof_kit.clients.events import Disconnected, Event, Malformed
-from wireproof_kit.nsq.clients.events import SUBSCRIPTIONS, Commanded, Sent
-from wireproof_kit.nsq.proxy.node_state import ID, NodeState
+from wireproof_kit.nsq.clients.events import PUBLISHES, SUBSCRIPTIONS, Commanded, Sent
+from wireproof_kit.nsq.proxy.node_state import ID, NodeState, Recent
 from wireproof_kit.observation import Difference
 from wireproof_kit.proxy.checks import Shown
 from wireproof_spec import strict_json
@@ -16,6 +16,8 @@ from wireproof_spec.wire_error import WireError
 
 MISSED = 2
 """How many heartbeats may be unanswered: a slow client answers the first after the second."""
+MOST_HELD = 5_000
+"""Of how many messages each connection keeps whether the client has them."""
 CLOSING_S = 2.0
 """Seconds that a client has to close its connection; commands may still be under way meanwhile."""
 MISSED_INTERVALS = 1.5
@@ -32,6 +34,10 @@ class ClientChecks:
         self._state = state
         self._unanswered = _Beats()
         self._refused = _Refused()
+        self._held: Recent[bytes, int] = Recent(MOST_HELD)
+        """How often each message was delivered here, less how often it was finished or given
+        back."""
+        self._is_closing = False
 
     def see(self, event: Event) -> Iterator[Shown]:
         """Yield which clauses an event shows to be kept or broken."""
@@ -47,7 +53,9 @@ class ClientChecks:
         elif isinstance(event, Sent) and event.data == names.HEARTBEAT:
             yield from self._beat(event.at)
         elif isinstance(event, Sent) and event.frame_type == FRAME_TYPE_MESSAGE:
-            self._state.known.delivered.keep(event.data[ID], None)
+            id = event.data[ID]
+            self._state.known.delivered.keep(id, None)
+            self._held.keep(id, self._held.get(id, 0) + 1)
 
     def _beat(self, at: float) -> Iterator[Shown]:
         if self._unanswered.are_missed(at, self._state.heartbeat_s):
@@ -59,20 +67,31 @@ class ClientChecks:
         if self._unanswered.count:
             yield Shown("smart.client.heartbeat")
         self._unanswered = _Beats()
-        if event.name == names.FIN.decode():
-            yield from self._finish(event)
+        if event.message_id:
+            yield from self._name_message(event)
         elif event.name == names.RDY.decode():
             yield from self._ready(event)
         elif event.name == names.PUB_EXT.decode():
             yield from _header(event)
+        if self._is_closing:
+            yield from _after_close(event)
+        self._is_closing = self._is_closing or event.name == names.CLS.decode()
 
-    def _finish(self, event: Commanded) -> Iterator[Shown]:
-        delivered = self._state.known.delivered
-        if event.message_id in delivered:
+    def _name_message(self, event: Commanded) -> Iterator[Shown]:
+        """Return what the id in FIN, REQ or TOUCH shows."""
+        id, delivered = event.message_id, self._state.known.delivered
+        if id in delivered:
             yield Shown("smart.client-send.finish")
         elif not delivered.has_dropped:
-            what = f"FIN for {event.message_id.hex()}, which was not delivered"
+            what = f"{event.name} for {id.hex()}, which was not delivered"
             yield Shown("smart.client-send.finish", what)
+        held = self._held.get(id)
+        if held is None or event.name == names.TOUCH.decode():
+            return
+        self._held.keep(id, max(held - 1, 0))
+        if event.name == names.FIN.decode():
+            what = "" if held else f"FIN for {id.hex()}, which was finished or given back before"
+            yield Shown("smart.client-consume.no-late-finish", what)
 
     def _ready(self, event: Commanded) -> Iterator[Shown]:
         most = self._state.find_number("max_rdy_count")
@@ -81,6 +100,15 @@ class ClientChecks:
             high = int(count) > most
             what = f"RDY {count}, but max_rdy_count is {most}" if high else ""
             yield Shown("smart.client-send.ready", what)
+
+
+def _after_close(event: Commanded) -> Iterator[Shown]:
+    """Return what a command after CLS shows."""
+    is_start = event.name in SUBSCRIPTIONS | PUBLISHES
+    count = event.words[0] if event.words else "1"
+    is_more = event.name == names.RDY.decode() and count.strip("0") != ""
+    what = f"{event.name} after CLS" if is_start or is_more else ""
+    yield Shown("smart.client-connection.graceful-end", what)
 
 
 @dataclass(slots=True)

@@ -73,6 +73,10 @@ class PassingDecoder:
         """Yield the events completed by these bytes, received at time ``at``."""
         return self._stream.decode(at, data, by_client=by_client)
 
+    def decode_end(self, at: float) -> Iterator[Event]:
+        """Yield a malformed command if the client's stream ends inside one."""
+        return self._stream.decode_end(at)
+
 
 class _NodeStream:
     def __init__(self, conn: str) -> None:
@@ -96,6 +100,15 @@ class _NodeStream:
         except WireError as error:
             self._open.discard(by_client)
             yield (Malformed if by_client else Misframed)(at, self._conn, error)
+
+    def decode_end(self, at: float) -> Iterator[Event]:
+        if True not in self._open or self._skip[True]:
+            return
+        try:
+            self._commands.finish()
+        except WireError as error:
+            self._open.discard(True)
+            yield Malformed(at, self._conn, error)
 
     def _by_client(self, at: float, data: bytes) -> Iterator[Event]:
         if len(self._head) < len(names.MAGIC):
@@ -172,6 +185,9 @@ class _HttpStream:
         except (h11.ProtocolError, ValueError) as error:  # urlsplit refuses some targets
             self._is_open = False
             yield Undecoded(at, self._conn, f"{GONE}: no HTTP ({error})")
+
+    def decode_end(self, at: float) -> Iterator[Event]:
+        yield from ()  # a request cut short is none that a server could answer
 
 
 def _command_reader() -> CommandReader:

@@ -36,6 +36,8 @@ CLAUSES = (
     "smart.client-send.well-formed",
     "smart.client-send.finish",
     "smart.client-send.ready",
+    "smart.client-consume.no-late-finish",
+    "smart.client-connection.graceful-end",
     "smart.client.heartbeat",
     "ext.client-header.publish",
     "ext.client-header.tag",
@@ -134,6 +136,10 @@ class NsqWatcher:
     def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterable[Event]:
         """Return the events completed by these bytes, received at time ``at``."""
         return self._decoder.decode(at, data, by_client=by_client)
+
+    def decode_end(self, at: float) -> Iterable[Event]:
+        """Return the events of the client's end of the stream: malformed inside a command."""
+        return self._decoder.decode_end(at)
 
     def see(self, event: Event) -> Iterator[Shown]:
         """Yield which clauses an event shows to be kept or broken; none after decoding failed."""

@@ -112,4 +112,20 @@ def finishes_two_seconds_late(original: Original, now: float, due: float) -> obj
     return now >= due + 2.0
 
 
+@extra("client-consume.no-late-finish", around(Subscription, "finish"))
+def finishes_twice(original: Original, self: Subscription, id: bytes) -> None:
+    """A message is finished twice."""
+    is_held = self._is_held(id)
+    original(self, id)
+    if is_held:
+        self._link.send(commands.finish(id))
+
+
+@extra("client-consume.no-late-finish", around(Subscription, "requeue"))
+def finishes_requeued(original: Original, self: Subscription, id: bytes, delay_s: float) -> None:
+    """A message that is given back is finished as well."""
+    original(self, id, delay_s)
+    self._link.send(commands.finish(id))
+
+
 FAULTS = list_faults(__name__)

@@ -210,6 +210,12 @@ def ends_with_nop(original: Original, self: NodeConnection) -> object:
     return commands.NOP
 
 
+@extra("client-connection.graceful-end", around(NodeConnection, "close"))
+def ready_after_cls(original: Original, self: NodeConnection) -> object:
+    """A consumer that ends asks for messages by RDY after CLS."""
+    return cast(bytes, original(self)) + commands.ready(1)
+
+
 @missing("client.end", around(Shell, "close"))
 async def does_not_end(_: Original, self: Shell) -> None:
     """A client that is asked to end keeps its connections."""
