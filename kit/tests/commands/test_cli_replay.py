@@ -122,6 +122,29 @@ def test_a_case_is_found_by_id_signature_and_file(bundle: Path) -> None:
     assert locate(str(alone), None)[1].case == failed.case
 
 
+def test_a_way_stands_for_the_first_case_that_showed_it(bundle: Path) -> None:
+    shown = made.read(bundle).cases[1]
+    way = made.add_way(bundle, "ext.consume.attempts", "attempts:other", [shown.case])
+
+    assert locate(way, bundle)[1].case == shown.case
+
+
+@pytest.mark.parametrize(
+    ("observation", "sentence"),
+    [
+        ("conforms", "all 1 messages kept the clause"),
+        ("attempts:other", "holds none of the cases"),
+    ],
+)
+def test_a_way_without_a_case_gets_a_sentence(
+    bundle: Path, observation: str, sentence: str
+) -> None:
+    way = made.add_way(bundle, "ext.consume.attempts", observation)
+
+    with pytest.raises(UsageFault, match=sentence):
+        locate(way, bundle)
+
+
 @pytest.mark.parametrize(
     ("what", "sentence"),
     [

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from wireproof.commands.bundles.judge import Terms, judge_again
 from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
+from wireproof_kit.verdicts.judge import JudgeContext, judge_record
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.clauses.catalogue import Catalogue, Law
 from wireproof_spec.clauses.loading import load_catalogue
@@ -16,6 +17,7 @@ from wireproof_spec.record import (
     HeaderRecord,
     RepeatsRecord,
     TargetRecord,
+    WayRecord,
 )
 from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
@@ -130,6 +132,22 @@ def seal(path: Path, head: HeaderRecord, records: Sequence[CaseRecord]) -> None:
     for record in records:
         writer.add(record)
     writer.close(conclude(head, records, catalogue(), RunFactors()))
+
+
+def add_way(path: Path, clause: str, observation: str, cases: Sequence[str] = ()) -> str:
+    """Add to a bundle a way on which these cases broke a clause, if any did; return its id."""
+    run = read(path)
+    way = f"nsq/passing/{clause}/again"
+    bench = JudgeContext(catalogue(), run.header.claims, run.header.readings)
+    result = judge_record(case(Law(way), clause, observation), bench)
+    writer = BundleWriter(path, run.header)
+    for record in run.cases:
+        writer.add(record)
+    is_broken = result.verdict == "fail"
+    writer.add(WayRecord(result, 1, int(is_broken), tuple(cases), counted=True))
+    assert run.footer is not None
+    writer.close(run.footer)
+    return way
 
 
 def law(record: CaseRecord) -> Law:

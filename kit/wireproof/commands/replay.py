@@ -87,7 +87,8 @@ def replay(
 
     Names are replaced by fresh ones and ids by those that the target assigns now; all other
     bytes are sent as recorded. Exit code: 0 if the answers of every round are as recorded, 1 if
-    not. A finding of the fuzzer is sent again and judged: 0 if it shows every time.
+    not. A finding of the fuzzer is sent again and judged: 0 if it shows every time. The id of a
+    way stands for the first case that showed it broken.
     """
     fuzzed = find_finding(what, bundle)
     if fuzzed is not None:

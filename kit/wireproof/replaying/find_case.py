@@ -5,7 +5,7 @@ from pathlib import Path
 from wireproof.options.suggestions import nearest_words
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import CaseRecord, WayRecord
 
 OUT = Path("out")
 SHORTEST_SIGNATURE = 4
@@ -13,6 +13,8 @@ SHORTEST_SIGNATURE = 4
 
 def locate(what: str, bundle: Path | None) -> tuple[Bundle, CaseRecord]:
     """Return the recorded case named by file, case id, signature or hash, and its bundle.
+
+    The id or signature of a way names the first case that showed it broken.
 
     Raises:
         UsageFault: there is no bundle, or no such case in it, or nothing was sent.
@@ -60,14 +62,40 @@ def _find_named(what: str, bundle: Bundle) -> CaseRecord:
     for case in bundle.cases:
         if case.case == what:
             return case
-    if len(what) >= SHORTEST_SIGNATURE:
-        for case in bundle.cases:
-            if (case.signature or "").startswith(what) or case.case_hash.startswith(what):
-                return case
+    for case in bundle.cases:
+        if _is_named(case, what) or _begins(case.case_hash, what):
+            return case
+    for way in bundle.ways:
+        if _is_named(way.result, what):
+            return _source_of(way, bundle)
     if not bundle.findings and (empty := bundle.why_empty()):
         raise UsageFault(empty)
-    names = [case.case for case in bundle.cases]
+    raise UsageFault(_no_such(what, bundle))
+
+
+def _is_named(result: CaseRecord, what: str) -> bool:
+    return result.case == what or _begins(result.signature or "", what)
+
+
+def _begins(signature: str, what: str) -> bool:
+    return len(what) >= SHORTEST_SIGNATURE and signature.startswith(what)
+
+
+def _source_of(way: WayRecord, bundle: Bundle) -> CaseRecord:
+    """Return the first recorded case whose exchange broke a clause on a way."""
+    name = way.result.case
+    if not way.broken:
+        raise UsageFault(f"{name}: all {way.kept} messages kept the clause; name a case")
+    for case in bundle.cases:
+        if case.case in way.cases:
+            return case
+    raise UsageFault(f"{name}: {bundle.path} holds none of the cases that showed it")
+
+
+def _no_such(what: str, bundle: Bundle) -> str:
+    ids = [way.result.case for way in bundle.ways if way.broken]
+    names = [*(case.case for case in bundle.cases), *ids]
     near = nearest_words(what, [*names, *(each.id for each in bundle.findings)], count=3)
     hint = f"; nearest: {', '.join(near)}" if near else ""
     kinds = "finding, case or signature" if bundle.findings else "case or signature"
-    raise UsageFault(f"{bundle.path}: no {kinds} {what!r}{hint}")
+    return f"{bundle.path}: no {kinds} {what!r}{hint}"

@@ -8,12 +8,8 @@ import pytest
 
 from wireproof.commands.bundles import baseline
 from wireproof.main import main
-from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.verdicts.deviations import read_deviations
-from wireproof_kit.verdicts.judge import JudgeContext, judge_record
-from wireproof_spec.clauses.catalogue import Law
-from wireproof_spec.record import WayRecord
 
 FILE = Path("known.toml")
 RUN = Path("b.jsonl")
@@ -107,24 +103,8 @@ def test_update_adds_only_what_is_new_and_keeps_comments() -> None:
     assert FILE.read_text().startswith(f"# what we know\n\n{entry(first)}# behind\n\n[[dev")
 
 
-def with_way() -> str:
-    """Add a broken way to the run; return its id."""
-    run = made.read(RUN)
-    way = f"nsq/passing/{CLAUSE}/again"
-    seen = made.case(Law(way), CLAUSE, "attempts:other")
-    bench = JudgeContext(made.catalogue(), run.header.claims, run.header.readings)
-    broken = judge_record(seen, bench)
-    writer = BundleWriter(RUN, run.header)
-    for record in run.cases:
-        writer.add(record)
-    writer.add(WayRecord(broken, 1, 1, counted=True))
-    assert run.footer is not None
-    writer.close(run.footer)
-    return way
-
-
 def test_a_broken_way_is_listed_like_a_case(capsys: pytest.CaptureFixture[str]) -> None:
-    way = with_way()
+    way = made.add_way(RUN, CLAUSE, "attempts:other")
     main(["baseline", "update", str(FILE), "--bundle", str(RUN), "--reason", "known"])
 
     assert way in ids()
