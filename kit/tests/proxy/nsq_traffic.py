@@ -61,7 +61,7 @@ class Traffic:
     def _see(self, event: Event) -> None:
         self.events.append(event)
         for each in self.watcher.see(event):
-            self.shown.setdefault(each.clause, []).append(each.what)
+            self.shown.setdefault(each.clause, []).append(each.note if each.value else "")
 
     def later(self, seconds: float) -> "Traffic":
         """Let time pass before what comes next."""

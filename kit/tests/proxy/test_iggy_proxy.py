@@ -8,6 +8,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Sequence
 
+import msgspec
 import pytest
 from proxied import PATIENCE_S, Proxied, proxied
 
@@ -78,7 +79,8 @@ class Traffic:
         for event in events:
             self.kinds.append(type(event))
             for each in self.watcher.see(event):
-                self.shown[each.clause] = self.shown.get(each.clause) or each.what
+                what = "" if each.holds else each.note or each.value
+                self.shown[each.clause] = self.shown.get(each.clause) or what
 
     def deviating(self) -> set[str]:
         return {clause for clause, what in self.shown.items() if what}
@@ -102,6 +104,7 @@ def test_right_traffic_of_both_generations_conforms() -> None:
             "iggy.poll.strategy-offset",
             "iggy.message.layout",
             "iggy.message.offset-sequence",
+            "iggy.message.timestamp-kept",
             "iggy.state.codes",
             "iggy.checksum.polynomial",
         }
@@ -122,6 +125,17 @@ def test_right_traffic_of_both_generations_conforms() -> None:
 )
 def test_a_wrong_answer_deviates_from_its_clause(answer: bytes, clause: str) -> None:
     assert Traffic().client(poll()).server(answer).deviating() == {clause}
+
+
+def test_a_poll_by_time_must_not_begin_before_it() -> None:
+    strategy = PollMessages(Consumer(1, 1), ONE, ONE, 1, kinds.TIMESTAMP, M1.timestamp, 10, 0)
+    asked = request(commands.POLL_MESSAGES, encode(POLL_MESSAGES, strategy))
+
+    assert Traffic().client(asked).server(polled(M1)).deviating() == set()
+    before = msgspec.structs.replace(M0, timestamp=M1.timestamp - 1)
+    assert Traffic().client(asked).server(polled(before)).deviating() == {
+        "iggy.poll.strategy-timestamp"
+    }
 
 
 def test_a_poll_must_not_begin_before_its_offset() -> None:

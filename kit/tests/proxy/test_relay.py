@@ -12,8 +12,8 @@ from proxied import Proxied, proxied
 from scripted_peer import OK, Peer, ScriptedPeer
 
 from wireproof_kit.clients.events import Connected, Disconnected, Event
+from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.nsq.proxy.part import make_part
-from wireproof_kit.proxy.checks import Shown
 from wireproof_kit.proxy.events import Noted, Undecoded, Unreached
 from wireproof_kit.proxy.fronts import Front, FrontFor, Gate, OpenGate
 from wireproof_kit.proxy.part import ProxyPart
@@ -230,7 +230,10 @@ class BadWatcher:
     def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterable[Event]:
         raise ZeroDivisionError
 
-    def see(self, event: Event) -> Iterable[Shown]:
+    def decode_end(self, at: float) -> Iterable[Event]:
+        return ()
+
+    def see(self, event: Event) -> Iterable[Finding]:
         return ()
 
     def frame_bytes(self, event: Event) -> bytes:

@@ -1,31 +1,24 @@
 """What passing traffic shows of clauses."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
 from wireproof_kit.clients.events import Event
+from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.observation import Difference
 
+CONFORMS, DEVIATES = "conforms", "deviates"
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A clause that an event shows to be kept, or in ``what`` how it is broken."""
 
-    clause: str
-    what: str = ""
-    difference: Difference | None = None
-
-    @property
-    def holds(self) -> bool:
-        """True if the clause is kept."""
-        return not self.what
+def shown(clause: str, what: str = "", difference: Difference | None = None) -> Finding:
+    """Return that a clause is kept, or in ``what`` how it is broken."""
+    return Finding(clause, DEVIATES if what else "", what, difference)
 
 
 class Checks(Protocol):
     """Checks the events of one connection by some clauses; its state has a fixed size."""
 
-    def see(self, event: Event) -> Iterable[Shown]:
+    def see(self, event: Event) -> Iterable[Finding]:
         """Return which clauses an event shows to be kept or broken."""
         ...
 
@@ -46,7 +39,7 @@ class Watcher(Protocol):
         """Return the events of the client's end of the stream: malformed if a part is missing."""
         ...
 
-    def see(self, event: Event) -> Iterable[Shown]:
+    def see(self, event: Event) -> Iterable[Finding]:
         """Return which clauses an event shows to be kept or broken; none after decoding failed."""
         ...
 

@@ -12,10 +12,10 @@ from wireproof_kit.clients.events import Connected, Disconnected, Event
 from wireproof_kit.clients.story import BY_CLIENT, BY_CLIENT_IN_ORDER
 from wireproof_kit.ledger.entries import Place
 from wireproof_kit.ledger.outcomes import Finding, Outcomes
-from wireproof_kit.proxy.checks import Shown, Watcher
+from wireproof_kit.proxy.checks import Watcher
 from wireproof_kit.proxy.evidence import Evidence
 from wireproof_kit.proxy.part import ProxyPart
-from wireproof_kit.proxy.tally import DEVIATES, claim_all
+from wireproof_kit.proxy.tally import claim_all
 from wireproof_kit.runner.collect import CLIENT_CASES, collect
 from wireproof_kit.runner.records import seen_record, steps_record
 from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext, judge_run
@@ -70,15 +70,13 @@ class ClientLedger:
 
     def _see(self, connection: _Connection, place: Place) -> None:
         for event in self._events(connection, place.step):
-            shown = list(connection.watcher.see(event))
-            if any(not each.holds and not self._binds_client(each) for each in shown):
+            found = list(connection.watcher.see(event))
+            if any(not each.holds and not self._binds_client(each) for each in found):
                 connection.is_judged = False
                 return
-            for each in shown:
+            for each in found:
                 if self._binds_client(each):
-                    value = "" if each.holds else DEVIATES
-                    finding = Finding(each.clause, value, each.what, each.difference)
-                    self._add(finding, connection, place)
+                    self._add(each, connection, place)
         if place.step.kind in ("receive", "response"):
             connection.sent = place
 
@@ -101,8 +99,8 @@ class ClientLedger:
                 connection.evidence.add(Step(step.at_us, step.connection, step.kind, framed))
         return events
 
-    def _binds_client(self, shown: Shown) -> bool:
-        clause = self._catalogue.clause(shown.clause)
+    def _binds_client(self, finding: Finding) -> bool:
+        clause = self._catalogue.clause(finding.clause)
         return clause is not None and clause.role == CLIENT
 
     def _judge_opening(self, case: str, connection: _Connection) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from wireproof_kit.clients.again import observe_recorded
+from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.proxy.checks import Shown
+from wireproof_kit.proxy.checks import CONFORMS
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.records import seen_record, steps_record
 from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext, JudgedRuns, judge, judge_run
@@ -17,8 +18,6 @@ from wireproof_kit.wire.transcript import Step
 from wireproof_spec.clauses.catalogue import CLIENT, PASSING, Catalogue, Clause, Law
 from wireproof_spec.clauses.observations import load_observations
 from wireproof_spec.record import CaseRecord, ClaimRecord
-
-CONFORMS, DEVIATES = "conforms", "deviates"
 
 
 @dataclass(slots=True)
@@ -63,16 +62,15 @@ class Tally:
         self._bench = JudgeContext(catalogue, claim_all(catalogue), {})
         self._entries: dict[str, Entry] = {}
 
-    def add(self, shown: Shown, conn: str, steps: Iterable[Step]) -> Entry | None:
+    def add(self, found: Finding, conn: str, steps: Iterable[Step]) -> Entry | None:
         """Count a clause shown to be kept or broken.
 
         Return its entry if broken for the first time. ``steps`` are only read if this is the first
         evidence.
         """
-        case = f"{self._protocol}{PASSING}{shown.clause}"
-        value = CONFORMS if shown.holds else DEVIATES
-        seen = observed(value, difference=shown.difference, note=shown.what)
-        return self._count(case, seen, conn, steps, holds=shown.holds)
+        case = f"{self._protocol}{PASSING}{found.clause}"
+        seen = observed(found.value or CONFORMS, difference=found.difference, note=found.note)
+        return self._count(case, seen, conn, steps, holds=found.holds)
 
     def add_opening(
         self, cases: Sequence[str], conn: str, steps: Sequence[Step]

@@ -71,7 +71,9 @@ class IggyLedger:
         self._add(judge_answer(event), (), [event.at])
         deliveries = [*self._deliveries(partition, event)]
         messages = [each.message for each in deliveries]
-        self._add(judge_messages(event, messages), (), [event.at])
+        is_alone = event.partition is not None
+        found = judge_messages(event.poll, messages, of_one_partition=is_alone)
+        self._add(found, (), [event.at])
         if event.partition is not None and deliveries:
             self._add(partition.judge_beginning(event, deliveries[0]), (), [event.at])
         for delivery in deliveries:

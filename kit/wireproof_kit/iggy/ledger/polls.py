@@ -9,6 +9,7 @@ from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.wire.http import JsonPolled
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.observation import Difference
+from wireproof_spec.iggy.bodies.poll_messages import PollMessages
 from wireproof_spec.iggy.kinds import OFFSET, TIMESTAMP
 from wireproof_spec.iggy.message import Message
 
@@ -45,21 +46,27 @@ def _judge_layout(result: Polled) -> Iterator[Finding]:
         yield Finding("iggy.poll.count", word, note)
 
 
-def judge_messages(event: PollAnswered, messages: Sequence[Message]) -> Iterator[Finding]:
-    """Judge the messages of one poll together: number, order, and where they begin."""
-    poll = event.poll
+def judge_messages(
+    poll: PollMessages, messages: Sequence[Message], *, of_one_partition: bool = True
+) -> Iterator[Finding]:
+    """Judge the messages of one poll together: number, order, and where they begin.
+
+    It takes no knowledge of what was published, so that the proxy judges by it, too.
+    """
     if len(messages) > poll.count:
         note = f"{len(messages)} messages for a count of {poll.count}"
         yield Finding("iggy.poll.as-many", "delivered:more", note)
     elif len(messages) == poll.count:
         yield Finding("iggy.poll.as-many")
-    if not messages or event.partition is None:
+    if not messages or not of_one_partition:
         return
     yield from _judge_order(messages)
     first = messages[0]
-    if poll.strategy == OFFSET and first.offset < poll.value:
+    if poll.strategy == OFFSET and first.offset <= poll.value:
+        # Messages between the offset and the first one may be withheld or expired.
         difference = Difference("offset", None, f"{poll.value} or more", str(first.offset))
-        yield Finding("iggy.poll.strategy-offset", "delivered:id", difference=difference)
+        word = "delivered:id" if first.offset < poll.value else ""
+        yield Finding("iggy.poll.strategy-offset", word, difference=difference)
     if poll.strategy == TIMESTAMP:
         difference = Difference("timestamp", None, f"{poll.value} or more", str(first.timestamp))
         word = "delivered:id" if first.timestamp < poll.value else ""

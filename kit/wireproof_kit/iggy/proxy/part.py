@@ -9,7 +9,8 @@ from wireproof_kit.iggy.clients.events import Responded
 from wireproof_kit.iggy.proxy.client_checks import ClientChecks
 from wireproof_kit.iggy.proxy.decoder import PassingDecoder
 from wireproof_kit.iggy.proxy.server_checks import ServerChecks
-from wireproof_kit.proxy.checks import Checks, Shown
+from wireproof_kit.ledger.outcomes import Finding
+from wireproof_kit.proxy.checks import Checks
 from wireproof_kit.proxy.events import Undecoded, tell_own
 from wireproof_kit.proxy.fronts import OpenGate
 from wireproof_kit.proxy.part import ProxyPart, Service
@@ -24,8 +25,10 @@ CLAUSES = (
     "iggy.poll.count",
     "iggy.poll.as-many",
     "iggy.poll.strategy-offset",
+    "iggy.poll.strategy-timestamp",
     "iggy.message.layout",
     "iggy.message.offset-sequence",
+    "iggy.message.timestamp-kept",
     "iggy.state.codes",
     "iggy.checksum.polynomial",
     "iggy.json.fields",
@@ -71,7 +74,7 @@ class IggyWatcher:
         """Return the events of the client's end of the stream: malformed inside a request."""
         return self._decoder.decode_end(at)
 
-    def see(self, event: Event) -> Iterator[Shown]:
+    def see(self, event: Event) -> Iterator[Finding]:
         """Return what an event shows; nothing once the connection cannot be decoded."""
         for checks in self._checks:
             yield from checks.see(event)

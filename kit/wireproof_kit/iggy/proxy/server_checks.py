@@ -2,18 +2,18 @@
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from wireproof_kit.clients.events import Event
 from wireproof_kit.iggy.clients.decoder import HTTP
+from wireproof_kit.iggy.ledger.polls import judge_messages
 from wireproof_kit.iggy.proxy.decoder import Answered
+from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.observation import Difference
-from wireproof_kit.proxy.checks import Shown
+from wireproof_kit.proxy.checks import shown
 from wireproof_spec import strict_json
 from wireproof_spec.decoding import decode
-from wireproof_spec.iggy import kinds
 from wireproof_spec.iggy.bodies.poll_messages import PollMessages, polled_messages_schema
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.generation import GENERATIONS
@@ -32,7 +32,7 @@ _NOTHING = 1
 class ServerChecks:
     """What the server of one connection answers."""
 
-    def see(self, event: Event) -> Iterator[Shown]:
+    def see(self, event: Event) -> Iterator[Finding]:
         """Return what an event shows."""
         if isinstance(event, Answered):
             over_http = event.peer.startswith(HTTP)
@@ -46,18 +46,18 @@ class ServerChecks:
                 yield from _polled(poll, event)
 
 
-def _frame(event: Answered) -> Iterator[Shown]:
+def _frame(event: Answered) -> Iterator[Finding]:
     length = int.from_bytes(event.data[4:8], "little")
     errs = event.status != OK and length > 0
     what = f"status {event.status} with a payload of {length} bytes" if errs else ""
-    yield Shown("iggy.frame.response", what)
+    yield shown("iggy.frame.response", what)
     if event.asked is None:
-        yield Shown("iggy.frame.pipelined", "an answer to no request")
+        yield shown("iggy.frame.pipelined", "an answer to no request")
     elif event.is_pipelined:
-        yield Shown("iggy.frame.pipelined")
+        yield shown("iggy.frame.pipelined")
 
 
-def _polled(poll: PollMessages, event: Answered) -> Iterator[Shown]:
+def _polled(poll: PollMessages, event: Answered) -> Iterator[Finding]:
     """Judge the answer to a poll over TCP."""
     asked = event.asked
     assert asked is not None
@@ -70,59 +70,43 @@ def _polled(poll: PollMessages, event: Answered) -> Iterator[Shown]:
         except WireError as error:
             faults.append(error)
             continue
-        yield Shown("iggy.poll.count")
-        yield from _count(poll, [each.offset for each in messages])
+        yield shown("iggy.poll.count")
+        yield from judge_messages(poll, messages)
         for each in messages:
             yield from _message(each)
         return
     yield _undecodable(faults[0], len(event.body))
 
 
-def _undecodable(error: WireError, size: int) -> Shown:
+def _undecodable(error: WireError, size: int) -> Finding:
     # Where one more message is counted than there is, it is missing right at the end.
     counts = error.field in ("count", "end") or error.offset >= size
     clause = "iggy.poll.count" if counts else "iggy.message.layout"
-    return Shown(clause, str(error))
+    return shown(clause, str(error))
 
 
-def _count(poll: PollMessages, offsets: Sequence[int]) -> Iterator[Shown]:
-    if len(offsets) > poll.count:
-        yield Shown("iggy.poll.as-many", f"{len(offsets)} messages for a count of {poll.count}")
-    elif len(offsets) == poll.count:
-        yield Shown("iggy.poll.as-many")
-    if len(offsets) > 1:
-        ordered = all(one < other for one, other in pairwise(offsets))
-        what = "" if ordered else f"offsets {', '.join(map(str, offsets[:8]))}"
-        yield Shown("iggy.message.offset-sequence", what)
-    if poll.strategy == kinds.OFFSET and offsets:
-        before = offsets[0] < poll.value
-        what = f"message {offsets[0]} for a poll from {poll.value} on" if before else ""
-        if before or offsets[0] == poll.value:  # what is between may be withheld or expired
-            yield Shown("iggy.poll.strategy-offset", what)
-
-
-def _message(message: Message) -> Iterator[Shown]:
-    yield Shown("iggy.message.layout")
+def _message(message: Message) -> Iterator[Finding]:
+    yield shown("iggy.message.layout")
     known = message.state in STATES
     what = "" if known else f"message {message.offset} has the unknown state {message.state}"
-    yield Shown("iggy.state.codes", what)
+    yield shown("iggy.state.codes", what)
     yield _checksum("iggy.checksum.polynomial", message.offset, message.checksum, message.payload)
 
 
-def _checksum(clause: str, offset: object, found: object, payload: bytes) -> Shown:
+def _checksum(clause: str, offset: object, found: object, payload: bytes) -> Finding:
     due = payload_checksum(payload)
     if found == due:
-        return Shown(clause)
+        return shown(clause)
     what = f"message {offset} has the checksum {found}, the CRC-32 of its payload is {due}"
-    return Shown(clause, what, Difference("checksum", None, str(due), str(found)))
+    return shown(clause, what, Difference("checksum", None, str(due), str(found)))
 
 
-def _json(body: bytes) -> Iterator[Shown]:
+def _json(body: bytes) -> Iterator[Finding]:
     """Judge the answer to a poll over HTTP."""
     try:
         value = strict_json.read(body).value
     except WireError as error:
-        yield Shown("iggy.json.fields", str(error))
+        yield shown("iggy.json.fields", str(error))
         return
     messages = value.get("messages") if isinstance(value, dict) else value
     for each in messages if isinstance(messages, list) else ():
@@ -130,19 +114,19 @@ def _json(body: bytes) -> Iterator[Shown]:
             yield from _object(each)
 
 
-def _object(message: Mapping[str, JsonValue]) -> Iterator[Shown]:
+def _object(message: Mapping[str, JsonValue]) -> Iterator[Finding]:
     missing = [name for name in _FIELDS if name not in message]
-    yield Shown("iggy.json.fields", f"no {' and no '.join(missing)}" if missing else "")
+    yield shown("iggy.json.fields", f"no {' and no '.join(missing)}" if missing else "")
     offset, state = message.get("offset"), message.get("state")
     if state is not None:
         known = state in STATES.values()
         what = "" if known else f"message {offset} has the unknown state {state}"
-        yield Shown("iggy.state.names", what)
+        yield shown("iggy.state.names", what)
     try:
         payload = base64.b64decode(cast(str, message.get("payload")), validate=True)
     except (binascii.Error, TypeError, ValueError):
-        yield Shown("iggy.json.payload", f"the payload of message {offset} is no base64")
+        yield shown("iggy.json.payload", f"the payload of message {offset} is no base64")
         return
-    yield Shown("iggy.json.payload")
+    yield shown("iggy.json.payload")
     if "checksum" in message:
         yield _checksum("iggy.checksum.json", offset, message["checksum"], payload)

@@ -9,12 +9,13 @@ from collections import deque
 from collections.abc import Iterator
 
 from wireproof_kit.clients.events import Event
+from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.nsq.clients.events import ORDERED, Commanded, Sent
 from wireproof_kit.nsq.clients.node import header_of, trace_of
 from wireproof_kit.nsq.proxy.decoder import Misframed
 from wireproof_kit.nsq.proxy.node_state import ID, NodeState, Recent, json_members, read_object
 from wireproof_kit.observation import Difference
-from wireproof_kit.proxy.checks import Shown
+from wireproof_kit.proxy.checks import shown
 from wireproof_spec.decoding import decode
 from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.frame import (
@@ -54,11 +55,11 @@ class BrokerChecks:
         self._given_back: Recent[bytes, int] = Recent(REMEMBERED)
         self._attempts: Recent[bytes, int] = Recent(REMEMBERED)
 
-    def see(self, event: Event) -> Iterator[Shown]:
+    def see(self, event: Event) -> Iterator[Finding]:
         """Yield which clauses an event shows to be kept or broken."""
         if isinstance(event, Misframed):
             what = f"no frame: {event.error.field}: found {event.error.found}"
-            yield Shown("smart.connection.frame", what, _difference(event.error))
+            yield shown("smart.connection.frame", what, _difference(event.error))
         elif isinstance(event, Commanded):
             self._window.command(event)
             if event.name == names.REQ.decode() and event.message_id in self._attempts:
@@ -67,13 +68,13 @@ class BrokerChecks:
             yield from self._window.hear(event)
             known = event.frame_type in KNOWN_TYPES
             what = "" if known else f"a frame of type {event.frame_type}"
-            yield Shown("smart.connection.frame", what)
+            yield shown("smart.connection.frame", what)
             if event.frame_type == FRAME_TYPE_RESPONSE and self._state.answered is not None:
                 yield from self._answer(self._state.answered, event.data)
             elif event.frame_type == FRAME_TYPE_MESSAGE and self._state.is_bound:
                 yield from self._message(event)
 
-    def _answer(self, command: Commanded, data: bytes) -> Iterator[Shown]:
+    def _answer(self, command: Commanded, data: bytes) -> Iterator[Finding]:
         """Return what a response to a command shows."""
         trace_id = trace_of(command)
         clause = _answer_clause(command, is_traced=trace_id is not None)
@@ -83,29 +84,29 @@ class BrokerChecks:
             yield from self._trace_answer(command, clause, trace_id, data)
         elif command.name == names.IDENTIFY.decode():
             right = data == names.OK or read_object(data) is not None
-            yield Shown(clause, "" if right else f"IDENTIFY is answered {_show(data)}")
+            yield shown(clause, "" if right else f"IDENTIFY is answered {_show(data)}")
         else:
             what = "" if data == names.OK else f"{command.name} is answered {_show(data)}"
-            yield Shown(clause, what)
+            yield shown(clause, what)
 
     def _trace_answer(
         self, command: Commanded, clause: str, trace_id: int, data: bytes
-    ) -> Iterator[Shown]:
+    ) -> Iterator[Finding]:
         try:
             answer = decode(TRACE_RESPONSE, data)
         except WireError as error:
             what = f"{command.name} with a trace id is answered {_show(data)}"
-            yield Shown(clause, what, _difference(error))
+            yield shown(clause, what, _difference(error))
             return
         if answer.trace_id != trace_id:
             difference = Difference("trace_id", 10, str(trace_id), str(answer.trace_id))
-            yield Shown(clause, f"trace id {answer.trace_id} instead of {trace_id}", difference)
+            yield shown(clause, f"trace id {answer.trace_id} instead of {trace_id}", difference)
             return
-        yield Shown(clause)
+        yield shown(clause)
         place = (command.words[0], command.partition, answer.internal_id)
         self._state.known.positions.keep(place, answer)
 
-    def _message(self, event: Sent) -> Iterator[Shown]:
+    def _message(self, event: Sent) -> Iterator[Finding]:
         state = self._state
         offset_first = state.is_extended and state.is_ordered and _is_offset_first(event.data)
         schema = message_schema(
@@ -115,12 +116,12 @@ class BrokerChecks:
             message = decode(schema, event.data)
         except WireError as error:
             what = f"a message of {len(event.data)} bytes: {error.field}: found {error.found}"
-            yield Shown(schema.clause, what, _difference(error))
+            yield shown(schema.clause, what, _difference(error))
             return
         if state.is_ordered and not state.is_extended and _is_moved(message, event.data):
             yield from self._window.deliver(event)
             return
-        yield Shown(schema.clause)
+        yield shown(schema.clause)
         yield from self._window.deliver(event)
         yield from self._count_attempts(message)
         if message.extend is not None:
@@ -129,7 +130,7 @@ class BrokerChecks:
         if state.is_ordered and not is_bare:  # where its ext part ends, the text leaves open
             yield from self._order(message)
 
-    def _count_attempts(self, message: Message) -> Iterator[Shown]:
+    def _count_attempts(self, message: Message) -> Iterator[Finding]:
         """Compare the attempts with those of a delivery that the client has given back."""
         state, name = self._state, message.message_id
         clause = "ext.consume.attempts" if state.is_extended else "smart.order.attempts"
@@ -140,7 +141,7 @@ class BrokerChecks:
         is_first = message.attempts & _COUNT == 1
         is_counted = last < message.attempts <= last + _BETWEEN if last else not is_first
         if state.is_extended and message.attempts >> _INDICATOR and not is_counted:
-            yield Shown(clause, f"attempts {message.attempts:#06x} has high bits set")
+            yield shown(clause, f"attempts {message.attempts:#06x} has high bits set")
         elif message.attempts == 1 and before is not None:
             return  # a channel that was set back begins anew; a duplicate may be on its way
         elif (
@@ -150,28 +151,28 @@ class BrokerChecks:
         ):
             grown = message.attempts > before
             what = "" if grown else f"attempts {message.attempts} after REQ at {before}"
-            yield Shown(clause, what)
+            yield shown(clause, what)
         elif state.is_extended:
-            yield Shown(clause)
+            yield shown(clause)
 
-    def _dispatch(self, extend: Extend) -> Iterator[Shown]:
+    def _dispatch(self, extend: Extend) -> Iterator[Finding]:
         own, tag = self._state.identity.get(names.DESIRED_TAG), _tag_of(extend)
         if isinstance(own, str) and own and tag:
             same = own.lower() == tag.lower()
             what = "" if same else f"a message with tag {tag!r} at a client that desires {own!r}"
-            yield Shown("ext.dispatch.never-other-tag", what)
+            yield shown("ext.dispatch.never-other-tag", what)
 
-    def _order(self, message: Message) -> Iterator[Shown]:
+    def _order(self, message: Message) -> Iterator[Finding]:
         last, self._last = self._last, message
         if last is not None and last.internal_id != message.internal_id:
             by_id = message.internal_id > last.internal_id
             by_offset = _offset(message) > _offset(last)
             places = [f"{_offset(each)} of id {each.internal_id}" for each in (last, message)]
             what = "" if by_id == by_offset else f"offset {places[1]} after {places[0]}"
-            yield Shown("smart.order.increasing", what)
+            yield shown("smart.order.increasing", what)
         yield from self._position(message)
 
-    def _position(self, message: Message) -> Iterator[Shown]:
+    def _position(self, message: Message) -> Iterator[Finding]:
         subscribed = self._state.subscription
         if subscribed is None or not subscribed.words:
             return
@@ -182,7 +183,7 @@ class BrokerChecks:
         due = (told.disk_queue_offset, told.disk_queue_data_size)
         found = (message.disk_queue_offset, message.disk_queue_data_size)
         what = "" if due == found else f"offset and size {found}; the publish was answered {due}"
-        yield Shown("smart.order.position", what)
+        yield shown("smart.order.position", what)
 
 
 class _Window:
@@ -197,7 +198,7 @@ class _Window:
         self._held: Recent[bytes, float] = Recent(REMEMBERED)
         self._ready: deque[tuple[float, int]] = deque()
         self._credit = self._carried = 0
-        self._suspected: Shown | None = None
+        self._suspected: Finding | None = None
         self._unproved: set[bytes] = set()
         self._proved_at = 0.0
 
@@ -217,7 +218,7 @@ class _Window:
                 self._unproved.discard(event.message_id)
                 self._proved_at = event.at
 
-    def hear(self, event: Sent) -> Iterator[Shown]:
+    def hear(self, event: Sent) -> Iterator[Finding]:
         """Return what a frame of the node shows of messages that the client has finished."""
         if self._suspected is None:
             return
@@ -227,7 +228,7 @@ class _Window:
             yield self._suspected
             self._suspected = None
 
-    def deliver(self, event: Sent) -> Iterator[Shown]:
+    def deliver(self, event: Sent) -> Iterator[Finding]:
         """Return what a delivery shows."""
         self._forget(event.at)
         self._held.keep(event.data[ID], event.at)
@@ -243,9 +244,9 @@ class _Window:
             clause, what = "smart.connection.ready", f"{held} messages in flight at RDY {most}"
             right = held <= most or self._credit >= 0
         if right:
-            yield Shown(clause)
+            yield shown(clause)
         elif self._suspected is None:
-            self._suspected, self._unproved = Shown(clause, what), set(self._held)
+            self._suspected, self._unproved = shown(clause, what), set(self._held)
 
     def _forget(self, now: float) -> None:
         """Forget messages that may have timed out, and values of RDY that count no more."""

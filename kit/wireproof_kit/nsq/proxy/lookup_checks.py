@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import cast
 
 from wireproof_kit.clients.events import Event
+from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.nsq.clients.events import Requested
 from wireproof_kit.nsq.proxy.decoder import Answered
-from wireproof_kit.proxy.checks import Shown
+from wireproof_kit.proxy.checks import shown
 from wireproof_spec import json_schema
 from wireproof_spec.strict_json import JsonValue
 
@@ -23,7 +24,7 @@ class LookupChecks:
     def __init__(self) -> None:
         self._asked: deque[Requested] = deque(maxlen=PENDING)
 
-    def see(self, event: Event) -> Iterator[Shown]:
+    def see(self, event: Event) -> Iterator[Finding]:
         """Yield which clauses an event shows to be kept or broken."""
         if isinstance(event, Requested):
             self._asked.append(event)
@@ -36,14 +37,14 @@ class LookupChecks:
                 yield from _lookup(asked, event.body)
 
 
-def _request(asked: Requested) -> Iterator[Shown]:
+def _request(asked: Requested) -> Iterator[Finding]:
     """Return what a request shows; the original NSQ has no parameter access, nor is it bound."""
     named = asked.method == GET and bool(asked.value("topic"))
     what = "no topic" if asked.method == GET else f"{asked.method} instead of GET"
-    yield Shown("smart.client-lookup.topic", "" if named else what)
+    yield shown("smart.client-lookup.topic", "" if named else what)
     access = asked.value("access")
     if access is not None:
-        yield Shown("smart.client.lookup-access", _fault_of_access(access, asked))
+        yield shown("smart.client.lookup-access", _fault_of_access(access, asked))
 
 
 def _fault_of_access(access: str, asked: Requested) -> str:
@@ -54,13 +55,13 @@ def _fault_of_access(access: str, asked: Requested) -> str:
     return "access=w without metainfo=true" if needs_meta else ""
 
 
-def _lookup(asked: Requested, body: bytes) -> Iterator[Shown]:
+def _lookup(asked: Requested, body: bytes) -> Iterator[Finding]:
     try:
         value: object = json.loads(body)
     except RecursionError:
         return
     except ValueError:
-        yield Shown("smart.lookup.answer", "the answer is no JSON")
+        yield shown("smart.lookup.answer", "the answer is no JSON")
         return
     answer = cast(dict[str, JsonValue], value) if isinstance(value, dict) else {}
     if answer.get("status_code", OK) != OK:
@@ -70,14 +71,14 @@ def _lookup(asked: Requested, body: bytes) -> Iterator[Shown]:
     if not {"partitions", "meta"} & data.keys():
         return  # of the original nsqlookupd, which these clauses do not bind
     missing = [name for name in ("channels", "partitions", "producers") if name not in data]
-    yield Shown("smart.lookup.answer", f"no {' and no '.join(missing)}" if missing else "")
+    yield shown("smart.lookup.answer", f"no {' and no '.join(missing)}" if missing else "")
     partitions = data.get("partitions")
     for number, record in partitions.items() if isinstance(partitions, dict) else ():
         fault = next(iter(json_schema.check("nsq/lookup-node", record)), None)
         what = f"partition {number}{fault.pointer}: {fault.text}" if fault else ""
-        yield Shown("smart.lookup.node-record", what)
+        yield shown("smart.lookup.node-record", what)
     if asked.value("metainfo") == "true":
-        yield Shown("smart.lookup.metainfo", _fault_of_meta(data.get("meta")))
+        yield shown("smart.lookup.metainfo", _fault_of_meta(data.get("meta")))
 
 
 def _fault_of_meta(meta: JsonValue) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from wireproof_kit.clients.events import Event, Malformed
+from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.nsq.clients.course import tell_event
 from wireproof_kit.nsq.clients.decoder import LOOKUPD, NSQD, NSQD_HTTP
 from wireproof_kit.nsq.clients.events import Responded, Sent
@@ -12,7 +13,7 @@ from wireproof_kit.nsq.proxy.decoder import Misframed, PassingDecoder
 from wireproof_kit.nsq.proxy.gates import make_gate
 from wireproof_kit.nsq.proxy.lookup_checks import LookupChecks
 from wireproof_kit.nsq.proxy.node_state import Known, NodeState
-from wireproof_kit.proxy.checks import Checks, Shown
+from wireproof_kit.proxy.checks import Checks
 from wireproof_kit.proxy.events import Undecoded, tell_own
 from wireproof_kit.proxy.part import ProxyPart, Service
 from wireproof_kit.targets.target import Target
@@ -141,7 +142,7 @@ class NsqWatcher:
         """Return the events of the client's end of the stream: malformed inside a command."""
         return self._decoder.decode_end(at)
 
-    def see(self, event: Event) -> Iterator[Shown]:
+    def see(self, event: Event) -> Iterator[Finding]:
         """Yield which clauses an event shows to be kept or broken; none after decoding failed."""
         self._state.see(event)
         for checks in self._checks:
