@@ -9,7 +9,7 @@ from nsq_exchange import ADDRESS, BODY, EXT, HEADER, ORDERED, Exchange
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.wire.http import path_with_query, request_bytes
-from wireproof_spec.nsq.frame import response_frame
+from wireproof_spec.nsq.frame import error_frame, response_frame
 
 
 @pytest.fixture
@@ -41,6 +41,43 @@ def test_a_message_that_nobody_published_is_foreign(
     exchange.deliver(exchange.subscribe(topic), topic, changes)
 
     assert exchange.broken() == expected
+
+
+@pytest.mark.parametrize(
+    ("timeout_ms", "answer", "breaks"),
+    [
+        (60_000, response_frame(b"CLOSE_WAIT"), True),
+        (60_000, error_frame("E_FIN_FAILED", "late"), False),
+        (60_000, b"", False),
+        (None, response_frame(b"CLOSE_WAIT"), False),
+    ],
+    ids=["read", "refused", "perhaps-not-read", "time-out-not-known"],
+)
+def test_a_finished_message_does_not_come_again(
+    exchange: Exchange, timeout_ms: int | None, answer: bytes, breaks: bool
+) -> None:
+    exchange.publish()
+    conn = exchange.subscribe(timeout_ms=timeout_ms)
+    message_id = exchange.deliver(conn)
+    exchange.send(conn, frames.fin(message_id))
+    exchange.send(conn, frames.cls())
+    exchange.receive(conn, answer)
+    exchange.deliver(conn, changes={"attempts": 2})
+
+    assert exchange.broken() == ({"smart.message-id.finish": "again"} if breaks else {})
+
+
+def test_a_message_that_was_given_back_may_be_finished_in_vain(exchange: Exchange) -> None:
+    exchange.publish()
+    conn = exchange.subscribe(timeout_ms=60_000)
+    message_id = exchange.deliver(conn)
+    exchange.send(conn, frames.req(message_id, 0))
+    exchange.send(conn, frames.fin(message_id))
+    exchange.send(conn, frames.cls())
+    exchange.receive(conn, response_frame(b"CLOSE_WAIT"))
+    exchange.deliver(conn, changes={"attempts": 2})
+
+    assert exchange.broken() == {}
 
 
 OTHER = b"wp:0123456789:2;"

@@ -69,11 +69,18 @@ class Exchange:
         self.transcript.add("response", "H", data=answer)
 
     def subscribe(
-        self, topic: Topic = EXT, *, tag: str = "", channel: str = "c", ready: int = 5
+        self,
+        topic: Topic = EXT,
+        *,
+        tag: str = "",
+        channel: str = "c",
+        ready: int = 5,
+        timeout_ms: int | None = None,
     ) -> str:
         """Subscribe a new client; return the name of its connection."""
         conn = f"C{next(self._consumers)}"
-        fields = {"desired_tag": tag} if tag else {}
+        fields: dict[str, object] = {"desired_tag": tag} if tag else {}
+        fields |= {"msg_timeout": timeout_ms} if timeout_ms is not None else {}
         self.send(conn, frames.identify(extend_support=topic.extend, **fields))
         self.receive(conn, response_frame(b"OK"))
         word = "SUB_ORDER" if topic.ordered else "SUB"

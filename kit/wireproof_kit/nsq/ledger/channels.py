@@ -10,9 +10,11 @@ from wireproof_kit.nsq.broker import ORDERED
 from wireproof_kit.nsq.ledger.deliveries import Delivery
 from wireproof_kit.nsq.ledger.events import (
     Acknowledged,
+    Answered,
     ChannelEvent,
     Joined,
     Left,
+    Objected,
     Ready,
     Subscription,
 )
@@ -39,7 +41,14 @@ class _Seen:
 
     message_id: bytes
     attempts: int
+    at_us: int
+    copies: int = 1
+    """How often it came without being finished or given back."""
     is_returned: bool = False
+    finished: int = 0
+    """When FIN was sent in time, as the count of the steps of all cases; 0 if it was not."""
+    is_finished: bool = False
+    """True if a later answer on the connection shows that the broker has read FIN."""
 
 
 @dataclass(slots=True)
@@ -64,6 +73,10 @@ class Channel:
         default_factory=dict[Subscription, Entry[Content]]
     )
     """The message published last of those that came on a subscription."""
+    _finished: dict[Subscription, list[_Seen]] = field(
+        default_factory=dict[Subscription, list[_Seen]]
+    )
+    """The messages for which FIN was sent on a subscription."""
     _held: dict[tuple[Subscription, bytes], _Seen] = field(
         default_factory=dict[tuple[Subscription, bytes], _Seen]
     )
@@ -79,10 +92,29 @@ class Channel:
             return
         elif isinstance(event, Ready):
             member.ready = event.count
-        elif isinstance(event, Acknowledged) and event.command != "TOUCH":
-            seen = self._held.get((event.by, event.message_id))
-            if seen is not None and event.command == "REQ":
-                seen.is_returned = True
+        elif isinstance(event, Acknowledged):
+            self._acknowledge(event)
+        else:
+            self._hear(event)
+
+    def _hear(self, event: ChannelEvent) -> None:
+        """Follow an answer, which shows that the broker has read what came before, or an error."""
+        if isinstance(event, Answered):
+            for seen in self._finished.get(event.by, ()):
+                seen.is_finished |= seen.finished < event.asked
+        elif isinstance(event, Objected):
+            for seen in self._finished.pop(event.by, ()):
+                seen.is_finished = False
+
+    def _acknowledge(self, event: Acknowledged) -> None:
+        seen = self._held.get((event.by, event.message_id))
+        if seen is None:
+            return
+        if event.command == "REQ":
+            seen.is_returned = True
+        elif event.command == "FIN" and _is_certain(seen, event):
+            seen.finished = event.order
+            self._finished.setdefault(event.by, []).append(seen)
 
     def way(self, delivery: Delivery, entry: Entry[Content]) -> frozenset[str]:
         """Return what is unusual in how a message came."""
@@ -97,6 +129,9 @@ class Channel:
     def judge(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
         """Yield what a delivery shows, given what the channel delivered before."""
         yield from self._judge_attempts(delivery, entry)
+        seen = self._seen.get((id(entry), delivery.by))
+        if seen is not None and seen.is_finished:
+            yield Finding("smart.message-id.finish", "again")
         if (before := self._ids.get(id(entry))) is not None:
             yield from _judge_same_id(delivery, before)
         elif delivery.by.command in ORDERED:
@@ -106,7 +141,10 @@ class Channel:
     def note(self, delivery: Delivery, entry: Entry[Content]) -> None:
         """Note a delivery."""
         name, message = delivery.message.message_id, delivery.message
-        seen = _Seen(name, message.attempts)
+        seen = _Seen(name, message.attempts, delivery.at.step.at_us)
+        before = self._held.get((delivery.by, name))
+        if before is not None and not (before.is_returned or before.finished):
+            seen.copies += before.copies
         self._seen[id(entry), delivery.by] = self._held[delivery.by, name] = seen
         self._ids.setdefault(id(entry), name)
         latest = self._latest.setdefault(delivery.by, entry)
@@ -155,6 +193,17 @@ class Channel:
         )
         clause = "ext.dispatch.never-other-tag" if is_other else "ext.dispatch.other-tag-alone"
         yield Finding(clause, "to:other", difference=Difference("tag", None, own, tag))
+
+
+def _is_certain(seen: _Seen, event: Acknowledged) -> bool:
+    """Return True if FIN finishes a message if the broker reads it soon.
+
+    It was sent in the first half of the time-out for a message that came once.
+    """
+    timeout_ms = event.by.timeout_ms
+    if timeout_ms is None or seen.copies > 1 or seen.is_returned:
+        return False
+    return (event.at.step.at_us - seen.at_us) * 2 < timeout_ms * 1000
 
 
 def _attempts_clause(delivery: Delivery) -> str:

@@ -1,6 +1,6 @@
 """What happens on the channels of a broker, in the order of the transcript."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wireproof_kit.ledger.entries import Place
 
@@ -17,8 +17,10 @@ class Subscription:
     command: str
     extended: bool
     tag: str
-    opening: tuple[Place, ...] = ()
+    opening: tuple[Place, ...] = field(default=(), compare=False)
     """Where the client sent IDENTIFY and the subscription, which say how messages are laid out."""
+    timeout_ms: int | None = None
+    """After how long a message in flight is delivered again; None if that is not known."""
 
     @property
     def place(self) -> tuple[str, str]:
@@ -58,6 +60,13 @@ class Acknowledged(ChannelEvent):
 
     command: str
     message_id: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(ChannelEvent):
+    """The broker answered a command, whose step was the ``asked``-th of all cases."""
+
+    asked: int
 
 
 @dataclass(frozen=True, slots=True)

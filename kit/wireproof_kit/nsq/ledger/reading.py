@@ -15,6 +15,7 @@ from wireproof_kit.ledger.reading import RunReading
 from wireproof_kit.nsq.clients.events import PUBLISHES, SUBSCRIPTIONS
 from wireproof_kit.nsq.ledger.events import (
     Acknowledged,
+    Answered,
     ChannelEvent,
     Delivered,
     Joined,
@@ -80,6 +81,7 @@ class _Asked:
     words: tuple[str, ...]
     body: bytes
     entries: list[Entry[Content]]
+    order: int
 
 
 @dataclass(slots=True)
@@ -99,6 +101,7 @@ class _Node:
     has_silent: bool = False
     extended: bool = False
     tag: str = ""
+    timeout_ms: int | None = None
     subscription: Subscription | None = None
 
     def open_at(self, place: Place) -> None:
@@ -200,7 +203,7 @@ class _CaseReader:
             node.open_at(self._at)
         entries = [self._entry(content, node) for content in read_publish(command)]
         body = command.body.data[4:] if command.body and name == "IDENTIFY" else b""
-        node.asked.append(_Asked(name, words, body, entries))
+        node.asked.append(_Asked(name, words, body, entries, self._order))
 
     def _entry(self, content: Content, node: _Node | None) -> Entry[Content]:
         way = {
@@ -245,8 +248,11 @@ class _CaseReader:
             tag = own.get(names.DESIRED_TAG)
             node.extended = own.get(names.EXTEND_SUPPORT) is True
             node.tag = tag if isinstance(tag, str) else ""
+            told = (read_members(data) or {}).get("msg_timeout", own.get("msg_timeout"))
+            node.timeout_ms = told if isinstance(told, int) and told > 1 else None
         elif asked.name in SUBSCRIPTIONS and data == names.OK:
             self._subscribe(node, conn, asked)
+        self._event(node, Answered, asked.order)
         for entry in asked.entries:
             answer = _read_trace(data, entry.content.trace_id)
             _accept(entry, answer, data == names.OK, self._at, self._order)
@@ -258,7 +264,7 @@ class _CaseReader:
         partition = read_number(words[2]) if len(words) > 2 else None
         node.subscription = Subscription(
             *(self._case, conn, words[0], words[1], partition, asked.name),
-            *(node.extended, node.tag, node.opening),
+            *(node.extended, node.tag, node.opening, node.timeout_ms),
         )
         self._event(node, Joined)
 
