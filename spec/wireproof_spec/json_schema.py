@@ -83,6 +83,7 @@ def _validator(name: str) -> "Draft202012Validator":
     from jsonschema import Draft202012Validator, validators
     from referencing import Registry, Resource
 
+    @cache  # the validator asks for what a schema refers to at every check
     def retrieve(uri: str) -> Resource[Any]:
         return Resource.from_contents(document(uri.removeprefix(_NAMESPACE)))
 

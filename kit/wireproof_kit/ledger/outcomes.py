@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from wireproof_kit.ledger.entries import Place
 from wireproof_kit.observation import Difference
@@ -16,6 +17,12 @@ def name_run(case: str, number: int) -> str:
 
 PLAIN = "plain"
 """The way of what is neither of another path, partition, kind nor delivery than the usual one."""
+
+
+@cache
+def name_way(unusual: frozenset[str]) -> str:
+    """Return the name of the way on which these things are unusual."""
+    return "+".join(sorted(unusual)) or PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +73,7 @@ class Outcomes:
 
     def add(self, finding: Finding, way: Iterable[str], evidence: Iterable[Place]) -> None:
         """Count a finding."""
-        name = "+".join(sorted(way)) or PLAIN
-        key = finding.clause, name
+        key = finding.clause, name_way(frozenset(way))
         outcome = self._outcomes.setdefault(key, Outcome(*key))
         if finding.holds:
             outcome.kept += 1

@@ -1,5 +1,6 @@
 """The ledger of an Iggy server: reads cases, concludes what their polls show."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from wireproof_kit.iggy.forms import Forms
@@ -131,9 +132,13 @@ def _explain_best(
     """
     if delivery.match is Match.NONE or change.is_payload_changed:
         return None, []
-    explained = [
-        (entry, [finding for rule in RULES for finding in rule(delivery, entry)])
-        for entry in delivery.entries
-    ]
-    number = delivery.message.id
-    return min(explained, key=lambda each: (count_broken(each[1]), each[0].content.id != number))
+    number, fewest = delivery.message.id, sys.maxsize
+    best: tuple[Entry[Content] | None, list[Finding]] = None, []
+    for entry in sorted(delivery.entries, key=lambda each: each.content.id != number):
+        findings = [finding for rule in RULES for finding in rule(delivery, entry)]
+        broken = count_broken(findings)
+        if broken < fewest:
+            best, fewest = (entry, findings), broken
+        if not broken:
+            break
+    return best

@@ -1,8 +1,9 @@
 """A delivered message, matched with the publishes that may explain it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 
 from wireproof_kit.ledger.entries import Digest, Entries, Entry, Place
@@ -48,10 +49,13 @@ class Matcher:
 
     entries: Entries[Content] = field(default_factory=Entries[Content])
     unmatched: int = 0
+    _lengths: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+    """The lengths of the bodies published to each topic."""
 
     def add(self, entry: Entry[Content], token: bytes | None) -> None:
         """Add an entry whose answer is known."""
         content = entry.content
+        self._lengths.setdefault(content.topic, set()).add(content.body.length)
         keys: list[tuple[object, ...]] = [("body", content.topic, content.body)]
         if token is not None:
             keys.append(("token", token))
@@ -76,9 +80,10 @@ class Matcher:
 
     def _find_all(self, event: Delivered) -> Iterator[Delivery]:
         """Yield the deliveries that the bytes may be, in each layout in which a body fits."""
+        lengths = self._lengths.get(event.by.topic, ())
         for layout in due_layouts(event.by):
             message = _read(layout, event.data)
-            if message is None:
+            if message is None or len(message.body) not in lengths:
                 continue
             found = self.entries.find([("body", event.by.topic, Digest.of(message.body))])
             if found:
@@ -107,12 +112,14 @@ def token_of(body_head: bytes) -> bytes | None:
     return found[0] if len(found) == 1 else None
 
 
-def due_layouts(by: Subscription) -> Iterator[Layout]:
-    """Yield all layouts, those first that a subscription is owed."""
-    ordered = by.command in WITH_OFFSET
-    yield from sorted(
-        LAYOUTS, key=lambda each: (each.ordered != ordered, each.extend != by.extended)
-    )
+def due_layouts(by: Subscription) -> Sequence[Layout]:
+    """Return all layouts, those first that a subscription is owed."""
+    return _sorted_layouts(ordered=by.command in WITH_OFFSET, extended=by.extended)
+
+
+@cache
+def _sorted_layouts(*, ordered: bool, extended: bool) -> Sequence[Layout]:
+    return sorted(LAYOUTS, key=lambda each: (each.ordered != ordered, each.extend != extended))
 
 
 def _read(layout: Layout, data: bytes) -> Message | None:

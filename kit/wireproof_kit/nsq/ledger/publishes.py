@@ -1,9 +1,10 @@
 """The messages in a publish, by TCP or HTTP, as the rules of content need them."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 from wireproof_kit.clients.http_requests import HttpRequest
@@ -26,6 +27,7 @@ from wireproof_spec.wire_error import WireError
 HTTP, BATCH, OTHER_PARTITION, TRACED = "http", "batch", "other-partition", "traced"
 """What the way of a message can have besides the usual: TCP, alone, partition 0, no trace id."""
 MOST_TRACE_ID: Final = (1 << 64) - 1
+_SHORT: Final = 1024
 
 
 class HeaderLaw(Enum):
@@ -120,8 +122,18 @@ def _add_header(content: Content, header: bytes, law: HeaderLaw) -> None:
             content.trace_id, content.is_traced = number, True
 
 
-def read_members(header: bytes) -> dict[str, strict_json.JsonValue] | None:
+def read_members(header: bytes) -> Mapping[str, strict_json.JsonValue] | None:
     """Return the members of a well-formed JSON object; None of anything else."""
+    return _read_short(header) if len(header) <= _SHORT else _read_members(header)
+
+
+@lru_cache(maxsize=1024)
+def _read_short(header: bytes) -> Mapping[str, strict_json.JsonValue] | None:
+    """Read a header once: those of IDENTIFY, and most of messages, are the same in many cases."""
+    return _read_members(header)
+
+
+def _read_members(header: bytes) -> Mapping[str, strict_json.JsonValue] | None:
     try:
         read = strict_json.read(header)
     except WireError:

@@ -162,7 +162,10 @@ class _CaseReader:
             entry.settle(Fate.POSSIBLE)
 
     def _node(self, step: Step) -> _Node:
-        return self._nodes.setdefault(step.connection, _Node())
+        node = self._nodes.get(step.connection)
+        if node is None:
+            node = self._nodes[step.connection] = _Node()
+        return node
 
     def _send(self, node: _Node, step: Step) -> None:
         if any(part.wrong for part in step.parts):
