@@ -116,7 +116,7 @@ class ClientLedger:
             if verdict == "fail" or verdict in CONFORMING:
                 value = seen.value if verdict == "fail" else ""
                 finding = Finding(instance.clause.id, value, seen.note, seen.difference)
-                places = [Place(case, step) for step in steps]
+                places = (Place(case, step) for step in steps)
                 self._outcomes.add(finding, connection.way, places)
 
     def _add(self, finding: Finding, connection: _Connection, place: Place) -> None:
