@@ -79,6 +79,7 @@ class Traffic:
         for event in events:
             self.kinds.append(type(event))
             for each in self.watcher.see(event):
+                assert each.difference is None or not each.holds
                 what = "" if each.holds else each.note or each.value
                 self.shown[each.clause] = self.shown.get(each.clause) or what
 

@@ -261,10 +261,9 @@ class Stage:
         except BlockingIOError:
             return
         except OSError:
-            self._forget(connection, BY_CLIENT)
-            return
+            data = None
         if not data:
-            self._forget(connection, BY_CLIENT_IN_ORDER)
+            self._forget(connection, BY_CLIENT if data is None else BY_CLIENT_IN_ORDER)
             return
         self._add(self._kind(connection.name, "send", "request"), connection.name, data=data)
         self._check_size()

@@ -43,7 +43,8 @@ Measured on a busy machine, all 256 took longer than the search may take.
 """
 COSTLY = frozenset({DEAD, HUNG, ROUND_TRIP})
 FEW = 16
-"""The most cases blamed for memory: what many leave together may be kept lawfully."""
+"""The most cases blamed for memory, which many may keep together lawfully, or for a missing answer
+without all repeats: a busy machine answers many late."""
 MOST_PAUSES = 64
 """The most writes with pauses between them: they then take more than a second."""
 _SIZE = 4

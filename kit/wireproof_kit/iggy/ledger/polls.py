@@ -66,11 +66,13 @@ def judge_messages(
         # Messages between the offset and the first one may be withheld or expired.
         difference = Difference("offset", None, f"{poll.value} or more", str(first.offset))
         word = "delivered:id" if first.offset < poll.value else ""
-        yield Finding("iggy.poll.strategy-offset", word, difference=difference)
+        yield Finding("iggy.poll.strategy-offset", word, difference=difference if word else None)
     if poll.strategy == TIMESTAMP:
         difference = Difference("timestamp", None, f"{poll.value} or more", str(first.timestamp))
         word = "delivered:id" if first.timestamp < poll.value else ""
-        yield Finding("iggy.poll.strategy-timestamp", word, difference=difference)
+        yield Finding(
+            "iggy.poll.strategy-timestamp", word, difference=difference if word else None
+        )
 
 
 def _judge_order(messages: Sequence[Message]) -> Iterator[Finding]:
