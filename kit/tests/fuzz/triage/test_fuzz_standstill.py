@@ -30,7 +30,7 @@ SILENCES = [anomaly(case, (NO_ANSWER, NOT_CLOSED)[case.index % 2]) for case in C
 class Standing:
     """A target of which only those cases show something again that are said to."""
 
-    def __init__(self, shows: Shows, *, time_is_over: bool = False) -> None:
+    def __init__(self, shows: Shows, *, most_probes: int | None = None) -> None:
         self.findings = Findings(1, report=lambda finding: None)
         self.batches = SimpleNamespace(
             generation=None, blocklist=SimpleNamespace(add=lambda case: None)
@@ -40,12 +40,12 @@ class Standing:
         self.history = TargetHistory()
         self.elapsed_s = self.left_s = 5.0
         self.probes = 0
-        self.time_is_over = time_is_over
+        self.most_probes = most_probes
         self._shows = shows
 
     def is_over(self) -> bool:
-        """Let one case be found out, and then there may be no more time."""
-        return self.time_is_over and self.probes > 1
+        """Let so many probes be made, and then there is no more time."""
+        return self.most_probes is not None and self.probes > self.most_probes
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
         self.probes += 1
@@ -100,10 +100,24 @@ def test_what_is_no_silence_is_asked_for_all_the_same() -> None:
 def test_a_silence_is_not_confirmed_by_the_run_that_found_it(
     violated: str, confirmed: bool
 ) -> None:
-    target_state = Standing(lambda cases: True, time_is_over=True)
+    target_state = Standing(lambda cases: True, most_probes=1)
     target_state.probes = 1
 
     Triage(cast(Any, target_state)).follow(anomaly(CASES[3], violated))
 
     found = list(target_state.findings.by_id.values())
     assert [each.is_confirmed for each in found] == [confirmed]
+
+
+@pytest.mark.parametrize(("count", "confirmed"), [(40, False), (8, True)])
+def test_what_many_cases_miss_together_needs_all_repeats(count: int, confirmed: bool) -> None:
+    found = Anomaly(Trouble(NO_ANSWER, "nothing came"), CASES[:count], CASES[3], "nothing")
+    in_time = Standing(lambda cases: len(cases) == count)
+    Triage(cast(Any, in_time)).follow(found)
+    (finding,) = in_time.findings.by_id.values()
+    assert finding.is_confirmed, "all repeats were made"
+
+    cut_short = Standing(lambda cases: len(cases) == count, most_probes=in_time.probes - 3)
+    Triage(cast(Any, cut_short)).follow(found)
+    assert [each.is_confirmed for each in cut_short.findings.by_id.values()] == [True] * confirmed
+    assert cut_short.findings.not_again == (not confirmed)
