@@ -20,8 +20,9 @@ from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.history import read_published
 from wireproof_reports.pipeline.ingest import ingest
+from wireproof_reports.pipeline.rows import TESTED
 from wireproof_reports.pipeline.session import SparkFault, in_words
-from wireproof_reports.pipeline.tables import TESTED, open_tables
+from wireproof_reports.pipeline.tables import open_tables
 from wireproof_reports.questions.answers import QUESTIONS, answer, question, write_answer
 from wireproof_reports.questions.verdicts import ASSERTED
 from wireproof_spec.record import CONCLUSIVE, DifferenceRecord

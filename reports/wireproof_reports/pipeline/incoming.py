@@ -21,6 +21,8 @@ from wireproof_reports.bundle_file import (
 from wireproof_reports.exchange.repeating import SENT
 from wireproof_reports.pipeline import target
 from wireproof_reports.pipeline.rows import (
+    CONFORMING,
+    TESTED,
     BadRecord,
     Row,
     Subject,
@@ -232,6 +234,7 @@ class _Reading:
         self._inflated = 0
         self._seen: set[str] = set()
         self._findings: dict[str, Row] = {}
+        self._ways: list[Row] = []
         self._rows: dict[str, list[Row]] = {
             table: [] for table in ("results", "campaigns", "quarantine")
         }
@@ -291,21 +294,39 @@ class _Reading:
 
     def _case(self, line: bytes) -> None:
         record = _CASE.decode(line)
+        self._count_size(record)
+        self._rows["results"].append(self._result(record))
+        self._grammar.add(record)
+
+    def _way(self, line: bytes) -> None:
+        way = _WAY.decode(line)
+        self._count_size(way)
+        if way.counted:
+            self._ways.append(self._result(way.result))
+
+    def _count_size(self, record: CaseRecord | WayRecord) -> None:
         self._inflated += count_inflated(record)
         refuse_inflated(self._inflated)
+
+    def _result(self, record: CaseRecord) -> Row:
+        """Check the record of a case or way, and return its row."""
         check_case(record, self._header.target.protocol)
         if record.case in self._seen:
             raise BadRecord(f"{record.case} has a second record in this bundle; the first is kept")
         clause = self._law.clause(record.clause)
-        role = clause.role if clause else ""
-        self._rows["results"].append(result_row(record, role, self._header.target))
+        row = result_row(record, clause.role if clause else "", self._header.target)
         self._seen.add(record.case)
-        self._grammar.add(record)
+        return row
 
-    def _way(self, line: bytes) -> None:
-        # Ways do not count yet, so that a history keeps none of them.
-        self._inflated += count_inflated(_WAY.decode(line))
-        refuse_inflated(self._inflated)
+    def _results_with_ways(self) -> list[Row]:
+        """Return the rows of the cases and of the ways.
+
+        A way that was kept says nothing of a clause whose cases were not decided.
+        """
+        results = self._rows["results"]
+        decided = {row["clause"] for row in results if row["verdict"] in TESTED}
+        ways = [w for w in self._ways if w["verdict"] not in CONFORMING or w["clause"] in decided]
+        return [*results, *ways]
 
     def _add_finding(self, line: bytes) -> None:
         # One that was seen again stands in the bundle again, with the last counts.
@@ -318,9 +339,11 @@ class _Reading:
         self._grammar.add_campaign(record)
 
     def _whole(self, footer: FooterRecord) -> IncomingBundle:
-        told = {**self._rows, "findings": list(self._findings.values())}
+        findings, results = list(self._findings.values()), self._results_with_ways()
+        told = {**self._rows, "results": results, "findings": findings}
         header = self._header
-        totals = Totals(len(told["results"]), len(told["findings"]), len(told["quarantine"]))
+        cases, damaged = len(self._rows["results"]), len(told["quarantine"])
+        totals = Totals(cases, len(findings), damaged)
         file = self._name.rpartition("/")[2]
         subject = Subject(
             bundle=self._digest.hexdigest(),

@@ -43,6 +43,11 @@ class Subject:
         }
 
 
+CONFORMING = ("pass", "reading")
+TESTED = (*CONFORMING, "fail", "known", "unstable")
+"""Verdicts that say how a target behaves: a conclusion, or that its repeats disagree."""
+
+
 class BadRecord(Exception):
     """Raised for a record with an impossible value; ``str()`` is the reason in a few words."""
 

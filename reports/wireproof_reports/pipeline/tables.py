@@ -12,7 +12,9 @@ from pyspark.sql import functions as F
 from wireproof_reports.pipeline.history import Published, path_of, read_table
 from wireproof_reports.pipeline.partials import Partial, read_kept
 from wireproof_reports.pipeline.place import PARTIALS
+from wireproof_reports.pipeline.rows import CONFORMING, TESTED
 from wireproof_reports.pipeline.session import ERRORS, first_line
+from wireproof_spec.clauses.catalogue import PASSING
 from wireproof_spec.history import TABLES
 
 _TARGET = ("protocol", "vendor", "version")
@@ -24,9 +26,6 @@ _OF_STEP = (*_TARGET, "interface", "step")
 FEW = 5_000_000
 """Results up to which reading them again for each question takes no longer than keeping counts."""
 
-CONFORMING = ("pass", "reading")
-TESTED = (*CONFORMING, "fail", "known", "unstable")
-"""Verdicts that say how a target behaves: a conclusion, or that its repeats disagree."""
 OUTCOMES = (*_TARGET, "case", "case_hash")
 """What has one outcome in each run."""
 
@@ -158,7 +157,9 @@ def round_down(duration_us: Column) -> Column:
 
 
 def _count_steps(results: DataFrame) -> DataFrame:
-    stepped = results.withColumn("step", round_down(F.col("duration_us")))
+    # A way has the messages of many cases, and no time of its own.
+    timed = results.where(~F.col("interface").endswith(PASSING.rstrip("/")))
+    stepped = timed.withColumn("step", round_down(F.col("duration_us")))
     return stepped.groupBy(*_OF_STEP).agg(F.count(F.lit(1)).alias("cases"))
 
 

@@ -8,7 +8,8 @@ state.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.tables import TESTED, Tables
+from wireproof_reports.pipeline.rows import TESTED
+from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import (
     CASE,
     CLAUSE,

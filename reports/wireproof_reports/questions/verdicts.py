@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.tables import CONFORMING, TESTED, Tables
+from wireproof_reports.pipeline.rows import CONFORMING, TESTED
+from wireproof_reports.pipeline.tables import Tables
 
 FAILING = ("fail", "known")
 ASSERTED = (*CONFORMING, *FAILING)
