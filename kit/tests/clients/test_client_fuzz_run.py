@@ -89,7 +89,7 @@ def test_a_finding_is_small_named_and_shown_by_its_script_and_by_replay(
     role, state, frame = chosen
     done = wireproof(
         *("fuzz", "--protocol", protocol, "--exec", faulty, "--role", role, "--states", state),
-        *("--frames", frame, "--seed", "1", "--time", "120", "-x", "--no-shrink"),
+        *("--frames", frame, "--seed", "1", "--time", "900", "-x", "--no-shrink"),
         *("--bundle", "b.jsonl"),
         cwd=tmp_path,
     )
@@ -134,7 +134,7 @@ def test_a_client_may_end_when_it_is_refused_but_not_crash(
     done = wireproof(
         *("fuzz", "--exec", f"{sys.executable} {TOY} {wrong}", "--role", "consumer"),
         *("--states", "subscribing", "--frames", "error", "--seed", "1", "--cases", "24"),
-        *("--time", "90", "-x", "--no-shrink", "--bundle", "b.jsonl"),
+        *("--time", "900", "-x", "--no-shrink", "--bundle", "b.jsonl"),
         cwd=tmp_path,
     )
 

@@ -1,16 +1,18 @@
-"""Ports of a case: one whose server is down refuses connections, and nobody else gets it."""
+"""The stage of a case: its ports, of which one that is down stays taken, and what it writes."""
 
 import os
 import socket
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
-from wireproof_kit.clients.effects import Effect, Listen
-from wireproof_kit.clients.events import Event
+from wireproof_kit.clients.effects import Effect, HangUp, Listen, Send
+from wireproof_kit.clients.events import Connected, Event, Wrote
 from wireproof_kit.clients.limits import Limits
-from wireproof_kit.clients.sockets import LOOPBACK
+from wireproof_kit.clients.pieces import Pieces
+from wireproof_kit.clients.sockets import LOOPBACK, Connection
 from wireproof_kit.clients.stage import Stage
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
@@ -30,6 +32,9 @@ class Peer:
 
     def has_http(self, peer: str) -> bool:
         return False
+
+    def pieces(self, peer: str) -> Pieces | None:
+        return None
 
     def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterable[Effect]:
         return self._first
@@ -105,3 +110,77 @@ def test_a_server_comes_up_again_at_its_port() -> None:
         stage.close()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((LOOPBACK, port))
+
+
+class Sender(Peer):
+    """A server that sends three frames to whoever connects, and closes."""
+
+    SENDS = (b"the first", b"the second", b"the third")
+
+    def __init__(self, pieces: Pieces | None) -> None:
+        super().__init__()
+        self._pieces = pieces
+
+    def pieces(self, peer: str) -> Pieces | None:
+        return self._pieces
+
+    def react(self, event: Event) -> Iterator[Effect]:
+        if isinstance(event, Connected):
+            for data in self.SENDS:
+                yield Send(event.conn, data)
+            yield HangUp(event.conn)
+
+
+READER = """
+import socket, sys
+host, port = sys.argv[1].split(":")
+with socket.create_connection((host, int(port))) as node:
+    while data := node.recv(4096):
+        sys.stderr.buffer.write(data)
+"""
+
+
+@pytest.mark.parametrize(
+    ("pieces", "written"),
+    [
+        (None, [b"the first", b"the second", b"the third"]),
+        (Pieces(2), [b"th", b"e first", b"th", b"e second", b"th", b"e third"]),
+        (Pieces(-1), [b"the firs", b"t", b"the secon", b"d", b"the thir", b"d"]),
+        (Pieces(99), [b"the first", b"the second", b"the third"]),
+        (Pieces(single=True), [bytes([each]) for each in b"".join(Sender.SENDS)]),
+        (Pieces(is_glued=True), [b"the firstthe secondthe th", b"ird"]),
+    ],
+    ids=["whole", "at", "from-the-end", "beyond", "single", "glued"],
+)
+def test_what_is_sent_is_written_in_pieces_and_whole_in_the_end(
+    pieces: Pieces | None, written: list[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[bytes] = []
+    usual = Connection.write_due
+
+    def write(connection: Connection) -> int:
+        data = bytes(connection.outgoing[: connection.due])
+        sent = usual(connection)
+        found.append(data[:sent])
+        return sent
+
+    monkeypatch.setattr(Connection, "write_due", write)
+    program = tmp_path / "reader.py"
+    program.write_text(READER)
+    story = Story(NSQ_CLIENTS.decode())
+    stage = Stage(Sender(pieces), story, Transcript())
+    try:
+        addresses = stage.listen()
+        command = f"{sys.executable} {program} {addresses['node']}"
+        stage.play(addresses, command, {}, until=lambda _: False, limits=Limits(60.0, 60.0))
+    finally:
+        stage.close()
+
+    assert found == written
+    assert b"".join(event.data for event in story.of(Wrote)) == b"".join(Sender.SENDS)
+
+
+def test_only_the_first_bytes_of_a_long_send_come_one_by_one() -> None:
+    sizes = Pieces(single=True).cut(1000)
+
+    assert list(sizes) == [1] * 64 + [936]

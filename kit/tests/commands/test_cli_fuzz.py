@@ -25,7 +25,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the bundle of a campaign that found something."""
     folder = tmp_path_factory.mktemp("fuzz")
     done = wireproof(
-        *("fuzz", "--reference", "nsq", *FAULT, *FEW, "-x", "--time", "60", "--seed", "1"),
+        *("fuzz", "--reference", "nsq", *FAULT, *FEW, "-x", "--time", "900", "--seed", "1"),
         *("--bundle", "out/b.jsonl", "--corpus", "corpus"),
         cwd=folder,
     )
@@ -90,7 +90,7 @@ def test_a_known_finding_does_not_fail_the_campaign(found: Path) -> None:
         f'[[deviation]]\nid = "nsq/fuzz/answer"\nclause = "fuzz"\nsignature = "{finding.id}"\n'
         'reason = "told upstream"\nsince = 2020-01-01\nexpires = 2020-12-31\n'
     )
-    arguments = ("fuzz", "--reference", "nsq", *FAULT, *FEW, "-x", "--time", "60", "--seed", "1")
+    arguments = ("fuzz", "--reference", "nsq", *FAULT, *FEW, "-x", "--time", "900", "--seed", "1")
     done = wireproof(*arguments, "--baseline", "known.toml", "--no-shrink", cwd=found)
     assert done.code == 1, "an expired entry excuses nothing"
     known = (found / "known.toml").read_text()
@@ -162,7 +162,7 @@ def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], tmp_path: Pa
 
 def test_a_death_is_one_finding_however_many_cases_it_cuts_off(tmp_path: Path) -> None:
     with closing(start_alone("nsq", ("--fault", "parser-word-nul-halts"))) as broker:
-        options = ("--seed", "3", "--time", "100", "--cases", "1024", "--bundle", "b.jsonl")
+        options = ("--seed", "3", "--time", "900", "--cases", "1024", "--bundle", "b.jsonl")
         log = ("--log-command", "sh -c 'while sleep 0.1; do echo panic: by a word; done'")
         done = wireproof("fuzz", broker.url, *options, *log, cwd=tmp_path)
 

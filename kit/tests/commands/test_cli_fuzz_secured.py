@@ -49,7 +49,7 @@ def states_of(coverage: object) -> set[str]:
 def test_a_finding_behind_tls_and_auth_is_replayed_and_its_script_judges(tmp_path: Path) -> None:
     papers = Papers(tmp_path)
     with served(*guarded(papers), "--fault", "beyond-no-header") as url:
-        done = fuzz(url, papers, tmp_path, *FEW, "-x", "--time", "60")
+        done = fuzz(url, papers, tmp_path, *FEW, "-x", "--time", "900")
         assert done.code == 1, done.out + done.err
         (finding,) = read_bundle(tmp_path / "b.jsonl").findings
         login = ("--tls", "--cacert", str(papers.authority), "--auth-env", VARIABLE)

@@ -190,7 +190,7 @@ def test_a_campaign_finds_the_fault_and_its_finding_shows_again(name: str, tmp_p
     right = read_target(f"oms+exec:{sys.executable} -m wireproof serve oms --stdio").adapter
     faulty = f"{right} --fault parser-adapter-{name}"
     done = wireproof(
-        *("fuzz", f"oms+exec:{faulty}", "--frames", "send", "--seed", "1", "--time", "120", "-x"),
+        *("fuzz", f"oms+exec:{faulty}", "--frames", "send", "--seed", "1", "--time", "900", "-x"),
         *("--no-shrink", "--timeout", "2", "--bundle", "b.jsonl"),
         cwd=tmp_path,
     )

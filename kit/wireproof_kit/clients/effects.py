@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from wireproof_kit.clients.events import Event
+from wireproof_kit.clients.pieces import Pieces
 from wireproof_spec.driver.lines import Fields
 
 
@@ -73,6 +74,10 @@ class Peers(Protocol):
 
     def has_http(self, peer: str) -> bool:
         """Return True if the server with this name speaks HTTP."""
+        ...
+
+    def pieces(self, peer: str) -> Pieces | None:
+        """Return in which pieces a server writes what it sends; None: each send as a whole."""
         ...
 
     def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterable[Effect]:

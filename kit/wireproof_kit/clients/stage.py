@@ -9,18 +9,17 @@ import contextlib
 import heapq
 import itertools
 import json
-import os
 import selectors
 import socket
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
 from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Peers, Send
 from wireproof_kit.clients.events import Connected, Greeted
 from wireproof_kit.clients.launch import environment, fill_in
 from wireproof_kit.clients.limits import CHUNK, MOST_WRITTEN, OF_CASE, Limits
+from wireproof_kit.clients.pieces import GLUE_S, PAUSE_S, Pieces
+from wireproof_kit.clients.process_output import ProcessOutput
 from wireproof_kit.clients.sockets import LOOPBACK, Connection, bind
 from wireproof_kit.clients.story import (
     ASKED,
@@ -36,19 +35,18 @@ from wireproof_kit.clients.story import (
     MARK,
     PROCESS,
     PROCESSOR,
-    STDERR,
-    STDOUT,
     Story,
 )
-from wireproof_kit.drivers.child import Child, Stream, start
+from wireproof_kit.drivers.child import Child, start
 from wireproof_kit.drivers.processor import ProcessorClock
 from wireproof_kit.errors import TargetUnreachable, refuse_exhausted
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.driver.lines import NAME, request_line
+from wireproof_spec.driver.lines import request_line
 
-MOST_OUTPUT = 64 << 10
 MOST_CONNECTIONS = 512
 LAST_OUTPUT_S = 0.5
+LAST_BYTES = 3
+"""How many bytes of what is glued together come by themselves: they are fewer than any frame."""
 
 
 class Stage:
@@ -66,22 +64,13 @@ class Stage:
         self._numbers: dict[str, itertools.count[int]] = {}
         self._timers: list[tuple[float, int, object]] = []
         self._ties = itertools.count()
-        self._output: deque[tuple[Stream, bytes]] = deque()
-        self._read: dict[Stream, int] = {"stdout": 0, "stderr": 0}
-        self._written: dict[Stream, int] = {"stdout": 0, "stderr": 0}
-        self._wake_read, self._wake_write = os.pipe()
-        self._lock = threading.Lock()
-        self._first_line = bytearray()
-        self._is_driver: bool | None = None
-        self._streams_open = 2
+        self._output = ProcessOutput()
         self._kept = OF_CASE
         self._bytes = self._text = 0
         self._is_flooded = False
         self._clock = ProcessorClock()
         self.child: Child | None = None
-        os.set_blocking(self._wake_read, False)
-        os.set_blocking(self._wake_write, False)
-        self._selector.register(self._wake_read, selectors.EVENT_READ, self._take_output)
+        self._selector.register(self._output.wake, selectors.EVENT_READ, self._take_output)
 
     def listen(self) -> dict[str, str]:
         """Listen on a port for each server; return the addresses by name."""
@@ -104,11 +93,11 @@ class Stage:
         Raises:
             UsageFault: the client cannot be started.
         """
-        self._kept = limits.kept
+        self._kept = self._output.kept = limits.kept
         self._note(KIT, f"{GIVEN}{json.dumps(values)}")
         self._carry_out(self._peers.begin(addresses, values))
         words = fill_in(command, values)
-        self.child = start(words, environment=environment(values), sink=self._sink)
+        self.child = start(words, environment=environment(values), sink=self._output.add)
         deadline = time.monotonic() + limits.start
         has_begun = False
         while not until(self._story) and not self._is_over():
@@ -136,10 +125,7 @@ class Stage:
         for listener in (*self._listeners.values(), *self._refusing.values()):
             listener.close()
         self._selector.close()
-        with self._lock:
-            os.close(self._wake_read)
-            os.close(self._wake_write)
-            self._wake_write = -1
+        self._output.close()
 
     def _has_begun(self) -> bool:
         return any(isinstance(event, Connected | Greeted) for event in self._story.events)
@@ -149,7 +135,7 @@ class Stage:
         if self._is_flooded:
             return True
         ended = self.child is not None and self.child.exit_code() is not None
-        return ended and not self._connections and not self._streams_open
+        return ended and not self._connections and not self._output.streams_open
 
     def _measure(self) -> None:
         """Note how long the client has used a processor, and it and this thread waited for one."""
@@ -169,7 +155,11 @@ class Stage:
                 key.data()
         now = time.monotonic()
         while self._timers and self._timers[0][0] <= now:
-            self._carry_out(self._peers.react_to_timer(heapq.heappop(self._timers)[2]))
+            token = heapq.heappop(self._timers)[2]
+            if isinstance(token, Connection):
+                self._write_piece(token)
+            else:
+                self._carry_out(self._peers.react_to_timer(token))
 
     def _add(self, kind: str, conn: str, *, data: bytes = b"", note: str = "") -> None:
         """Write a step to the log, and let the peers react to it."""
@@ -191,8 +181,7 @@ class Stage:
             elif isinstance(effect, HangUp):
                 self._hang_up(effect)
             elif isinstance(effect, Later):
-                at = time.monotonic() + effect.seconds
-                heapq.heappush(self._timers, (at, next(self._ties), effect.token))
+                self._call_later(effect.seconds, effect.token)
             elif isinstance(effect, Listen):
                 self._listen(effect)
             elif isinstance(effect, Mark):
@@ -284,21 +273,45 @@ class Stage:
         connection.outgoing += effect.data
         kind = self._kind(effect.conn, "receive", "response")
         self._add(kind, effect.conn, data=effect.data, note=effect.note)
+        pieces = self._peers.pieces(connection.peer)
+        if pieces is None:
+            connection.due += len(effect.data)
+            self._flush(connection)
+            return
+        is_writing = bool(connection.pieces)
+        connection.pieces += pieces.cut(len(effect.data))
+        if not is_writing:
+            self._call_later(GLUE_S if pieces.is_glued else 0.0, connection)
+
+    def _write_piece(self, connection: Connection) -> None:
+        """Write the next piece; if sends are glued, all but the last bytes of what has come."""
+        if connection.name not in self._connections or not connection.pieces:
+            return
+        pieces = self._peers.pieces(connection.peer)
+        if pieces is not None and pieces.is_glued:
+            connection.pieces = Pieces(-LAST_BYTES).cut(len(connection.outgoing) - connection.due)
+        connection.due += connection.pieces.popleft()
+        if connection.pieces:
+            self._call_later(PAUSE_S, connection)
         self._flush(connection)
+
+    def _call_later(self, seconds: float, token: object) -> None:
+        heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._ties), token))
 
     def _flush(self, connection: Connection) -> None:
         try:
-            sent = connection.socket.send(connection.outgoing) if connection.outgoing else 0
+            sent = connection.write_due() if connection.due else 0
         except BlockingIOError:
             sent = 0
         except OSError:
             self._forget(connection, BY_CLIENT)
             return
         del connection.outgoing[:sent]
+        connection.due -= sent
         if connection.closing and not connection.outgoing:
             self._end_sending(connection)
             return
-        writes = selectors.EVENT_WRITE if connection.outgoing else 0
+        writes = selectors.EVENT_WRITE if connection.due else 0
         self._selector.modify(connection.socket, selectors.EVENT_READ | writes, connection)
 
     def _hang_up(self, effect: HangUp) -> None:
@@ -340,61 +353,16 @@ class Stage:
         except TargetUnreachable as error:
             self._note(DRIVER, str(error))
 
-    def _sink(self, stream: Stream, data: bytes) -> None:
-        """Keep what the client writes until the loop takes it; called by another thread.
-
-        A client may write faster than the loop takes it. Nothing is kept of what exceeds the
-        bounds of the case.
-        """
-        with self._lock:
-            room = self._kept.text + 1 - self._read[stream]
-            self._read[stream] += len(data)
-            if room > 0 or not data:
-                self._output.append((stream, data[:room]))
-            elif self._read[stream] <= MOST_WRITTEN:
-                return
-            if self._wake_write >= 0:
-                with contextlib.suppress(BlockingIOError):  # it is woken already
-                    os.write(self._wake_write, b".")
-
     def _take_output(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            os.read(self._wake_read, CHUNK)
-        while self._output and not self._is_flooded:
-            stream, data = self._output.popleft()
-            if not data:
-                self._end_stream()
-            elif stream == "stdout":
-                self._take_stdout(data)
-            else:
-                self._keep(stream, data)
-        if not self._is_flooded and max(self._read.values()) > MOST_WRITTEN:
-            self._end_flood(f"{MOST_WRITTEN} bytes of output")
-
-    def _end_stream(self) -> None:
-        self._streams_open -= 1
-        if not self._streams_open and self.child is not None:
+        for where, data in self._output.take():
+            if self._is_flooded:
+                return
+            self._add("text", where, data=data)
+            if where == DRIVER:
+                self._text += len(data)
+                self._check_size()
+        if not self._output.streams_open and self.child is not None:
             # Output ends a moment before the process, of whose end no selector would tell.
             self.child.wait(LAST_OUTPUT_S)
-
-    def _take_stdout(self, data: bytes) -> None:
-        """Recognize a driver by its first line; any other program may write anything."""
-        if self._is_driver is None:
-            self._first_line += data
-            line, end, _ = self._first_line.partition(b"\n")
-            if not end and len(line) < CHUNK:
-                return
-            self._is_driver = NAME.encode() in line
-            data = bytes(self._first_line)
-        if self._is_driver:
-            self._text += len(data)
-            self._add("text", DRIVER, data=data)
-            self._check_size()
-        else:
-            self._keep("stdout", data)
-
-    def _keep(self, stream: Stream, data: bytes) -> None:
-        room = MOST_OUTPUT - self._written[stream]
-        self._written[stream] += len(data)
-        if room > 0:
-            self._add("text", STDOUT if stream == "stdout" else STDERR, data=data[:room])
+        if not self._is_flooded and self._output.is_flood:
+            self._end_flood(f"{MOST_WRITTEN} bytes of output")

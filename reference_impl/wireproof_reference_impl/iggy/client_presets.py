@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from itertools import chain
 
 from wireproof_reference_impl.iggy.faulty.clients import (
+    framing,
     parsing,
     reading,
     sending,
@@ -13,7 +14,7 @@ from wireproof_reference_impl.iggy.faulty.clients import (
 from wireproof_reference_impl.iggy.variants import clients
 from wireproof_reference_impl.preset import Preset
 
-_FAMILIES = (reading, verifying, trouble, sending, parsing)
+_FAMILIES = (reading, framing, verifying, trouble, sending, parsing)
 
 FAULTS: Mapping[str, Preset] = {
     each.name: each for each in chain.from_iterable(family.FAULTS for family in _FAMILIES)

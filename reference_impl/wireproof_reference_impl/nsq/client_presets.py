@@ -10,6 +10,7 @@ from wireproof_reference_impl.nsq.faulty.clients import (
     consuming,
     finding,
     following,
+    framing,
     handling,
     headers,
     ordering,
@@ -23,6 +24,7 @@ from wireproof_reference_impl.preset import Preset
 
 _FAMILIES = (
     connecting,
+    framing,
     closing,
     finding,
     following,

@@ -84,7 +84,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     faulty = ("--reference-option=--fault", "--reference-option=beyond-no-header")
     done = wireproof(
         *("fuzz", "--reference", "nsq", *faulty, "--frames", "PUB_EXT", "--states", "identified"),
-        *("-x", "--no-shrink", "--time", "60", "--seed", "1", "--bundle", "b.jsonl"),
+        *("-x", "--no-shrink", "--time", "900", "--seed", "1", "--bundle", "b.jsonl"),
         cwd=folder,
     )
     assert done.code == 1, done.out + done.err

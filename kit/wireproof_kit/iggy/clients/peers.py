@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from wireproof_kit.clients.effects import Ask, Effect, HangUp, Send
 from wireproof_kit.clients.events import Answered, Event, Greeted, Malformed
+from wireproof_kit.clients.pieces import Pieces
 from wireproof_kit.iggy.clients import log
 from wireproof_kit.iggy.clients.answers import (
     http_answer,
@@ -59,6 +60,10 @@ class IggyPeers:
     def has_http(self, peer: str) -> bool:
         """Return True if the port with this name speaks HTTP."""
         return peer == HTTP
+
+    def pieces(self, peer: str) -> Pieces | None:
+        """Return in which pieces the script lets the server write."""
+        return self._script.pieces
 
     def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Effect]:
         """Store the settings for the driver; there are no effects before the client starts."""

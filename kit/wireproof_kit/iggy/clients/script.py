@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, TypeAlias
 
 from wireproof_kit.clients.part import Role
+from wireproof_kit.clients.pieces import Pieces
 from wireproof_spec.driver.lines import Fields
 from wireproof_spec.iggy.message import Message
 
@@ -60,7 +61,8 @@ class Script:
 
     ``polls`` are the answers to the first polls, ``sends`` those to the first requests to send.
     ``stored`` are messages that replace those in the log with their offsets. ``asks`` are the
-    operations that a driver is asked for, each after the answer to the one before.
+    operations that a driver is asked for, each after the answer to the one before. The server
+    writes all that it sends in ``pieces``.
     """
 
     role: Role
@@ -71,3 +73,4 @@ class Script:
     stored: tuple[Message, ...] = ()
     asks: tuple[Operation, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    pieces: Pieces | None = None

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Send
 from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Greeted
+from wireproof_kit.clients.pieces import Pieces
 from wireproof_kit.nsq.clients import lookup_server, node
 from wireproof_kit.nsq.clients.decoder import LOOKUPD
 from wireproof_kit.nsq.clients.driver_requests import PRODUCE, Asking, driver_settings
@@ -103,6 +104,10 @@ class NsqPeers:
     def partitions(self) -> Mapping[int, node.Partition]:
         """The partitions of the topic, by number."""
         return self._partitions
+
+    def pieces(self, peer: str) -> Pieces | None:
+        """Return in which pieces the script lets a server write."""
+        return self._script.http_pieces if self.has_http(peer) else self._script.pieces
 
     def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Effect]:
         """Yield what the script lets the servers do before the client starts."""

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, TypeAlias
 
 from wireproof_kit.clients.part import Role
+from wireproof_kit.clients.pieces import Pieces
 from wireproof_spec.driver.lines import Fields
 from wireproof_spec.nsq.message import Extend
 
@@ -210,9 +211,10 @@ class Script:
     than the texts name. ``publishes`` is how many messages a driver is asked to publish one after
     the other, with ``every`` seconds between; ``message`` are the fields of all of them,
     ``messages`` those of each in turn, ``keys`` their sharding keys. ``settings`` are further
-    settings of the client. If ``is_about_address`` is true, a lookup names the address at which to
-    connect to a node in its own fields alone; otherwise, with ``names_alike``, in every field that
-    has an address.
+    settings of the client. Nodes write all that they send in ``pieces``,
+    lookup servers in ``http_pieces``. If ``is_about_address`` is true, a lookup names the address
+    at which to connect to a node in its own fields alone; otherwise, with ``names_alike``, in
+    every field that has an address.
     """
 
     role: Role
@@ -237,5 +239,7 @@ class Script:
     handler: str = "finish"
     consume: Fields = field(default_factory=dict[str, str])
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    pieces: Pieces | None = None
+    http_pieces: Pieces | None = None
     is_about_address: bool = False
     names_alike: bool = False

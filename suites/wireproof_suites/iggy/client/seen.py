@@ -6,6 +6,7 @@ from typing import TypeAlias, cast
 from wireproof_kit.clients.events import Greeted, Malformed
 from wireproof_kit.clients.observe import answers, shown, unless
 from wireproof_kit.clients.part import Until
+from wireproof_kit.clients.pieces import Pieces
 from wireproof_kit.clients.story import Story
 from wireproof_kit.iggy.clients.client import Client
 from wireproof_kit.iggy.clients.driver_requests import POLL, ask_poll
@@ -49,10 +50,13 @@ def answered(count: int, op: str = POLL) -> Until:
     return lambda story: len(answers(story, op)) >= count
 
 
-def play_poll(client: Client, transport: Transport, *replies: Reply) -> Story:
+def play_poll(
+    client: Client, transport: Transport, *replies: Reply, pieces: Pieces | None = None
+) -> Story:
     """Let a client poll once, answer with `replies`, and return what the client did."""
     asks = (ask_poll(count=30),)
-    return client.play(Script("consumer", transport, polls=replies, asks=asks), answered(1))
+    script = Script("consumer", transport, polls=replies, asks=asks, pieces=pieces)
+    return client.play(script, answered(1))
 
 
 def told(story: Story, number: int = 0) -> Told:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.clients.observe import failures, if_came, list_told, results, shown, unless
+from wireproof_kit.clients.pieces import LENGTHS
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import Sent
@@ -42,6 +43,8 @@ ILLEGAL: dict[str, dict[str, JsonValue]] = {"name": {"a b": "v"}, "value": {"k":
 LEGAL_NAME = re.compile(r"[0-9a-zA-Z_#-]+")
 _EXT_AT = 26
 """Where the ext part of a message begins: after timestamp, attempts and id."""
+HEADER_LENGTHS = [each for each in LENGTHS if 100 < each < 1 << 16]
+_EMPTY_SIZE = len(json.dumps({"k": ""}))
 BROKEN = {
     "length-past-end": b"\x04\xff\xff{}",
     "no-length": b"\x04",
@@ -49,6 +52,8 @@ BROKEN = {
     "not-json": b"\x04\x00\x04nullx",
     "cut-json": b'\x04\x00\x05{"k":body',
     "not-utf8": b"\x04\x00\x08" + b'{"\xff":1}' + b"b",
+    "json-of-no-bytes": b"\x04\x00\x00body",
+    "tag-of-no-bytes": b"\x02\x00\x00body",
     "unknown-version": b"\xff\x00\x02{}body",
 }
 
@@ -133,6 +138,17 @@ def test_decode_header(client: Client) -> Observation:
         return if_came(story, "header-told", came=True)
     difference = Difference("header", None, str(HEADER), str(found))
     return if_came(story, "other-header", came=message is not None, difference=difference)
+
+
+@client_case("ext/decode/length", "ext.client.decode", "consumer", "ext-consumer", "driver")
+@pytest.mark.parametrize("length", HEADER_LENGTHS)
+def test_decode_length(client: Client, length: int) -> Observation:
+    """A consumer gives its handler the body behind a header of any length."""
+    header = json.dumps({"k": "v" * (length - _EMPTY_SIZE)}).encode()
+    delivery = Delivery(b"body", extend=Extend(names.EXT_VERSION_JSON, header))
+    script = Script("consumer", extend=True, deliveries=(delivery,))
+    story = client.play(script, lambda s: bool(list_told(s, "message")))
+    return observe_body(story, b"body", otherwise="other-body")
 
 
 @client_case("ext/publish/grammar", "ext.client-header.publish", "producer", "ext-producer")

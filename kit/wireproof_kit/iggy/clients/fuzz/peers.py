@@ -12,6 +12,7 @@ from typing import Final
 
 from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Send
 from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Greeted
+from wireproof_kit.clients.pieces import Pieces
 from wireproof_kit.fuzz.case import GRAMMAR, Case
 from wireproof_kit.fuzz.clients.attempt import Attempt
 from wireproof_kit.fuzz.clients.part import TICK_S
@@ -96,6 +97,10 @@ class CasePeers:
     def has_http(self, peer: str) -> bool:
         """Return True for the port that speaks HTTP."""
         return self._inner.has_http(peer)
+
+    def pieces(self, peer: str) -> Pieces | None:
+        """Return None: what a case sends comes at once."""
+        return None
 
     def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Effect]:
         """Return the effects before the client starts."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from wireproof_kit.clients.effects import Effect, HangUp, Later, Listen, Send
 from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Malformed
+from wireproof_kit.clients.pieces import Pieces
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.clients.part import TICK_S
 from wireproof_kit.fuzz.clients.writes import divide
@@ -107,6 +108,10 @@ class CasePeers:
     def has_http(self, peer: str) -> bool:
         """Return True if the server is a lookup server, which speaks HTTP."""
         return self._inner.has_http(peer)
+
+    def pieces(self, peer: str) -> Pieces | None:
+        """Return None: what a case sends comes at once."""
+        return None
 
     def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Effect]:
         """Yield what the servers do before the client starts."""

@@ -79,7 +79,7 @@ def _swallow(original: Original, self: NodeConnection, data: bytes) -> object:
     return original(self, data)
 
 
-_SWALLOW = around(NodeConnection, "_response", _swallow)
+SWALLOW = around(NodeConnection, "_response", _swallow)
 
 
 def _never_reopened(of: type) -> Override:
@@ -140,7 +140,7 @@ def identify_unread() -> Change:
     """The answer to IDENTIFY is not waited for."""
     return (
         _wait_at_most(0.0),
-        _SWALLOW,
+        SWALLOW,
     )
 
 
@@ -149,7 +149,7 @@ def identify_impatient() -> Change:
     """The answer to IDENTIFY is waited for 0.3 s, then the connection is used."""
     return (
         _wait_at_most(0.3),
-        _SWALLOW,
+        SWALLOW,
     )
 
 

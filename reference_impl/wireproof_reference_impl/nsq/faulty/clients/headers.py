@@ -14,7 +14,7 @@ from wireproof_reference_impl.nsq.client.core import subscription as subscriptio
 from wireproof_reference_impl.nsq.client.core.commands import Identity, Publish
 from wireproof_reference_impl.nsq.client.core.connection import NodeConnection, State
 from wireproof_reference_impl.nsq.client.core.effects import Failure
-from wireproof_reference_impl.nsq.client.core.message import Message
+from wireproof_reference_impl.nsq.client.core.message import BadMessage, Message
 from wireproof_reference_impl.nsq.client.core.producer import Producer
 from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.client.core.topology import Topology
@@ -29,6 +29,7 @@ from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.nsq import names
 
 Header = Mapping[str, object]
+_ID_AT, _VERSION_AT, _LENGTH_AT = 10, 26, 27
 
 
 def _extended(test: Callable[[bytes], bool]) -> Override:
@@ -285,6 +286,16 @@ def version_in_body(original: Original, data: bytes, *, extend: bool, ordered: b
     assert isinstance(read, Message)
     has_none = extend and read.header is None and not read.tag
     return replace(read, body=b"\x00" + read.body) if has_none else read
+
+
+@boundary("ext.client.decode", around(subscriptions, "read_message"))
+def header_length_signed(
+    original: Original, data: bytes, *, extend: bool, ordered: bool
+) -> object:
+    """The length of a header is read as a number with a sign."""
+    if extend and len(data) > _LENGTH_AT and data[_LENGTH_AT] >> 7 and data[_VERSION_AT]:
+        raise BadMessage("a header of a negative length", data[_ID_AT:_VERSION_AT])
+    return original(data, extend=extend, ordered=ordered)
 
 
 @condition("ext.client.decode", _read)
