@@ -14,6 +14,7 @@ from wireproof_reference_impl.oms.faulty import (
     parsing,
     partitions,
     priority,
+    properties,
     store,
     transactions,
 )
@@ -32,6 +33,7 @@ FAULTS: Mapping[str, Preset] = {
         priority,
         partitions,
         attributes,
+        properties,
         headers,
         transactions,
         store,

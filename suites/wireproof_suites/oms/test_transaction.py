@@ -21,12 +21,10 @@ def test_committed(system: System) -> Observation:
     prepared = _prepare(destination)
     if not prepared.is_accepted:
         return observed("refused", note=prepared.why)
-    used = _transaction_id(prepared)
-    ended = system.exchange.ask(
-        "commit", {names.TRANSACTION_ID: used}, schema="oms/adapter-transaction"
-    )
-    if not isinstance(ended, Result):
-        return observed("commit-refused", note=describe(ended))
+    used = transaction_id(prepared)
+    ended = commit(system, used)
+    if isinstance(ended, Observation):
+        return ended
     delivery = consumer.take([prepared]).get(prepared.key)
     if delivery is None:
         return missing()
@@ -59,7 +57,7 @@ def test_rolled_back(system: System) -> Observation:
     prepared = _prepare(destination)
     if not prepared.is_accepted:
         return observed("refused", note=prepared.why)
-    ended = system.exchange.ask("rollback", {names.TRANSACTION_ID: _transaction_id(prepared)})
+    ended = system.exchange.ask("rollback", {names.TRANSACTION_ID: transaction_id(prepared)})
     if not isinstance(ended, Result):
         return observed("rollback-refused", note=describe(ended))
     control = destination.send()
@@ -75,6 +73,16 @@ def _prepare(destination: Destination) -> Sent:
     return destination.send({names.TRANSACTION_ID: wanted}, op="prepare")
 
 
-def _transaction_id(prepared: Sent) -> str:
+def transaction_id(prepared: Sent) -> str:
     """Return the id that the prepare message has after the call: the system may have set it."""
     return str(attributes_of(prepared.document).get(names.TRANSACTION_ID))
+
+
+def commit(system: System, used: str) -> Result | Observation:
+    """Commit a transaction; return the answer, or what was seen if the adapter refused."""
+    ended = system.exchange.ask(
+        "commit", {names.TRANSACTION_ID: used}, schema="oms/adapter-transaction"
+    )
+    if isinstance(ended, Result):
+        return ended
+    return observed("commit-refused", note=describe(ended))

@@ -72,6 +72,11 @@ class Delivery:
         return attributes_of(self.document)
 
     @property
+    def properties(self) -> Attributes:
+        """The user properties of the message; empty without any."""
+        return properties_of(self.document)
+
+    @property
     def place(self) -> JsonValue:
         """The partition that the queue reports, or else the one in the extension header."""
         if self.partition is not None:
@@ -87,6 +92,11 @@ def header_of(document: Attributes) -> Attributes:
 def attributes_of(document: Attributes) -> Attributes:
     """Return the extension header of a message in its document form; empty without one."""
     return _part(_part(document, names.MESSAGE), names.EXTENSION_HEADER)
+
+
+def properties_of(document: Attributes) -> Attributes:
+    """Return the user properties of a message in its document form; empty without any."""
+    return _part(_part(document, names.MESSAGE), names.PROPERTIES)
 
 
 def make_document(

@@ -71,7 +71,7 @@ class Due:
         """Return in words what did not arrive as it was sent; empty if all did."""
         for place, sent, found in (
             (names.EXTENSION_HEADER, self.attributes, delivery.attributes),
-            (names.PROPERTIES, self.properties, properties_of(delivery.document)),
+            (names.PROPERTIES, self.properties, delivery.properties),
         ):
             for name, value in sent.items():
                 if name not in found:
@@ -110,13 +110,6 @@ def read_due(
     properties = cast(Attributes, message.get(names.PROPERTIES))
     kept = {n: v for n, v in properties.items() if n and v != "" and type(v) in carried}
     return Due(key, attributes, kept)
-
-
-def properties_of(document: Attributes) -> Attributes:
-    """Return the properties of a message in its document form; none if there are none."""
-    message = document.get(names.MESSAGE)
-    found = message.get(names.PROPERTIES) if isinstance(message, dict) else None
-    return found if isinstance(found, dict) else {}
 
 
 def is_same(found: JsonValue, sent: JsonValue) -> bool:

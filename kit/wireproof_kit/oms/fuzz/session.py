@@ -19,7 +19,6 @@ from wireproof_kit.oms.adapter.session import AdapterSession
 from wireproof_kit.oms.adapter.system import System
 from wireproof_kit.oms.fuzz.cases import AdapterCases
 from wireproof_kit.oms.fuzz.frames import grammar
-from wireproof_kit.oms.fuzz.requests import properties_of
 from wireproof_kit.oms.fuzz.run import FUZZ_GROUP, SystemRun
 from wireproof_kit.runner.patience import machine_load
 from wireproof_kit.targets.session import SessionOptions
@@ -156,5 +155,5 @@ def _see_carried(system: System) -> tuple[type, ...]:
     consumer = destination.new_consumer(FUZZ_GROUP)
     sent = destination.send(properties=_PROPERTIES)
     delivery = consumer.take([sent]).get(sent.key) if sent.is_accepted else None
-    found = properties_of(delivery.document if delivery is not None else {})
+    found = delivery.properties if delivery is not None else {}
     return tuple(type(each) for name, each in _PROPERTIES.items() if found.get(name) == each)

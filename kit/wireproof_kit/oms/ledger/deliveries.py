@@ -5,7 +5,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from wireproof_kit.ledger.entries import Digest, Entries, Entry, Place
-from wireproof_kit.oms.adapter.messages import Attributes, attributes_of, header_of
+from wireproof_kit.oms.adapter.messages import (
+    Attributes,
+    attributes_of,
+    header_of,
+    properties_of,
+)
 from wireproof_kit.oms.ledger.events import Delivered
 from wireproof_kit.oms.ledger.sends import Content, body_of
 from wireproof_spec.oms import names
@@ -44,6 +49,11 @@ class Delivery:
     def attributes(self) -> Attributes:
         """The extension header of the message; empty without one."""
         return attributes_of(self.event.document)
+
+    @property
+    def properties(self) -> Attributes:
+        """The user properties of the message; empty without any."""
+        return properties_of(self.event.document)
 
     @property
     def place(self) -> JsonValue:

@@ -151,6 +151,24 @@ def _is_kept(name: str, value: JsonValue, delivery: Delivery) -> bool:
     return name != names.PRIORITY or _is_level(value)
 
 
+def judge_properties(
+    delivery: Delivery, entry: Entry[Content], claims: frozenset[str]
+) -> Iterator[Finding]:
+    """Judge the user properties: texts as they were sent, and no other names besides.
+
+    No text says how a system represents numbers.
+    """
+    sent, found = entry.content.properties, delivery.properties
+    for name, value in sent.items():
+        if isinstance(value, str):
+            word = "dropped" if name not in found else "changed"
+            word = "" if _is_same(found.get(name), value) else word
+            yield _compared("oms.round-trip.properties", word, name, value, found.get(name))
+    added = next((name for name in found if name not in sent), None)
+    word, told = ("", None) if added is None else ("added", found[added])
+    yield _compared("oms.round-trip.nothing-added", word, added or "properties", None, told)
+
+
 def judge_priority(
     delivery: Delivery, entry: Entry[Content], claims: frozenset[str]
 ) -> Iterator[Finding]:
@@ -250,6 +268,7 @@ RULES: Sequence[Rule] = (
     judge_message_id,
     judge_header,
     judge_attributes,
+    judge_properties,
     judge_priority,
     judge_claims,
     judge_store,

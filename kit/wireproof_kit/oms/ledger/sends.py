@@ -7,7 +7,12 @@ from typing import Final, cast
 
 from wireproof_kit.decoding.json_text import GREATEST_EXACT
 from wireproof_kit.ledger.entries import Digest
-from wireproof_kit.oms.adapter.messages import Attributes, attributes_of, header_of
+from wireproof_kit.oms.adapter.messages import (
+    Attributes,
+    attributes_of,
+    header_of,
+    properties_of,
+)
 from wireproof_spec.driver.lines import LineFault, from_base64
 from wireproof_spec.oms import names
 from wireproof_spec.oms.document import Document
@@ -51,6 +56,7 @@ class Content:
     header: Attributes
     attributes: Attributes
     body: Digest
+    properties: Attributes = field(default_factory=dict[str, JsonValue])
     partitions: int | None = None
     is_prepared: bool = False
     transaction: Transaction | None = None
@@ -72,7 +78,12 @@ def read_send(document: JsonValue, *, is_prepared: bool) -> Content | None:
     if not isinstance(destination, str) or body is None:
         return None
     return Content(
-        destination, header, attributes_of(document), Digest.of(body), is_prepared=is_prepared
+        destination,
+        header,
+        attributes_of(document),
+        Digest.of(body),
+        properties_of(document),
+        is_prepared=is_prepared,
     )
 
 

@@ -32,6 +32,23 @@ def change_received(change: Callable[[JsonObject, Message, int], None]) -> Overr
     return around(documents, "delivered_document", wrong)
 
 
+def change_properties(change: Callable[[JsonObject, Message, int], None]) -> Override:
+    """Return an override that changes the user properties of messages that consumers get.
+
+    `change` is given the properties, the message, and how many times it was delivered, from 1.
+    """
+
+    def wrong(
+        original: Original, message: Message, count: int, behaviour: Behaviour
+    ) -> JsonObject:
+        document = cast(JsonObject, original(message, count, behaviour))
+        parts = cast(JsonObject, document[names.MESSAGE])
+        change(cast(JsonObject, parts[names.PROPERTIES]), message, count)
+        return document
+
+    return around(documents, "delivered_document", wrong)
+
+
 def change_told(change: Callable[[JsonObject, Message], None]) -> Override:
     """Return an override that changes a message's extension header for senders and consumers."""
 
