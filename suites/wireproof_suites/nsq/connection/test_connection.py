@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -17,7 +18,7 @@ from wireproof_kit.nsq.wire.frames import (
     pub,
     raw,
 )
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.patience import ANSWER, REDELIVERY
 from wireproof_suites.nsq.steps.publish_results import then_goes_on
 from wireproof_suites.nsq.steps.subscriptions import receive_all
@@ -33,6 +34,8 @@ UNANSWERED_S = 6.0
 ENOUGH_HEARTBEATS = 4
 GLANCE_S = 0.1
 INTERVAL_S = 1.0
+LATE_INTERVALS = 1.7
+"""Heartbeats that come after so many intervals come at twice the interval that was asked for."""
 # A broker may round the time, but not lose it.
 LATER_MS = 1500
 EARLIEST_S = 1.2
@@ -51,6 +54,32 @@ def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
         seen = observed("heartbeats") if client.heartbeats else observed("none", overdue=True)
 
         return then_goes_on(seen, client, plain_topic)
+
+
+@case("nsq/connection/heartbeat-interval", clause="smart.connection.heartbeat", waiting=True)
+def test_heartbeat_interval(broker: Broker, plain_topic: Topic) -> Observation:
+    """The broker sends heartbeats at the interval the client requested, not at twice of it.
+
+    The shortest time between two of them counts: pauses of the kit only make others longer.
+    """
+    came: list[float] = []
+    with broker.connect(identify={"heartbeat_interval": 1000}, topic=plain_topic) as client:
+
+        def read() -> bool | None:
+            client.receive_within(GLANCE_S)
+            if client.heartbeats > len(came):
+                came.append(time.monotonic())
+            return len(came) >= ENOUGH_HEARTBEATS or client.has_ended or None
+
+        until(read, seconds=ENOUGH_HEARTBEATS * UNANSWERED_S + client.seconds(ANSWER))
+        ended = client.has_ended
+    if len(came) < ENOUGH_HEARTBEATS:
+        return observed("none", overdue=not ended)
+    shortest = min(later - earlier for earlier, later in pairwise(came))
+    if shortest > LATE_INTERVALS * INTERVAL_S:
+        told = Difference("interval", None, f"{INTERVAL_S:g} s", f"{shortest:.2f} s")
+        return observed("late", difference=told)
+    return observed("at-interval")
 
 
 @case("nsq/connection/heartbeat-answered", clause="smart.connection.heartbeat", waiting=True)

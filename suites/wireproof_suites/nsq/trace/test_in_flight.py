@@ -15,7 +15,7 @@ from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.frames import Header, nop, touch
 from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.runner.patience import PUSH, REDELIVERY, Wait
 from wireproof_suites.nsq.steps.publish_results import followed_by
 
 Acknowledge = Callable[[bytes], Outgoing]
@@ -33,6 +33,11 @@ SOON = {"msg_timeout": 1000}
 TOUCHED_AT_S = 0.5
 IN_TIME_S = 0.8
 EARLY_BY_S = 0.05
+TAKEN_LATE_S = 0.2
+"""How long after the broker sent a message the kit may take it."""
+LONGER_S = 3
+HONOURED_S = 30.0
+"""A broker may look for what timed out every few seconds; its own time-out is a minute."""
 
 
 def acknowledge_from_another(
@@ -81,7 +86,8 @@ def touch_and_wait(broker: Broker, topic: Topic) -> Observation:
     return observed("renewed")
 
 
-def _pass_over_copies(consumer: Consumer, body: bytes, *, until: float) -> None:
+def _pass_over_copies(consumer: Consumer, body: bytes | None = None, *, until: float) -> None:
+    """Take what comes of a message, or of any, until a moment: it may be delivered twice."""
     while (left := until - time.monotonic()) > 0:
         if consumer.take(body, seconds=left) is None and consumer.ended:
             return
@@ -179,6 +185,70 @@ def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) 
         return observed("missing", overdue=True)
 
     return acknowledge_from_another(broker, holder, held, say)
+
+
+@case("nsq/trace/touch-once", clause="smart.message-id.touch", needs=("touch",), waiting=True)
+def test_touch_once(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A message that is touched at once comes again after one time-out, not after two.
+
+    Beside it, another message of the client is left to time out.
+    """
+    touched, left = broker.unique_body(), broker.unique_body()
+    wishes = {"msg_timeout": LONGER_S * 1000}
+    with broker.subscribe(fresh_plain_topic, ready=2, identify=wishes) as consumer:
+        for body in (touched, left):
+            broker.publish_accepted(fresh_plain_topic, body)
+        held = _take_all(consumer, {touched, left}, PUSH)
+        if touched not in held or left not in held:
+            return observed("missing", overdue=True)
+        consumer.touch(held[touched][0])
+        _pass_over_copies(consumer, until=time.monotonic() + LONGER_S / 2)
+        again = _take_all(consumer, {touched, left}, REDELIVERY)
+    if left not in again:
+        return observed("missing", overdue=True)
+    if touched not in again:
+        return observed("too-late", overdue=True)
+    passed = again[touched][1] - again[left][1]
+    if passed > LONGER_S - EARLY_BY_S:
+        found = Difference("time-out", None, "that of the other message", f"{passed:.2f} s later")
+        return observed("too-late", overdue=True, difference=found)
+    return observed("renewed")
+
+
+def _take_all(
+    consumer: Consumer, bodies: set[bytes], wait: Wait
+) -> dict[bytes, tuple[Delivery, float]]:
+    """Take messages until each body has come or patience is over; return them with times."""
+    found: dict[bytes, tuple[Delivery, float]] = {}
+    while bodies - found.keys():
+        delivery = consumer.take(wait=wait)
+        if delivery is None:
+            break
+        found.setdefault(delivery.body, (delivery, time.monotonic()))
+    return found
+
+
+@case("nsq/trace/timeout", clause="smart.connection.timeout-negotiated", waiting=True)
+def test_negotiated_timeout(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A message times out after the time that its client asked for in IDENTIFY."""
+    body = broker.unique_body()
+    with broker.subscribe(fresh_plain_topic, identify=SOON) as consumer:
+        broker.publish_accepted(fresh_plain_topic, body)
+        if consumer.take(body) is None:
+            return observed("missing", overdue=True)
+        started = time.monotonic()
+        _pass_over_copies(consumer, body, until=started + TOUCHED_AT_S)
+        again = consumer.take(body, seconds=HONOURED_S)
+        passed = time.monotonic() - started
+    if again is None and passed < HONOURED_S:
+        return observed("missing", overdue=True)  # the connection ended
+    if again is None:
+        told = Difference("time-out", None, f"{TIMEOUT_S:g} s", f"more than {HONOURED_S:g} s")
+        return observed("not-honoured", difference=told)
+    if passed < TIMEOUT_S - EARLY_BY_S - TAKEN_LATE_S:
+        told = Difference("time-out", None, f"{TIMEOUT_S:g} s", f"{passed:.2f} s")
+        return observed("too-early", difference=told)
+    return observed("honoured")
 
 
 @case("nsq/trace/touch", clause="smart.message-id.touch", needs=("touch",), waiting=True)

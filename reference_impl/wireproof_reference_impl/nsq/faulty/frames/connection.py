@@ -1,6 +1,7 @@
 """Faults of heartbeats, IDENTIFY, RDY, REQ and unknown commands."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.faults import Change, list_faults, setting
@@ -21,10 +22,10 @@ from wireproof_reference_impl.nsq.faulty.ways import (
 )
 from wireproof_reference_impl.nsq.wire import identify_json, packed
 from wireproof_reference_impl.nsq.wire.identify_json import BadIdentify, IdentifyFields
-from wireproof_reference_impl.nsq.wire.identity import Identity
+from wireproof_reference_impl.nsq.wire.identity import MILLISECOND, Identity
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
-from wireproof_spec.nsq import names
+from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.error_codes import E_IDENTIFY_FAILED
 from wireproof_spec.nsq.names import HEARTBEAT, IDENTIFY, NOP, OK
 
@@ -117,6 +118,33 @@ def heartbeat_answers_unheard() -> Change:
         original(connection, words)
 
     return around(Connection, "run_command", run_command)
+
+
+@boundary("smart.connection.heartbeat", around(Heartbeat, "_arm"))
+def heartbeats_at_twice_the_interval(
+    original: Original, heartbeat: Heartbeat, now_ns: int
+) -> None:
+    """Heartbeats come at twice the interval that the client asked for."""
+    original(heartbeat, now_ns + (heartbeat._interval_ms or 0) * MILLISECOND)
+
+
+@missing("smart.connection.timeout-negotiated", around(identify, "_message_timeout"))
+def timeout_not_heeded(original: Original, value: int) -> object:
+    """Messages time out after a minute, whatever the client asked for."""
+    original(value)
+    return limits.MSG_TIMEOUT_MS
+
+
+@boundary("smart.connection.timeout-negotiated", around(identify, "_message_timeout"))
+def timeout_of_a_minute_at_least(original: Original, value: int) -> object:
+    """Messages time out after a minute if the client asked for less."""
+    return max(cast(int, original(value)), limits.MSG_TIMEOUT_MS)
+
+
+@wrong_value("smart.connection.timeout-negotiated", around(identify, "_message_timeout"))
+def timeout_in_another_unit(original: Original, value: int) -> object:
+    """Messages time out ten times as early as the client asked for."""
+    return cast(int, original(value)) // 10
 
 
 @missing("smart.connection.requeue", _put_back_after)

@@ -123,6 +123,21 @@ def touch_takes_time_away(
     original(in_flight, internal_id, subscriber, now_ns=now_ns - 800_000_000, most_ns=most_ns)
 
 
+@boundary("smart.message-id.touch", around(InFlight, "touch"))
+def touch_adds_a_time_out(
+    original: Original,
+    in_flight: InFlight,
+    internal_id: int,
+    subscriber: Subscriber,
+    *,
+    now_ns: int,
+    most_ns: int,
+) -> None:
+    """TOUCH grants a message two time-outs from then on."""
+    later_ns = now_ns + subscriber.message_timeout_ns
+    original(in_flight, internal_id, subscriber, now_ns=later_ns, most_ns=most_ns)
+
+
 @condition("smart.message-id.touch")
 def touch_refused_after_nop() -> Change:
     """TOUCH directly after NOP is refused."""

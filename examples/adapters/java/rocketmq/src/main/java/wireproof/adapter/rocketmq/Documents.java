@@ -3,6 +3,8 @@ package wireproof.adapter.rocketmq;
 import com.google.gson.JsonObject;
 import java.util.Base64;
 import java.util.Map;
+import java.util.TreeMap;
+import wireproof.adapter.Unsupported;
 
 /** The document form of messages, as far as both clients share it. */
 final class Documents {
@@ -18,6 +20,20 @@ final class Documents {
 
     static byte[] body(JsonObject parts) {
         return parts.has("data") ? Base64.getDecoder().decode(parts.get("data").getAsString()) : new byte[0];
+    }
+
+    /** Returns the user properties of a message; both clients have texts alone. */
+    static Map<String, String> properties(JsonObject parts) {
+        Map<String, String> found = new TreeMap<>();
+        if (parts.has("properties")) {
+            parts.getAsJsonObject("properties").entrySet().forEach(each -> {
+                if (!each.getValue().getAsJsonPrimitive().isString()) {
+                    throw new Unsupported(each.getKey());
+                }
+                found.put(each.getKey(), each.getValue().getAsString());
+            });
+        }
+        return found;
     }
 
     /** Returns a message in its document form, under the name that the answers have for it. */

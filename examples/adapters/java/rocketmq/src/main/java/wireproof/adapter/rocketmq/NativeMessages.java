@@ -12,10 +12,11 @@ import wireproof.adapter.Unsupported;
 
 /**
  * Messages of the native client as documents, and back. RocketMQ has a place of its own for all but
- * the traceId, which travels as a property. What is set by the server alone cannot be set there.
+ * the traceId, which travels as a property of a name that no user has. What is set by the server alone
+ * cannot be set there.
  */
 final class NativeMessages {
-    private static final String TRACE_ID = "traceId";
+    private static final String TRACE_ID = "openmessaging.traceId";
 
     private NativeMessages() {}
 
@@ -31,6 +32,7 @@ final class NativeMessages {
         if (parts.has("extensionHeader")) {
             parts.getAsJsonObject("extensionHeader").entrySet().forEach(each -> attribute(message, each));
         }
+        Documents.properties(parts).forEach(message::putUserProperty);
         return message;
     }
 
@@ -42,7 +44,7 @@ final class NativeMessages {
             case "partition" -> { } // goes with the call of send
             case "correlationId" -> put(to, MessageConst.PROPERTY_CORRELATION_ID, value);
             case "messageKey" -> put(to, MessageConst.PROPERTY_SHARDING_KEY, value);
-            case TRACE_ID -> to.putUserProperty(TRACE_ID, value.getAsString());
+            case "traceId" -> to.putUserProperty(TRACE_ID, value.getAsString());
             case "transactionId" -> to.setTransactionId(value.getAsString());
             case "delayTime" -> to.setDelayTimeMs(value.getAsBigInteger().longValueExact());
             case "priority" -> to.setPriority(value.getAsBigInteger().intValueExact());
@@ -82,6 +84,8 @@ final class NativeMessages {
         extension.addProperty("deliveryCount", message.getReconsumeTimes());
         extension.addProperty("partition", message.getQueueId());
         Map<String, String> properties = new TreeMap<>(message.getProperties());
+        properties.keySet().removeAll(MessageConst.STRING_HASH_SET);
+        properties.remove(TRACE_ID);
         return Documents.answer(header, extension, properties, message.getBody());
     }
 
@@ -96,7 +100,7 @@ final class NativeMessages {
         JsonObject to = new JsonObject();
         Documents.text(to, "correlationId", message.getProperty(MessageConst.PROPERTY_CORRELATION_ID));
         Documents.text(to, "messageKey", group(message));
-        Documents.text(to, TRACE_ID, message.getProperty(TRACE_ID));
+        Documents.text(to, "traceId", message.getProperty(TRACE_ID));
         Documents.text(to, "transactionId", message.getTransactionId());
         if (message.getProperty(MessageConst.PROPERTY_TIMER_DELAY_MS) != null) {
             to.addProperty("delayTime", message.getDelayTimeMs());

@@ -99,6 +99,7 @@ final class OpenMessagingClient implements Main.Client {
         if (parts.has("extensionHeader")) {
             parts.getAsJsonObject("extensionHeader").entrySet().forEach(each -> attribute(message, each));
         }
+        Documents.properties(parts).forEach(message::putUserHeaders);
         producer.send(message);
         return document(message);
     }
