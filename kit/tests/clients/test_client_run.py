@@ -110,6 +110,7 @@ def test_a_client_that_gets_no_processor_is_undecided() -> None:
 
 
 GREETING = """{"hello": "wireproof-driver", "versions": [1], "name": "toy", "operations": []}"""
+UNABLE = """{"id": 1, "unsupported": "settings"}"""
 ONE_SHOT = """
 import os, socket, struct
 host, port = os.environ["WIREPROOF_NSQD"].split(":")
@@ -167,6 +168,10 @@ def test_a_client_that_ends_at_once_is_told_with_its_last_words(command: str, to
         (
             "sh -c " + quote(f"echo {quote(GREETING)}; sleep 1000"),
             "greeted as a driver, did not answer open, .*try `wireproof client --check-driver`",
+        ),
+        (
+            "sh -c " + quote(f"echo {quote(GREETING)}; read x; echo {quote(UNABLE)}; sleep 1000"),
+            "does not support 'settings' of the request open, did not answer produce",
         ),
     ],
 )

@@ -32,7 +32,7 @@ from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.driver.lines import Failure
+from wireproof_spec.driver.lines import Failure, Unsupported
 from wireproof_spec.wording import show_value
 
 CLIENT = "client"
@@ -310,17 +310,23 @@ def _explain_unconnected(part: ClientPart[S], story: Story) -> str:
 
 
 def _describe_answers(story: Story) -> str:
-    """Return what the driver was asked for and did not answer, else how it failed."""
+    """Return how the driver failed at what it was asked for, and what it did not answer."""
     answers = {event.answer.id: event for event in story.of(Answered)}
+    told = [told for event in answers.values() if (told := _describe_answer(event))]
     open_ = [str(asked["op"]) for id, asked in story.requests.items() if id not in answers]
     if open_:
-        return f"did not answer {', '.join(open_)}"
-    failed = [
-        f"answered {event.op} with the error {show_value(event.answer.message, width=LINE)}"
-        for event in answers.values()
-        if isinstance(event.answer, Failure)
-    ]
-    return ", ".join(failed) or "answered every request"
+        told.append(f"did not answer {', '.join(open_)}")
+    return ", ".join(told) or "answered every request"
+
+
+def _describe_answer(event: Answered) -> str:
+    """Return what a driver answered to a request that it did not do; empty if it did it."""
+    if isinstance(event.answer, Failure):
+        return f"answered {event.op} with the error {show_value(event.answer.message, width=LINE)}"
+    if isinstance(event.answer, Unsupported):
+        what = show_value(event.answer.what, width=LINE)
+        return f"answered that it does not support {what} of the request {event.op}"
+    return ""
 
 
 def _describe_wait(story: Story) -> str:
