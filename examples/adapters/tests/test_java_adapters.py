@@ -22,6 +22,7 @@ MAIN = f"{ROCKETMQ}/rocketmq-adapter.jar:{ROCKETMQ}/lib/*", "wireproof.adapter.r
 pytestmark = [pytest.mark.process]
 
 REFUSED, EARLY, DELIVERED = "fail refused", "fail early", "fail delivered"
+DROPPED = "fail dropped"
 KNOWN = {
     "native": {
         "oms/delay/no-wrap/largest": DELIVERED,
@@ -31,6 +32,13 @@ KNOWN = {
         "oms/priority/outside/-1": REFUSED,
         "oms/priority/outside/-2147483648": REFUSED,
         "oms/priority/order": "fail unordered",
+        **{
+            f"oms/round-trip/{case}": DROPPED
+            for case in (
+                *(f"together/{way}" for way in ("sent", "again", "committed", "second-group")),
+                *("pair/correlation-id/priority", "pair/message-key/priority"),
+            )
+        },
         "oms/store/after-send": "fail absent",
     },
     "openmessaging": {
@@ -53,6 +61,8 @@ KNOWN = {
         "oms/expire/discarded/400": DELIVERED,
         "oms/expire/discarded/1300": DELIVERED,
         "oms/priority/order": "fail unordered",
+        "oms/round-trip/properties/nothing-added": "fail added",
+        "oms/round-trip/properties/unusual/empty": DROPPED,
         "oms/store/after-send": "fail absent",
     },
 }

@@ -85,6 +85,7 @@ final class NativeMessages {
         extension.addProperty("partition", message.getQueueId());
         Map<String, String> properties = new TreeMap<>(message.getProperties());
         properties.keySet().removeAll(MessageConst.STRING_HASH_SET);
+        properties.keySet().removeIf(name -> name.startsWith("__")); // such as __SHARDINGKEY
         properties.remove(TRACE_ID);
         return Documents.answer(header, extension, properties, message.getBody());
     }
