@@ -15,35 +15,31 @@ from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.oms import names
 from wireproof_spec.strict_json import JsonValue
 
+Change = Callable[[JsonObject, Message, int], None]
 
-def change_received(change: Callable[[JsonObject, Message, int], None]) -> Override:
+
+def change_received(change: Change) -> Override:
     """Return an override that changes the extension header of messages that consumers get.
 
     `change` is given the header, the message, and how many times it was delivered, from 1.
     """
-
-    def wrong(
-        original: Original, message: Message, count: int, behaviour: Behaviour
-    ) -> JsonObject:
-        document = cast(JsonObject, original(message, count, behaviour))
-        change(extension_header(document), message, count)
-        return document
-
-    return around(documents, "delivered_document", wrong)
+    return _change_delivered(names.EXTENSION_HEADER, change)
 
 
-def change_properties(change: Callable[[JsonObject, Message, int], None]) -> Override:
+def change_properties(change: Change) -> Override:
     """Return an override that changes the user properties of messages that consumers get.
 
     `change` is given the properties, the message, and how many times it was delivered, from 1.
     """
+    return _change_delivered(names.PROPERTIES, change)
 
+
+def _change_delivered(part: str, change: Change) -> Override:
     def wrong(
         original: Original, message: Message, count: int, behaviour: Behaviour
     ) -> JsonObject:
         document = cast(JsonObject, original(message, count, behaviour))
-        parts = cast(JsonObject, document[names.MESSAGE])
-        change(cast(JsonObject, parts[names.PROPERTIES]), message, count)
+        change(cast(JsonObject, cast(JsonObject, document[names.MESSAGE])[part]), message, count)
         return document
 
     return around(documents, "delivered_document", wrong)
