@@ -324,7 +324,7 @@ class _Reading:
         A way that was kept says nothing of a clause whose cases were not decided.
         """
         results = self._rows["results"]
-        decided = {row["clause"] for row in results if row["verdict"] in TESTED}
+        decided = {str(row["clause"]) for row in results if row["verdict"] in TESTED}
         ways = [w for w in self._ways if w["verdict"] not in CONFORMING or w["clause"] in decided]
         return [*results, *ways]
 

@@ -14,13 +14,15 @@ from wireproof_suites.oms.steps import is_integer, missing, travel
 
 NEEDS = ("priority",)
 OUTSIDE = (0, -1, 11, 200, 300, -(2**31), 2**31 - 1)
+RANKED = (0, 11, 300)
 OF_EACH = 20
 # 200 messages in random order correlate by chance with a standard deviation of 0.07.
 LEAST_CORRELATION = 0.2
 CLEAR_CORRELATION = 0.6
 MOST_APART = 0.25
 """Of the way from the highest to the lowest priority; the next level would be a third away."""
-UNSET = 0
+UNSET = -(1 << 40)
+"""Stands for no priority; it is no number that a message may have."""
 STEP = 73
 """Prime to the numbers of messages, so that it shuffles them the same way in each run."""
 
@@ -80,16 +82,28 @@ def test_order(system: System) -> Observation:
 @case("oms/priority/default-order", clause="oms.priority.default", needs=NEEDS, waiting=True)
 def test_default_order(system: System) -> Observation:
     """Messages without priority, in a backlog, are delivered among those of priority 5."""
+    return _rank_as_default(system, UNSET)
+
+
+@case("oms/priority/outside-order", clause="oms.priority.outside", needs=NEEDS, waiting=True)
+@pytest.mark.parametrize("priority", RANKED)
+def test_outside_order(system: System, priority: int) -> Observation:
+    """Messages of a priority outside 1 to 10, in a backlog, are among those of priority 5."""
+    return _rank_as_default(system, priority)
+
+
+def _rank_as_default(system: System, other: int) -> Observation:
+    """Observe where messages of another priority come among those of 1, 5 and 10."""
     lowest, middle, highest = names.LOWEST_PRIORITY, names.DEFAULT_PRIORITY, names.HIGHEST_PRIORITY
-    order = _take_backlog(system, (lowest, middle, highest, UNSET))
+    order = _take_backlog(system, (lowest, middle, highest, other))
     if isinstance(order, Observation):
         return order
-    by_rank = [each for each in order if each != UNSET]
+    by_rank = [each for each in order if each != other]
     correlation = -_correlation(by_rank)
     if correlation < CLEAR_CORRELATION:
         return observed("unordered", note=f"correlation {correlation:+.2f}")
     first, last = _mean_rank(order, highest), _mean_rank(order, lowest)
-    apart = (_mean_rank(order, UNSET) - _mean_rank(order, middle)) / (last - first)
+    apart = (_mean_rank(order, other) - _mean_rank(order, middle)) / (last - first)
     note = f"apart by {apart:+.2f} of the way from priority 10 to priority 1"
     return observed("as-default" if abs(apart) < MOST_APART else "not-as-default", note=note)
 

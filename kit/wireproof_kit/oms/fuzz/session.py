@@ -15,6 +15,7 @@ from wireproof_kit.fuzz.driver import (
 )
 from wireproof_kit.fuzz.generate.case_sources import make_generation
 from wireproof_kit.oms.adapter.link import open_link
+from wireproof_kit.oms.adapter.messages import NOTHING
 from wireproof_kit.oms.adapter.session import AdapterSession
 from wireproof_kit.oms.adapter.system import System
 from wireproof_kit.oms.fuzz.cases import AdapterCases
@@ -155,5 +156,5 @@ def _see_carried(system: System) -> tuple[type, ...]:
     consumer = destination.new_consumer(FUZZ_GROUP)
     sent = destination.send(properties=_PROPERTIES)
     delivery = consumer.take([sent]).get(sent.key) if sent.is_accepted else None
-    found = delivery.properties if delivery is not None else {}
+    found = delivery.properties if delivery is not None else NOTHING
     return tuple(type(each) for name, each in _PROPERTIES.items() if found.get(name) == each)

@@ -63,6 +63,20 @@ def _is_outside(value: int) -> bool:
     return not LOWEST_PRIORITY <= value <= HIGHEST_PRIORITY
 
 
+def _rank_outside_as(is_meant: Callable[[int], bool], value: int) -> Change:
+    """Return overrides by which some priorities rank as another one, and are told as sent."""
+
+    def wrong(original: Original, sent: int | None) -> object:
+        return original(value if sent is not None and is_meant(sent) else sent)
+
+    def tell(told: JsonObject, message: Message, count: int) -> None:
+        sent = message.sent.number(names.PRIORITY)
+        if sent is not None and is_meant(sent):
+            told[names.PRIORITY] = sent
+
+    return around(priority, "effective_priority", wrong), change_received(tell)
+
+
 @missing("round-trip.claimed", partial(change_attribute, names.PRIORITY))
 def priority_dropped(told: JsonValue) -> None:
     """Consumers are not told the priority."""
@@ -172,6 +186,18 @@ def priority_by_remainder(value: int) -> int:
 def priority_reversed(arrival: Arrival, *, orders_by_priority: bool) -> Rank:
     """Messages of the lowest priority come first."""
     return arrival.message.priority, arrival.number
+
+
+@boundary("priority.outside")
+def priority_above_ranks_highest() -> Change:
+    """A message of a priority above 10 is delivered before those of priority 5."""
+    return _rank_outside_as(lambda sent: sent > HIGHEST_PRIORITY, HIGHEST_PRIORITY)
+
+
+@boundary("priority.outside")
+def priority_below_ranks_lowest() -> Change:
+    """A message of a priority below 1 is delivered after those of priority 5."""
+    return _rank_outside_as(lambda sent: sent < LOWEST_PRIORITY, LOWEST_PRIORITY)
 
 
 FAULTS = list_faults(__name__)

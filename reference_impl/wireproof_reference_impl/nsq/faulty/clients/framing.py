@@ -47,7 +47,7 @@ def second_frame_lost(original: Receive, self: NodeConnection, data: bytes) -> R
 
 
 @condition("client-connection.framing", around(NodeConnection, "receive"))
-def part_of_size_lost(original: Receive, self: NodeConnection, data: bytes) -> object:
+def part_of_size_lost(original: Receive, self: NodeConnection, data: bytes) -> Received:
     """A read of fewer bytes than a size is lost if a frame begins with it."""
     if len(data) < _SIZE and not self._frames.pending:
         return [], b""

@@ -1,5 +1,8 @@
 """Faults of heartbeats, IDENTIFY, RDY, REQ and unknown commands."""
 
+# A fault reaches into the core from outside, also for what is private there.
+# pyright: reportPrivateUsage=false
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 from weakref import WeakKeyDictionary
