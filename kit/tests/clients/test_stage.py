@@ -172,7 +172,7 @@ def test_what_is_sent_is_written_in_pieces_and_whole_in_the_end(
     try:
         addresses = stage.listen()
         command = f"{sys.executable} {program} {addresses['node']}"
-        stage.play(addresses, command, {}, until=lambda _: False, limits=Limits(60.0, 60.0))
+        stage.play(addresses, command, {}, until=lambda _: False, limits=Limits(3600.0, 3600.0))
     finally:
         stage.close()
 

@@ -3,7 +3,7 @@
 import gzip
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import bundle_fixture as made
@@ -11,51 +11,16 @@ import msgspec
 import pyarrow as pa
 import pytest
 from history_fixture import bundle, with_lines
+from incoming_fixture import Read, files, unpacked
 
 from wireproof_reports.pipeline import rows
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
-from wireproof_reports.pipeline.worker import BUNDLE, FAULTY, glance, make_reader, make_unpacker
+from wireproof_reports.pipeline.worker import FAULTY, glance, make_reader
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord, FuzzCaseRecord, SentRecord
-from wireproof_spec.history import TABLES
-from wireproof_spec.record import DifferenceRecord, Verdict, WayRecord
+from wireproof_spec.record import DifferenceRecord
 
 BIG = (2**64 - 1, 2**128 - 1)
-
-
-class Read:
-    """What the workers make of files: rows by table, and the reasons of those refused."""
-
-    def __init__(self, *paths: Path, naming: TargetNaming = NO_NAMING) -> None:
-        seen = [row for batch in glance(files(*paths)) for row in batch.to_pylist()]
-        self.hashes = {str(row["path"]): str(row["bundle"]) for row in seen}
-        self.faults = {str(row["path"]): str(row["fault"]) for row in seen if row["fault"]}
-        expected = {p: bundle for p, bundle in self.hashes.items() if p not in self.faults}
-        packed = pa.Table.from_batches(make_reader(naming, expected)(files(*paths)))
-        self.tables = {table: list(unpacked(packed, table)) for table in TABLES}
-        of = [(row["of"], text(row["packed"]), str(row["fault"])) for row in named(packed)]
-        self.faults.update({name: fault for what, name, fault in of if what == FAULTY})
-        self.bundles = [name for what, name, _ in of if what == BUNDLE]
-
-
-def files(*paths: Path) -> Iterator[pa.RecordBatch]:
-    yield pa.RecordBatch.from_pylist([{"path": str(path), "length": 1} for path in paths])
-
-
-def named(packed: pa.Table) -> Iterator[dict[str, object]]:
-    """Return the lines that are about a bundle, not about rows."""
-    return (row for row in packed.to_pylist() if row["of"] in (FAULTY, BUNDLE))
-
-
-def text(packed: object) -> str:
-    assert isinstance(packed, bytes)
-    return packed.decode()
-
-
-def unpacked(packed: pa.Table, table: str) -> Iterator[dict[str, object]]:
-    mine = [{"packed": row["packed"]} for row in packed.to_pylist() if row["of"] == table]
-    for batch in make_unpacker(table)(iter([pa.RecordBatch.from_pylist(mine)] if mine else [])):
-        yield from batch.to_pylist()
 
 
 def test_every_case_of_a_bundle_is_a_row(tmp_path: Path) -> None:
@@ -87,50 +52,6 @@ def test_the_origin_that_a_record_tells_is_a_column(tmp_path: Path) -> None:
     (row,) = Read(bundle(tmp_path / "b.jsonl", [record])).tables["results"]
 
     assert row["origin"] == "premise"
-
-
-def made_way(verdict: Verdict, *, counted: bool = True, clause: str = "") -> bytes:
-    """Return a way of the clause of a case that passes, or of another one, as a line."""
-    case = next(made.passes())
-    name = f"nsq/passing/{clause or case.clause}/plain"
-    result = msgspec.structs.replace(
-        case, case=name, clause=clause or case.clause, verdict=verdict, duration_us=0
-    )
-    broken = int(verdict not in ("pass", "reading"))
-    return msgspec.json.encode(WayRecord(result, 1 - broken, broken, counted=counted))
-
-
-def with_way(tmp_path: Path, way: bytes) -> dict[str, list[dict[str, object]]]:
-    source = bundle(tmp_path / "a.jsonl", [next(made.passes())])
-    return Read(with_lines(tmp_path / "b.jsonl", source, way)).tables
-
-
-@pytest.mark.parametrize("verdict", ["pass", "fail", "unstable"])
-def test_a_way_that_counts_is_a_result_beside_the_cases(tmp_path: Path, verdict: Verdict) -> None:
-    tables = with_way(tmp_path, made_way(verdict))
-
-    case, way = tables["results"]
-    assert (way["case"], way["interface"], way["verdict"]) == (
-        f"nsq/passing/{case['clause']}/plain",
-        "nsq/passing",
-        verdict,
-    )
-    assert (tables["runs"][0]["cases"], tables["quarantine"]) == (1, [])
-
-
-def test_a_way_that_is_shown_only_is_neither_a_result_nor_put_aside(tmp_path: Path) -> None:
-    tables = with_way(tmp_path, made_way("fail", counted=False))
-
-    assert (len(tables["results"]), tables["quarantine"]) == (1, [])
-
-
-@pytest.mark.parametrize(("verdict", "results"), [("pass", 1), ("fail", 2)])
-def test_a_kept_way_says_nothing_of_a_clause_that_no_case_decided(
-    tmp_path: Path, verdict: Verdict, results: int
-) -> None:
-    tables = with_way(tmp_path, made_way(verdict, clause="ext.consume.attempts"))
-
-    assert len(tables["results"]) == results
 
 
 def test_the_run_itself_is_a_row(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.oms import names
 from wireproof_spec.strict_json import JsonValue
 
-Change = Callable[[JsonObject, Message, int], None]
+PartChange = Callable[[JsonObject, Message, int], None]
 
 
-def change_received(change: Change) -> Override:
+def change_received(change: PartChange) -> Override:
     """Return an override that changes the extension header of messages that consumers get.
 
     `change` is given the header, the message, and how many times it was delivered, from 1.
@@ -26,7 +26,7 @@ def change_received(change: Change) -> Override:
     return _change_delivered(names.EXTENSION_HEADER, change)
 
 
-def change_properties(change: Change) -> Override:
+def change_properties(change: PartChange) -> Override:
     """Return an override that changes the user properties of messages that consumers get.
 
     `change` is given the properties, the message, and how many times it was delivered, from 1.
@@ -34,7 +34,7 @@ def change_properties(change: Change) -> Override:
     return _change_delivered(names.PROPERTIES, change)
 
 
-def _change_delivered(part: str, change: Change) -> Override:
+def _change_delivered(part: str, change: PartChange) -> Override:
     def wrong(
         original: Original, message: Message, count: int, behaviour: Behaviour
     ) -> JsonObject:
