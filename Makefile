@@ -77,6 +77,7 @@ selftest:
 # One protocol's trials wait for more than half of their time, so that others fit beside them.
 selftest-nsq:
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --out out/selftest.md
+	@$(if $(SAMPLE),$(BIN)/wireproof selftest --pairs --sample)
 
 selftest-others:
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol iggy --out out/selftest-iggy.md
@@ -94,7 +95,9 @@ matrix:
 	@$(BIN)/wireproof selftest --protocol oms --every-case --out out/selftest-oms.md
 	@$(BIN)/wireproof selftest --clients -n 4 --every-case --out out/selftest-clients.md
 	@$(BIN)/wireproof selftest --clients --protocol iggy -n 4 --every-case --out out/selftest-clients-iggy.md
-	@$(BIN)/wireproof selftest --dimensions --out out/selftest-dimensions.md
+	@for protocol in nsq iggy oms; do \
+	  $(BIN)/wireproof selftest --dimensions --pairs --protocol $$protocol --out out/selftest-dimensions-$$protocol.md || exit; \
+	done
 
 flips:
 	@$(PYTHON) tools/setup.py dev

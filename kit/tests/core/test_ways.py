@@ -84,6 +84,14 @@ def test_a_breach_that_cannot_be_repeated_leaves_no_record() -> None:
     assert ways_of([None] * (RUNS - 1)) == []
 
 
+def test_a_breach_is_decided_at_once_where_nothing_is_repeated() -> None:
+    ways = Ways("nsq", bench(), ScriptedLedger(CHANGED))
+    ways.read(CASE, Transcript())
+    (way,) = ways.conclude(None, {CLAUSE})
+
+    assert way.result.verdict == "fail"
+
+
 @pytest.mark.parametrize("cases", [(CASE, CASE), (CASE, "nsq/dispatch/matching")])
 def test_what_two_runs_have_shown_needs_no_repeat(cases: Sequence[str]) -> None:
     (way,) = ways_of([], cases=cases)

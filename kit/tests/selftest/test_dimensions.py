@@ -7,6 +7,7 @@ from wireproof_kit.errors import KitError
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.selftest.dimensions import (
     AT,
+    WAYS,
     Dimension,
     Dimensions,
     corner_trials,
@@ -29,14 +30,14 @@ from wireproof_kit.selftest.shown import (
     read_reasons,
     unshown,
 )
-from wireproof_kit.selftest.trial import cases_of, is_unexpected
+from wireproof_kit.selftest.trial import cases_of, interface, is_unexpected
 from wireproof_reference_impl.iggy.faulty.corners import CORNERS as IGGY_CORNERS
 from wireproof_reference_impl.iggy.presets import VARIANTS as IGGY_VARIANTS
 from wireproof_reference_impl.nsq.faulty.corners import CORNERS
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
 from wireproof_reference_impl.oms.faulty.corners import CORNERS as OMS_CORNERS
 from wireproof_reference_impl.preset import ALTERNATIVE as LISTED_ALTERNATIVE
-from wireproof_spec.clauses.catalogue import Level
+from wireproof_spec.clauses.catalogue import Level, is_below
 from wireproof_spec.record import CaseRecord, Verdict
 
 pytestmark = pytest.mark.long
@@ -72,6 +73,24 @@ def test_the_longest_prefix_decides() -> None:
     assert TABLE.corners("ext.publish.accept") == ["path=tcp", "path=http"]
     assert TABLE.corners("ext.http.accept") == ["path=tcp"]
     assert TABLE.corners("smart.order.again") is None
+
+
+def test_two_corners_of_different_dimensions_meet() -> None:
+    dimensions = {**TABLE.dimension, "topic": Dimension("kind of topic", ("plain", "ext"))}
+    table = Dimensions(dimensions, {"ext": ("path", "topic=ext")}, pairs=("ext.consume",))
+
+    assert table.meetings("ext.consume.body") == ["path=tcp+topic=ext", "path=http+topic=ext"]
+    assert table.meetings("ext.publish.accept") == []
+
+
+@pytest.mark.parametrize("protocol", KNOWN)
+def test_what_is_broken_in_pairs_has_cases_of_combined_ways(protocol: str) -> None:
+    table, clauses = read_dimensions(protocol), judged_clauses(protocol)
+    ways = [item for item in collect(protocol) if interface(item.id) == f"{protocol}/{WAYS}"]
+
+    assert bool(table.pairs) == bool(ways)
+    named = [each for each in table.pairs if any(is_below(one.id, each) for one in clauses)]
+    assert named == list(table.pairs)
 
 
 @pytest.mark.parametrize("word", ["colour", "path=udp"])

@@ -14,7 +14,7 @@ from wireproof.view.selftest import SelftestView, choose_view
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import list_with_reference
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.selftest.dimensions import corner_trials
+from wireproof_kit.selftest.dimensions import corner_trials, meeting_trials
 from wireproof_kit.selftest.lock import FaultLock
 from wireproof_kit.selftest.matrix import Matrix, check_writable, write_matrix
 from wireproof_kit.selftest.plan import (
@@ -37,7 +37,7 @@ from wireproof_spec.protocol import Group, list_having
 SEED = 1
 CLIENT_MIXES = 5
 SIDE_BY_SIDE = 24
-_NO_CLIENT = "--clients: {} has no example client, or --dimensions is given, which is for brokers"
+_NO_CLIENT = "--clients: {} has no example client, or --dimensions or --pairs is given"
 
 EXAMPLES = (
     ("wireproof selftest", "every fault, every variant and fifty mixes of variants"),
@@ -71,6 +71,11 @@ EXAMPLES = (
     "--dimensions",
     is_flag=True,
     help="Break each must clause in one corner at a time: one partition, one path, …",
+)
+@click.option(
+    "--pairs",
+    is_flag=True,
+    help="Break each must clause about messages only where two corners meet.",
 )
 @click.option(
     "--record",
@@ -113,6 +118,7 @@ def selftest(
     sampled: bool,
     of_client: bool,
     dimensions: bool,
+    pairs: bool,
     record: bool,
     every: bool,
     seed: int,
@@ -128,21 +134,22 @@ def selftest(
     """
     if out is not None:
         check_writable(out)
-    if of_client and (dimensions or protocol not in list_having(Group.CLIENTS)):
+    limited = dimensions or pairs
+    if of_client and (limited or protocol not in list_having(Group.CLIENTS)):
         raise UsageFault(_NO_CLIENT.format(protocol))
-    if record and dimensions:
-        raise UsageFault("--record is for whole faults, not for --dimensions")
-    trials = _trials(
-        protocol, ids, of_client=of_client, sampled=sampled, dimensions=dimensions, seed=seed
-    )
-    lock = _lock(protocol, of_client=of_client) if record else None
-    if lock is not None:
-        trials = tuple(trial for trial in trials if trial.kind == FAULT)
+    if record and limited:
+        raise UsageFault("--record is for whole faults, not for --dimensions or --pairs")
+    if limited:
+        trials = _limited_trials(protocol, ids, dimensions=dimensions, pairs=pairs)
+    else:
+        trials = _trials(protocol, ids, of_client=of_client, faults_only=record, seed=seed)
+    trials = sample_trials(trials, seed=seed) if sampled else trials
     if not (every or ids or record):
         trials = tuple(msgspec.structs.replace(trial, every=False) for trial in trials)
+    lock = _lock(protocol, of_client=of_client) if record else None
     view = choose_view(manner(), total=len(trials))
     started = time.monotonic()
-    whole = every and not (ids or sampled or dimensions or of_client)
+    whole = every and not (ids or sampled or limited or of_client)
     matrix = Matrix(protocol, seed=seed, planned=len(trials), complete=whole)
     try:
         running = run_trials(protocol, trials, workers=size, of_client=of_client)
@@ -172,24 +179,33 @@ def _watch(results: Iterator[TrialResult], matrix: Matrix, view: SelftestView) -
 
 
 def _trials(
-    protocol: str,
-    ids: Sequence[str],
-    *,
-    of_client: bool,
-    sampled: bool,
-    dimensions: bool,
-    seed: int,
+    protocol: str, ids: Sequence[str], *, of_client: bool, faults_only: bool, seed: int
 ) -> tuple[Trial, ...]:
+    faults = list_trials(protocol, FAULT, of_client=of_client)
+    if faults_only:
+        return _select(faults, ids, protocol, of_client=of_client)
     listed = list_trials(protocol, VARIANT, of_client=of_client)
     variants = [trial for trial in listed if trial.kind == VARIANT]
     joint = joint_trials([trial for trial in listed if trial.kind == ALTERNATIVE])
     # What takes longest comes first, so that nothing is left running alone at the end.
     mixes = random_mixes(variants, seed=seed, count=CLIENT_MIXES if of_client else MIXES)
-    faults = list_trials(protocol, FAULT, of_client=of_client)
-    trials = (*joint, *mixes, *listed, *faults)
-    if dimensions:
-        trials = corner_trials(protocol, faults)
-    if ids:
-        own = [item for item in collect(protocol) if item.is_for_clients is of_client]
-        trials = select_trials(trials, ids, own)
-    return sample_trials(trials, seed=seed) if sampled else trials
+    return _select((*joint, *mixes, *listed, *faults), ids, protocol, of_client=of_client)
+
+
+def _limited_trials(
+    protocol: str, ids: Sequence[str], *, dimensions: bool, pairs: bool
+) -> tuple[Trial, ...]:
+    """Return the trials of faults that are wrong in one corner, or where two corners meet."""
+    faults = list_trials(protocol, FAULT, of_client=False)
+    corners = corner_trials(protocol, faults) if dimensions else ()
+    meetings = meeting_trials(protocol, faults) if pairs else ()
+    return _select((*corners, *meetings), ids, protocol, of_client=False)
+
+
+def _select(
+    trials: tuple[Trial, ...], ids: Sequence[str], protocol: str, *, of_client: bool
+) -> tuple[Trial, ...]:
+    if not ids:
+        return trials
+    own = [item for item in collect(protocol) if item.is_for_clients is of_client]
+    return select_trials(trials, ids, own)

@@ -125,14 +125,15 @@ class OpenRun:
     def ways(self, *, repeats: bool = True) -> Iterator[WayRecord]:
         """Yield what all deliveries of the run showed of each clause, by way.
 
-        A breach that was seen in one run of one case alone is repeated, unless not ``repeats``.
+        A breach that was seen in one run of one case alone is repeated; it is decided at once if
+        not ``repeats``.
         """
         ways, self._engine.ways = self._engine.ways, None
         if ways is None:
             return
         selected = frozenset(item.clause.id for item in self.cases)
         left_out = (*self.run.plan.exclude, *(each.id for each in read_exclusions()))
-        again = self._exchange_again if repeats else _run_nothing
+        again = self._exchange_again if repeats else None
         for way in ways.conclude(again, selected):
             if not any(is_below(name, each) for name in _names(way) for each in left_out):
                 yield self._mark_known(way)
@@ -193,10 +194,6 @@ def run_cases(
     footer = recorder.close(today=date.today(), interrupted=interrupted)
     assert footer is not None  # the recorder has begun
     return RunRecords(opened.header, tuple(recorder.records), footer, tuple(recorder.ways))
-
-
-def _run_nothing(case: str) -> None:
-    """Run no case again."""
 
 
 def _names(way: WayRecord) -> tuple[str, str]:

@@ -58,10 +58,13 @@ class Ways:
                 run = name_run(case, self._runs[case])
                 self._ledger.read(run, transcript.steps(), transcript.started_ms)
 
-    def conclude(self, again: ExchangeAgain, selected: AbstractSet[str]) -> Iterator[WayRecord]:
+    def conclude(
+        self, again: ExchangeAgain | None, selected: AbstractSet[str]
+    ) -> Iterator[WayRecord]:
         """Yield the records of the run, in the order of clauses and ways.
 
-        Ways of the ``selected`` clauses count. What cannot be decided has no record.
+        Ways of the ``selected`` clauses count. What cannot be decided has no record. Without
+        ``again``, a breach that was seen once is decided.
         """
         if self._ledger is None:
             return
@@ -74,7 +77,7 @@ class Ways:
                 cases = tuple(outcome.cases)
                 yield WayRecord(result, outcome.kept, outcome.broken, cases, is_counted)
 
-    def _judge(self, outcome: Outcome, again: ExchangeAgain) -> CaseRecord:
+    def _judge(self, outcome: Outcome, again: ExchangeAgain | None) -> CaseRecord:
         name = f"{self.protocol}{PASSING}{outcome.clause}/{outcome.way}"
         found = self.bench.catalogue.find_law(name)
         if found is None:
@@ -83,7 +86,7 @@ class Ways:
         title = ", ".join(way.title for way in self.bench.catalogue.find_ways(name))
         run = judge_run(seen_record(_observe(outcome)), law, self.bench)
         runs = JudgedRuns(run)
-        if outcome.finding is not None:
+        if outcome.finding is not None and again is not None:
             kept = judge_run(seen_record(observed(CONFORMS)), law, self.bench)
             runs = self._repeat(name, outcome, run, kept, again)
         judgement = judge(runs, clause, clause.needs, self.bench)

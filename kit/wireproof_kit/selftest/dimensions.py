@@ -1,7 +1,11 @@
-"""Dimensions: a fault of each rule in each corner where the rule can be broken alone."""
+"""Dimensions: a fault of each rule in each corner where the rule can be broken alone.
+
+A rule may also be broken where two corners meet, such as the last partition over HTTP.
+"""
 
 import tomllib
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from zlib import crc32
 
 import msgspec
@@ -13,8 +17,11 @@ from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import find_protocol
 
 TABLE = "dimensions.toml"
+WAYS = "ways"
+"""The interface whose cases are rows of circumstances of which every two meet."""
 ROLES = ("broker", "server")
 AT = "@"
+BETWEEN = "+"
 CANDIDATES = 5
 # A fault that is wrong in one case only, or too late, is thin already: cornered it breaks nothing.
 PLAIN = ("missing", "wrong-value", "extra")
@@ -28,10 +35,14 @@ class Dimension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Dimensions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The dimensions of a protocol, and which of them matter to which clauses, by id prefix."""
+    """The dimensions of a protocol, and which of them matter to which clauses, by id prefix.
+
+    ``pairs`` are prefixes of the clauses that are also broken where two corners meet.
+    """
 
     dimension: dict[str, Dimension] = {}
     matters: dict[str, tuple[str, ...]] = {}
+    pairs: tuple[str, ...] = ()
 
     def corners(self, clause: str) -> list[str] | None:
         """Return each `dimension=value` that matters to a clause; None if no entry covers it."""
@@ -40,6 +51,16 @@ class Dimensions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return None
         words = self.matters[max(covering, key=len)]
         return [corner for word in words for corner in self._values(word)]
+
+    def meetings(self, clause: str) -> list[str]:
+        """Return each `dimension=value+dimension=value` of two dimensions that matter together."""
+        if not any(is_below(clause, prefix) for prefix in self.pairs):
+            return []
+        return [
+            BETWEEN.join(pair)
+            for pair in combinations(self.corners(clause) or (), 2)
+            if pair[0].partition("=")[0] != pair[1].partition("=")[0]
+        ]
 
     def _values(self, word: str) -> Iterator[str]:
         name, equals, value = word.partition("=")
@@ -81,6 +102,19 @@ def corner_trials(protocol: str, faults: Sequence[Trial]) -> tuple[Trial, ...]:
         _trial(clause.id, corner, faults)
         for clause in judged_clauses(protocol)
         for corner in dimensions.corners(clause.id) or ()
+    )
+
+
+def meeting_trials(protocol: str, faults: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Return a trial of each clause about messages wherever two corners meet.
+
+    The cases of combined ways are run besides those of the clause: they bring about what meets.
+    """
+    dimensions = read_dimensions(protocol)
+    return tuple(
+        msgspec.structs.replace(_trial(clause.id, corner, faults), besides=f"{protocol}/{WAYS}")
+        for clause in judged_clauses(protocol)
+        for corner in dimensions.meetings(clause.id)
     )
 
 

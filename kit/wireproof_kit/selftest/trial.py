@@ -57,7 +57,7 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
         return _draw_cases(trial, instances)
     own = [item for item in instances if item.clause.id in trial.breaks]
     if trial.candidates:
-        return own
+        return own + [item for item in instances if interface(item.id) == trial.besides]
     interfaces = {interface(item.id) for item in own}
     others = [item for item in instances if item.clause.id not in trial.breaks]
     near = [item for item in others if interface(item.id) in interfaces]

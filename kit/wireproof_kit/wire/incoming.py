@@ -8,8 +8,8 @@ from wireproof_spec.wire_error import WireError
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-# Ten times what the longest case is owed: a transcript keeps them all.
-VALUES_LIMIT: Final = 2_000
+# A case lets one message come 4,200 times. A transcript keeps all values of a connection.
+VALUES_LIMIT: Final = 6_000
 
 
 class Source(Protocol[T_co]):

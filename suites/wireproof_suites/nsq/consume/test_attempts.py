@@ -7,7 +7,7 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_kit.runner.patience import REDELIVERY
-from wireproof_suites.nsq.steps.attempts import READY, attempts_of, attempts_seen
+from wireproof_suites.nsq.steps.attempts import READY, attempts_beyond, attempts_of, attempts_seen
 
 HEADERS = {"header": b'{"k":"v"}', "no-header": None, "long-header": b'{"k":"%s"}' % (b"v" * 999)}
 SHORTEST_TIMEOUT_MS = 1000
@@ -35,6 +35,16 @@ def test_put_back(broker: Broker, fresh_ext_topic: Topic, header: bytes | None) 
         return attempts_seen(
             consumer, body, times=4, again=lambda delivery: consumer.requeue(delivery, 0)
         )
+
+
+@case("nsq/consume/attempts-beyond-12-bits", clause="ext.consume.attempts", waiting=True)
+def test_beyond_12_bits(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """The attempts of a message that comes 4,200 times never show the indicator bits."""
+    body = broker.unique_body()
+    with broker.subscribe(fresh_ext_topic) as consumer:
+        broker.publish_accepted(fresh_ext_topic, body, {"k": "v"})
+
+        return attempts_beyond(consumer, body)
 
 
 @case("nsq/consume/attempts-put-back-later", clause="ext.consume.attempts", waiting=True)

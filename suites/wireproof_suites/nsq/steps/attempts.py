@@ -6,8 +6,13 @@ from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.delivery import Delivery
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.wire.waiting import Deadline
+from wireproof_spec.nsq.limits import MAX_ATTEMPTS
 
 LARGEST_ATTEMPTS = 0x0FFF
+"""The largest number of attempts that leaves the high 4 bits free."""
+DELIVERIES = 4200
+MOST_SECONDS = 10.0
 READY = 5
 
 
@@ -40,6 +45,40 @@ def attempts_seen(
     complete = len(counts) == times
     seen = counts if complete else [*counts, *copies[:1]]
     return _observe_counts(seen, overdue=not complete).on(*reversed(taken))
+
+
+def attempts_beyond(consumer: Consumer, body: bytes) -> Observation:
+    """Let a message come again until its attempts no longer leave the high 4 bits free.
+
+    ``attempts:counted`` if each delivery has the number of attempts, ``attempts:capped`` if it
+    stays from some large number on, ``attempts:wrapped`` if it begins again at 0 or 1 after 4095.
+    A broker that takes longer than 10 s is ``unsupported:slow-redelivery``.
+    """
+    deadline, last, kind = Deadline(MOST_SECONDS), 0, "counted"
+    for number in range(DELIVERIES):
+        delivery = consumer.take(body, seconds=deadline.rest())
+        if delivery is None or delivery.message is None:
+            note = f"{number} of {DELIVERIES} deliveries came within {MOST_SECONDS:g} s"
+            return observed("unsupported:slow-redelivery", note=note)
+        attempts = delivery.message.attempts
+        if attempts != last + 1:
+            kind = _name_step(last, attempts)
+            if kind == "high-bits":
+                return _high_bits(attempts).on(delivery)
+            if kind == "other":
+                return _observe_counts([last, attempts]).on(delivery)
+        last = attempts
+        consumer.requeue(delivery, 0)
+    return observed(f"attempts:{kind}")
+
+
+def _name_step(last: int, attempts: int) -> str:
+    """Return what the attempts of two deliveries in turn show, if they do not differ by 1."""
+    if attempts == last:  # or a copy, which a broker may send
+        return "capped" if last >= MAX_ATTEMPTS else "counted"
+    if last == LARGEST_ATTEMPTS and attempts in (0, 1):
+        return "wrapped"
+    return "high-bits" if attempts > LARGEST_ATTEMPTS else "other"
 
 
 def attempts_of(delivery: Delivery | None) -> Observation:

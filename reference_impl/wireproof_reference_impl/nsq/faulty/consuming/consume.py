@@ -17,6 +17,7 @@ from wireproof_reference_impl.nsq.faulty.ways import (
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
+from wireproof_spec.nsq.limits import MAX_ATTEMPTS
 
 _INDICATOR = packed.EXTEND_INDICATOR
 
@@ -157,6 +158,14 @@ def attempts_with_indicator_without_header(attempts: int, message: Message) -> i
     format.
     """
     return attempts | _INDICATOR if message.header is None else attempts
+
+
+@boundary("consume.attempts", count_attempts)
+def attempts_with_indicator_from_4000(attempts: int, message: Message) -> int:
+    """From the 4,000th delivery on, delivered attempts have the indicator bits of the disk
+    format.
+    """
+    return attempts | _INDICATOR if attempts >= MAX_ATTEMPTS else attempts
 
 
 @boundary("consume.attempts", count_attempts)

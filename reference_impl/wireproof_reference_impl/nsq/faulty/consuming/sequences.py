@@ -6,6 +6,9 @@ from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.faulty.returning import Return, coming_back, overtaken_when
 from wireproof_reference_impl.nsq.faulty.ways import boundary, condition, missing, wrong_value
 
+LONG_HEADER = 4_096
+LARGE_BODY = 65_535
+
 
 @condition("smart.history.kept smart.history.order", coming_back)
 def history_every_seventh_lost(held: Held, why: Return) -> Held | None:
@@ -37,6 +40,19 @@ def history_one_of_two_lost(held: list[Held], subscriber: Subscriber) -> list[He
 def history_left_twice_lost(held: list[Held], subscriber: Subscriber) -> list[Held]:
     """A message redelivered once is lost when the client that holds it disconnects."""
     return [each for each in held if each.attempts < 2]
+
+
+@boundary("smart.history.kept", coming_back)
+def history_long_header_lost(held: Held, why: Return) -> Held | None:
+    """A message whose header is longer than 4,096 bytes is lost when it times out."""
+    is_long = len(held.message.header or b"") > LONG_HEADER
+    return None if why is Return.TIMED_OUT and is_long else held
+
+
+@boundary("smart.history.kept", setting("dispatch.given_back"))
+def history_large_lost(held: list[Held], subscriber: Subscriber) -> list[Held]:
+    """A message larger than 65,535 bytes is lost when the client that holds it disconnects."""
+    return [each for each in held if len(each.message.body) <= LARGE_BODY]
 
 
 @wrong_value("dispatch.to-matching", coming_back)

@@ -1,0 +1,1 @@
+"""Messages in combined circumstances: what is accepted arrives, on every way."""
