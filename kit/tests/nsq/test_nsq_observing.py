@@ -143,6 +143,15 @@ def test_another_value_is_a_change_however_it_is_spelled(header: bytes) -> None:
     assert word == "delivered:header-changed"
 
 
+@pytest.mark.parametrize(("excess", "is_noted"), [(1, True), (8, True), (9, False), (-1, False)])
+def test_bytes_behind_a_body_may_come_from_a_wrong_frame_size(excess: int, is_noted: bool) -> None:
+    body = (BODY + b"123456789")[: len(BODY) + excess]
+    seen = observe_delivery(delivered(message(HEADER, body)), body=BODY, header=HEADER)
+
+    assert seen.value == "delivered:body-changed"
+    assert ("the size of this frame is wrong" in seen.note) == is_noted
+
+
 LEFT_OUT = {
     "left-out": (message(b'{"k": "v"}'), "delivered:header-changed"),
     "stored": (message(b'{"k":"v","##x":"1"}'), "delivered:as-sent"),

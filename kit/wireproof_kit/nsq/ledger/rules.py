@@ -13,6 +13,7 @@ from wireproof_kit.ledger.times import FIRST_S, LAST_S
 from wireproof_kit.nsq.broker import ORDERED
 from wireproof_kit.nsq.ledger.deliveries import Delivery
 from wireproof_kit.nsq.ledger.publishes import Content, HeaderLaw, has_escapes
+from wireproof_kit.nsq.observe.delivery import note_excess
 from wireproof_kit.nsq.observe.observations import find_difference, is_respelled
 from wireproof_kit.observation import Difference
 from wireproof_spec.nsq import names
@@ -49,7 +50,8 @@ def judge_body(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
     if difference.expected == difference.found:
         difference = Difference("body", len(whole), f"{body.length} bytes", f"{len(whole)} bytes")
     intact = "ext.consume.body-intact" if layout.extend else clause
-    yield Finding(intact, "delivered:body-changed", difference=difference)
+    note = note_excess(body.length, len(whole)) if whole.startswith(body.head) else ""
+    yield Finding(intact, "delivered:body-changed", note, difference)
 
 
 def judge_header(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:

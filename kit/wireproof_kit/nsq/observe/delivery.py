@@ -10,6 +10,9 @@ AS_DUE = "as-due"
 UNKNOWN = "unknown"
 OFFSET_FIRST = "offset-first"
 
+FRAME_HEAD_BYTES = 8
+"""Size and type of a frame."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -122,3 +125,18 @@ def _body_in(layout: Layout, data: bytes) -> bytes | None:
         return layout.read(data).body
     except WireError:
         return None
+
+
+def note_excess(expected: int, found: int) -> str:
+    """Return a note if a body is a few bytes longer than published, else an empty string.
+
+    ``expected`` and ``found`` are lengths in bytes. A frame whose size is too large takes the
+    first bytes of the next frame for its own.
+    """
+    excess = found - expected
+    if not 0 < excess <= FRAME_HEAD_BYTES:
+        return ""
+    return (
+        f"the frame ends {excess} bytes behind the message; if these bytes begin the next frame, "
+        "the size of this frame is wrong (smart.connection.frame)"
+    )

@@ -14,7 +14,7 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 
-from wireproof_kit.nsq.observe.delivery import AS_DUE, UNKNOWN, Delivery
+from wireproof_kit.nsq.observe.delivery import AS_DUE, UNKNOWN, Delivery, note_excess
 from wireproof_kit.nsq.observe.trace_layout import looks_like_trace, observe_trace
 from wireproof_kit.nsq.wire.answers import Answer, ErrorFrame, Nonsense, Response
 from wireproof_kit.nsq.wire.frames import Header, header_bytes
@@ -92,7 +92,8 @@ def _observe_delivery(
         return observed("delivered:undecodable", difference=_fault(delivery))
     if delivery.body != body:
         found = find_difference("body", expected=body, found=delivery.body)
-        return observed("delivered:body-changed", difference=found)
+        note = note_excess(len(body), len(delivery.body)) if body in delivery.body else ""
+        return observed("delivered:body-changed", difference=found, note=note)
     return _observe_header(delivery, None if header is None else header_bytes(header), exact)
 
 
