@@ -36,7 +36,8 @@ def draw(table: Table) -> str:
     names = list(table.dimension)
     factors = {name: list(each.values) for name, each in table.dimension.items()}
     constraints = [constraint(each) for each in table.excluded]
-    rows = make(factors, salt=table.seed, constraints=constraints)
+    stronger = [{"fields": list(table.triples), "strength": 3}] if table.triples else None
+    rows = make(factors, salt=table.seed, constraints=constraints, sub_models=stronger)
     lines = sorted([row[name] for name in names] for row in rows)
     widths = [max(len(line[at]) for line in [names, *lines]) for at in range(len(names))]
     return "".join(

@@ -8,7 +8,7 @@ version of a library.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 
@@ -21,8 +21,8 @@ USUAL = "usual"
 
 Row = Mapping[str, str]
 """A value of each dimension."""
-Pair = frozenset[tuple[str, str]]
-"""Two dimensions, each with a value."""
+Meeting = frozenset[tuple[str, str]]
+"""Two or three dimensions, each with a value."""
 
 
 class Dimension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,11 +44,15 @@ class Exclusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Dimensions, and values that cannot be combined; ``seed`` chooses one of many arrays."""
+    """Dimensions, and values that cannot be combined; ``seed`` chooses one of many arrays.
+
+    ``triples`` are dimensions of which every three values meet.
+    """
 
     seed: str
     dimension: dict[str, Dimension]
     excluded: tuple[Exclusion, ...] = ()
+    triples: tuple[str, ...] = ()
 
     def row_id(self, row: Row) -> str:
         """Return the unusual values of a row joined by plus signs, or ``usual``."""
@@ -61,14 +65,23 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return True if some values of a row, which may be incomplete, cannot be combined."""
         return any(each.covers(row) for each in self.excluded)
 
-    def pairs(self) -> set[Pair]:
-        """Return every two values of different dimensions that can be combined."""
+    def meetings(self) -> set[Meeting]:
+        """Return every two values of different dimensions that can be combined, and triples."""
         values = [(name, value) for name, each in self.dimension.items() for value in each.values]
+        triples = [each for each in values if each[0] in self.triples]
         return {
-            frozenset(pair)
-            for pair in combinations(values, 2)
-            if pair[0][0] != pair[1][0] and not self.is_excluded(dict(pair))
+            frozenset(meeting)
+            for meeting in (*combinations(values, 2), *combinations(triples, 3))
+            if len(dict(meeting)) == len(meeting) and not self.is_excluded(dict(meeting))
         }
+
+    def meetings_of(self, rows: Iterable[Row]) -> set[Meeting]:
+        """Return every two values that meet in some row, and every three of the triples."""
+        return {frozenset(meeting) for row in rows for meeting in self._meetings_of(row)}
+
+    def _meetings_of(self, row: Row) -> Iterator[tuple[tuple[str, str], ...]]:
+        yield from combinations(row.items(), 2)
+        yield from combinations([each for each in row.items() if each[0] in self.triples], 3)
 
 
 def read_table(folder: Path) -> Table:
@@ -83,8 +96,3 @@ def read_rows(folder: Path) -> dict[str, Row]:
     names, *lines = (folder / ROWS).read_text(encoding="utf-8").splitlines()
     rows = (dict(zip(names.split(), line.split(), strict=True)) for line in lines)
     return {table.row_id(row): row for row in rows}
-
-
-def pairs_of(rows: Iterable[Row]) -> set[Pair]:
-    """Return every two values of different dimensions that meet in some row."""
-    return {frozenset(pair) for row in rows for pair in combinations(row.items(), 2)}

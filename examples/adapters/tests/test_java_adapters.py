@@ -23,22 +23,26 @@ pytestmark = [pytest.mark.process]
 
 REFUSED, EARLY, DELIVERED = "fail refused", "fail early", "fail delivered"
 DROPPED = "fail dropped"
+WAYS = ("sent", "again", "committed", "second-group")
+WITHOUT_PRIORITY = (
+    "committed+again+correlation-id+message-key+trace-id+priority+expire-time+none+large-body",
+    "committed+again+partitions+correlation-id+trace-id+priority+many+large-body",
+    "committed+second-group+partitions+correlation-id+message-key+priority+expire-time"
+    "+named-as-attribute+large-body",
+    "message-key+priority+expire-time+named-as-header+large-body",
+)
+"""Rows in which the priority is dropped; other rows with one are refused for another value."""
 KNOWN = {
     "native": {
         "oms/delay/no-wrap/largest": DELIVERED,
-        "oms/partition/unknown/minus-one": "fail other-number",
+        "oms/partition/unknown/minus-one": "fail replaced",
         "oms/priority/not-folded/-1": "inconclusive refused",
         "oms/priority/not-folded/-2147483648": "inconclusive refused",
         "oms/priority/outside/-1": REFUSED,
         "oms/priority/outside/-2147483648": REFUSED,
         "oms/priority/order": "fail unordered",
-        **{
-            f"oms/round-trip/{case}": DROPPED
-            for case in (
-                *(f"together/{way}" for way in ("sent", "again", "committed", "second-group")),
-                *("pair/correlation-id/priority", "pair/message-key/priority"),
-            )
-        },
+        **{f"oms/round-trip/{case}": DROPPED for case in (f"together/{way}" for way in WAYS)},
+        **{f"oms/ways/unchanged/{row}": DROPPED for row in WITHOUT_PRIORITY},
         "oms/store/after-send": "fail absent",
     },
     "openmessaging": {

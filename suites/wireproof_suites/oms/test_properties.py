@@ -1,27 +1,26 @@
 """User properties, and attributes together, on every way that a message may take."""
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Mapping
 
 import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.oms.adapter.messages import NOTHING, Attributes, Delivery, Sent
-from wireproof_kit.oms.adapter.system import Consumer, System
-from wireproof_kit.runner.patience import PUSH, REDELIVERY
+from wireproof_kit.oms.adapter.messages import NOTHING, Attributes
+from wireproof_kit.oms.adapter.system import System
 from wireproof_spec.oms import names
 from wireproof_spec.strict_json import JsonValue
-from wireproof_suites.oms.steps import TEXTS, compare, missing
-from wireproof_suites.oms.test_transaction import commit, transaction_id
+from wireproof_suites.oms.message_way import MessageWay
+from wireproof_suites.oms.steps import TEXTS, compare
 
-WAYS: Mapping[str, tuple[str, ...]] = {
-    "sent": (),
-    "again": ("nack",),
-    "committed": ("transaction", "transaction-id"),
-    "second-group": (),
+SENT = MessageWay()
+WAYS: Mapping[str, MessageWay] = {
+    "sent": SENT,
+    "again": MessageWay(comes_again=True),
+    "committed": MessageWay(is_committed=True),
+    "second-group": MessageWay(in_second_group=True),
 }
-"""The ways that a message may take, with what a system must claim for them."""
+NEEDS = {name: way.needs for name, way in WAYS.items()}
 FAR_MS = 2**62
 VALUES: Mapping[str, JsonValue] = {
     names.CORRELATION_ID: "wp-correlation",
@@ -31,15 +30,6 @@ VALUES: Mapping[str, JsonValue] = {
     names.EXPIRE_TIME: FAR_MS,
 }
 """Attributes that arrive as they were sent, on every way."""
-CLAIMS: Mapping[str, str] = {
-    names.CORRELATION_ID: "correlation-id",
-    names.MESSAGE_KEY: "message-key",
-    names.TRACE_ID: "trace-id",
-    names.PRIORITY: "priority",
-    names.EXPIRE_TIME: "expire-time",
-}
-PAIRS = {f"{CLAIMS[one]}/{CLAIMS[other]}": (one, other) for one, other in combinations(VALUES, 2)}
-WAY_OF_PAIR = {pair: list(WAYS)[number % len(WAYS)] for number, pair in enumerate(PAIRS)}
 USUAL: Attributes = {"wp-name": "value", "wpOther": "another value", "WP_NAME": "a third one"}
 UNUSUAL: Mapping[str, Attributes] = {
     "long": {"wp": "0123456789abcdef" * 2063},
@@ -57,59 +47,19 @@ Control characters are not among them: a String is a sequence of printable chara
 """
 
 
-def deliver(
-    system: System, way: str, attributes: Attributes, properties: Attributes
-) -> Delivery | Observation:
-    """Send a message that takes a way, and return its last delivery, or what was seen instead."""
-    destination, consumer = system.warm_destination()
-    if way == "second-group":
-        consumer = destination.new_consumer("wp_second_group")
-    if way == "committed":
-        attributes = {**attributes, names.TRANSACTION_ID: f"{destination.name}-transaction"}
-    op = "prepare" if way == "committed" else "send"
-    sent = destination.send(attributes or NOTHING, properties=properties, op=op)
-    if not sent.is_accepted:
-        return observed("refused", note=sent.why)
-    ended = commit(system, transaction_id(sent)) if way == "committed" else None
-    if isinstance(ended, Observation):
-        return ended
-    if way == "again":
-        return _take_second(consumer, sent)
-    return consumer.take([sent]).get(sent.key) or missing()
-
-
-def _take_second(consumer: Consumer, sent: Sent) -> Delivery | Observation:
-    """Reject the first delivery of a message, and return the second."""
-    patience = consumer.system.patience
-    first = _find(consumer.receive(within=patience.seconds(PUSH)), sent)
-    if first is None:
-        return missing()
-    if not consumer.reject(first):
-        return observed("nack-refused")
-    second = _find(consumer.receive(within=patience.seconds(REDELIVERY)), sent)
-    if second is None:
-        return missing()
-    consumer.settle(second)
-    return second
-
-
-def _find(deliveries: Sequence[Delivery], sent: Sent) -> Delivery | None:
-    return next((each for each in deliveries if each.key == sent.key), None)
-
-
-def _compare_properties(system: System, way: str, properties: Attributes) -> Observation:
+def _compare_properties(system: System, way: MessageWay, properties: Attributes) -> Observation:
     """Return whether user properties arrive unchanged on a way."""
-    delivery = deliver(system, way, NOTHING, properties)
+    delivery = way.deliver(system, NOTHING, properties, None)
     if isinstance(delivery, Observation):
         return delivery
     return compare(delivery.properties, properties)
 
 
 def _compare_attributes(
-    system: System, way: str, attributes: Attributes, properties: Attributes
+    system: System, way: MessageWay, attributes: Attributes, properties: Attributes
 ) -> Observation:
     """Return whether attributes arrive unchanged on a way, beside properties."""
-    delivery = deliver(system, way, attributes, properties)
+    delivery = way.deliver(system, attributes, properties, None)
     if isinstance(delivery, Observation):
         return delivery
     return compare(delivery.attributes, attributes)
@@ -119,17 +69,17 @@ def _compare_attributes(
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_properties(system: System, text: str) -> Observation:
     """User properties that are strings arrive unchanged."""
-    return _compare_properties(system, "sent", {**USUAL, "wp-text": text})
+    return _compare_properties(system, SENT, {**USUAL, "wp-text": text})
 
 
 @case(
     "oms/round-trip/properties/way",
     clause="oms.round-trip.properties",
-    needs_of=WAYS,
+    needs_of=NEEDS,
     waiting=True,
 )
-@pytest.mark.parametrize("way", WAYS)
-def test_properties_way(system: System, way: str) -> Observation:
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_properties_way(system: System, way: MessageWay) -> Observation:
     """User properties arrive unchanged on every way that a message may take."""
     return _compare_properties(system, way, USUAL)
 
@@ -138,13 +88,13 @@ def test_properties_way(system: System, way: str) -> Observation:
 @pytest.mark.parametrize("properties", UNUSUAL.values(), ids=UNUSUAL)
 def test_properties_unusual(system: System, properties: Attributes) -> Observation:
     """User properties of any length, number and name arrive unchanged, or are refused."""
-    return _compare_properties(system, "sent", properties)
+    return _compare_properties(system, SENT, properties)
 
 
 @case("oms/round-trip/properties/number", clause="oms.round-trip.properties-numbers", waiting=True)
 def test_properties_number(system: System) -> Observation:
     """A user property that is a number arrives as the same number, or is refused."""
-    return _compare_properties(system, "sent", {"wp-number": 7})
+    return _compare_properties(system, SENT, {"wp-number": 7})
 
 
 @case(
@@ -152,7 +102,7 @@ def test_properties_number(system: System) -> Observation:
 )
 def test_nothing_added(system: System) -> Observation:
     """A message arrives without user properties that its sender did not set."""
-    delivery = deliver(system, "sent", NOTHING, USUAL)
+    delivery = SENT.deliver(system, NOTHING, USUAL, None)
     if isinstance(delivery, Observation):
         return delivery
     for name, value in delivery.properties.items():
@@ -164,30 +114,13 @@ def test_nothing_added(system: System) -> Observation:
 @case(
     "oms/round-trip/together",
     clause="oms.round-trip.unchanged",
-    needs_of=WAYS,
+    needs_of=NEEDS,
     waiting=True,
 )
-@pytest.mark.parametrize("way", WAYS)
-def test_together(system: System, way: str) -> Observation:
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_together(system: System, way: MessageWay) -> Observation:
     """All attributes of one message arrive unchanged on every way, beside properties."""
     claimed = {name: value for name, value in VALUES.items() if system.claims(name)}
     if not claimed:
         return observed("unsupported:no-attribute", note="no attribute is claimed")
     return _compare_attributes(system, way, claimed, USUAL)
-
-
-@case(
-    "oms/round-trip/pair",
-    clause="oms.round-trip.unchanged",
-    needs_of={
-        pair: (*map(CLAIMS.__getitem__, named), *WAYS[WAY_OF_PAIR[pair]])
-        for pair, named in PAIRS.items()
-    },
-    waiting=True,
-)
-@pytest.mark.parametrize("pair", PAIRS)
-def test_pair(system: System, pair: str) -> Observation:
-    """Two attributes of one message arrive unchanged, beside a property with the first's name."""
-    one, other = PAIRS[pair]
-    attributes = {one: VALUES[one], other: VALUES[other]}
-    return _compare_attributes(system, WAY_OF_PAIR[pair], attributes, {one: "wp-property"})

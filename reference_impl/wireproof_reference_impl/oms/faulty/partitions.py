@@ -154,6 +154,18 @@ def partition_15_bits() -> Change:
     return _narrow(15)
 
 
+@condition("partition.no-wrap", _replace_unknown)
+def partition_placed_by_8_bits(wanted: int, count: int) -> int:
+    """A message for an unknown partition is stored by the lowest 8 bits of the number."""
+    return wrap(wanted, 8) % count
+
+
+@condition("partition.no-wrap", _replace_unknown)
+def partition_placed_by_16_bits(wanted: int, count: int) -> int:
+    """A message for an unknown partition is stored by the lowest 16 bits of the number."""
+    return wrap(wanted, 16) % count
+
+
 @missing("message-key.one-partition")
 def key_spread() -> Change:
     """Messages of one message key are spread over the partitions."""

@@ -1,0 +1,1 @@
+"""Messages in combined circumstances: what was sent arrives unaltered."""
