@@ -10,7 +10,7 @@ from wireproof_kit.iggy.observe.observations import as_set
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.observation import Difference
 from wireproof_spec.iggy.bodies.consumer import Consumer
-from wireproof_spec.iggy.kinds import NEXT, OFFSET
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, NEXT, OFFSET
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.names import MESSAGE_FIELDS
 
@@ -69,7 +69,8 @@ class Partition:
     def judge_beginning(self, event: PollAnswered, first: Delivery) -> Iterator[Finding]:
         """Judge with which message a poll by offset or for the next messages begins."""
         poll, message = event.poll, first.message
-        if poll.strategy == NEXT and not first.over_http:
+        of_consumer = poll.consumer.kind == CONSUMER_KIND
+        if poll.strategy == NEXT and of_consumer and not first.over_http:
             stored = self.stored.get(poll.consumer)
             if stored is not None:
                 word = "delivered:id" if message.offset <= stored else ""
