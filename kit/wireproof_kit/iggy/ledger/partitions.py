@@ -31,6 +31,10 @@ class Partition:
         default_factory=dict[tuple[bool, int], Delivery]
     )
     """The first delivery of each offset, over HTTP or over TCP."""
+    _latest: dict[tuple[bool, int], Delivery] = field(
+        default_factory=dict[tuple[bool, int], Delivery]
+    )
+    """The last one: two different messages of one poll never have the same offset."""
     _alike: dict[tuple[bool, int, bytes], list[Delivery]] = field(
         default_factory=dict[tuple[bool, int, bytes], list[Delivery]]
     )
@@ -95,7 +99,10 @@ class Partition:
         """Yield what a message shows, given what polls returned before."""
         if delivery.message.offset in self.changes:
             return
-        before = self._seen.get((delivery.over_http, delivery.message.offset))
+        place = delivery.over_http, delivery.message.offset
+        before, latest = self._seen.get(place), self._latest.get(place)
+        if latest is not None and latest.event is delivery.event:
+            before = latest
         if before is not None:
             yield from _judge_again(delivery, before)
         other = self._find_other(delivery)
@@ -109,6 +116,7 @@ class Partition:
     def note(self, delivery: Delivery) -> None:
         """Note a message."""
         place = delivery.over_http, delivery.message.offset
+        self._latest[place] = delivery
         if place not in self._seen:
             self._seen[place] = delivery
             self._alike.setdefault(_key(delivery), []).append(delivery)
