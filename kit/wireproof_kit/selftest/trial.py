@@ -50,11 +50,12 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     """Return the cases to run in a trial of the selftest, first those that must fail.
 
     For a fault, these are all cases of the clauses that it breaks and the other cases of their
-    interfaces, or for a fault in one corner the cases of combined ways, which run only until the
-    clause is red: the ledger may show there what no case of the clause meets; for a permitted variant or a mix of variants, cases of all interfaces. Cases that
-    must not fail are all taken if ``trial.every``; otherwise one case of each function, of a third
-    of the functions or, for a mix, of a quarter: other functions in each trial, and at least one
-    case of each clause.
+    interfaces. For a fault in one corner, they are the cases of its clauses and those of combined
+    ways, which run only until the clause is red: the ledger may show there what no case of the
+    clause meets. For a permitted variant or a mix of variants, they are cases of all interfaces.
+    Cases that must not fail are all taken if ``trial.every``; otherwise one case of each function,
+    of a third of the functions or, for a mix, of a quarter: other functions in each trial, and at
+    least one case of each clause.
     """
     if trial.kind != FAULT:
         return _draw_cases(trial, instances)

@@ -168,9 +168,7 @@ def _count_request(original: Original, connection: Connection, frame: bytes) -> 
     return original(connection, frame)
 
 
-def _note_poll(
-    original: Original, topic: object, request: PollMessages, client: object
-) -> object:
+def _note_poll(original: Original, topic: object, request: PollMessages, client: object) -> object:
     _POLL[:] = [request]
     return original(topic, request, client)
 
