@@ -7,7 +7,6 @@ from wireproof_kit.errors import KitError
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.selftest.dimensions import (
     AT,
-    WAYS,
     Dimension,
     Dimensions,
     corner_trials,
@@ -30,7 +29,7 @@ from wireproof_kit.selftest.shown import (
     read_reasons,
     unshown,
 )
-from wireproof_kit.selftest.trial import cases_of, interface, is_unexpected
+from wireproof_kit.selftest.trial import WAYS, cases_of, interface, is_unexpected
 from wireproof_reference_impl.iggy.faulty.corners import CORNERS as IGGY_CORNERS
 from wireproof_reference_impl.iggy.presets import VARIANTS as IGGY_VARIANTS
 from wireproof_reference_impl.nsq.faulty.corners import CORNERS

@@ -220,13 +220,21 @@ class Server(HttpServer):
             way = "POST" if self.over_http else "send"
             raise ArrangementFailed(f"a right {way} was answered {refused.value}")
 
-    def send_allowed(self, topic: Topic, *messages: SentMessage) -> None:
+    def send_allowed(
+        self,
+        topic: Topic,
+        *messages: SentMessage,
+        partition: int | None = None,
+        partitioning: Partitioning | None = None,
+    ) -> None:
         """Send messages that the clause of the case allows, in one request.
 
         Raises:
             AllowedRefused: the server refused the messages, so that the case fails.
         """
-        refused = self._send_refused(topic, *messages)
+        refused = self._send_refused(
+            topic, *messages, partition=partition, partitioning=partitioning
+        )
         if refused is not None:
             raise AllowedRefused(refused)
 

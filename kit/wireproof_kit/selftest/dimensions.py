@@ -17,8 +17,6 @@ from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import find_protocol
 
 TABLE = "dimensions.toml"
-WAYS = "ways"
-"""The interface whose cases are rows of circumstances of which every two meet."""
 ROLES = ("broker", "server")
 AT = "@"
 BETWEEN = "+"
@@ -106,13 +104,10 @@ def corner_trials(protocol: str, faults: Sequence[Trial]) -> tuple[Trial, ...]:
 
 
 def meeting_trials(protocol: str, faults: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return a trial of each clause about messages wherever two corners meet.
-
-    The cases of combined ways are run besides those of the clause: they bring about what meets.
-    """
+    """Return a trial of each clause about messages wherever two corners meet."""
     dimensions = read_dimensions(protocol)
     return tuple(
-        msgspec.structs.replace(_trial(clause.id, corner, faults), besides=f"{protocol}/{WAYS}")
+        _trial(clause.id, corner, faults)
         for clause in judged_clauses(protocol)
         for corner in dimensions.meetings(clause.id)
     )

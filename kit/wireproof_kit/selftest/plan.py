@@ -32,8 +32,7 @@ class Trial(msgspec.Struct, frozen=True):
     ``not_with`` which variants a variant is never mixed with; ``lacks`` which capabilities an
     alternative lacks. Cases that must not fail are all run if ``every`` is true; otherwise one set
     of parameters of each case function, another one in each trial. ``candidates`` are faults
-    limited to the same circumstances, tried in turn until one does something there; with them, the
-    cases of the clause are run and those of the interface ``besides``.
+    limited to the same circumstances, tried in turn until one does something there.
     """
 
     name: str
@@ -47,7 +46,6 @@ class Trial(msgspec.Struct, frozen=True):
     lacks: tuple[str, ...] = ()
     every: bool = True
     candidates: tuple[str, ...] = ()
-    besides: str = ""
 
     def options(self) -> list[str]:
         """Return the command line options of the reference that turn the switches on."""

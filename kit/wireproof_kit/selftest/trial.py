@@ -41,6 +41,8 @@ CLIENT_WAITERS = 4
 """The most cases for clients that run at once: each plays four servers and starts a process."""
 SEEDS = 1_000_000
 SHARE = {FAULT: 3, VARIANT: 3, MIX: 4}
+WAYS = "ways"
+"""The interface of the cases that combine circumstances."""
 _RED = ("fail", "unstable")
 
 
@@ -48,16 +50,18 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     """Return the cases to run in a trial of the selftest, first those that must fail.
 
     For a fault, these are all cases of the clauses that it breaks and the other cases of their
-    interfaces; for a permitted variant or a mix of variants, cases of all interfaces. Cases that
-    must not fail are all taken if ``trial.every``; otherwise one case of each function, of a third
-    of the functions or, for a mix, of a quarter: other functions in each trial, and at least one
-    case of each clause.
+    interfaces. For a fault in one corner, they are the cases of its clauses and those of combined
+    ways, which run only until the clause is red: the ledger may show there what no case of the
+    clause meets. For a permitted variant or a mix of variants, they are cases of all interfaces.
+    Cases that must not fail are all taken if ``trial.every``; otherwise one case of each function,
+    of a third of the functions or, for a mix, of a quarter: other functions in each trial, and at
+    least one case of each clause.
     """
     if trial.kind != FAULT:
         return _draw_cases(trial, instances)
     own = [item for item in instances if item.clause.id in trial.breaks]
     if trial.candidates:
-        return own + [item for item in instances if interface(item.id) == trial.besides]
+        return own + [item for item in instances if _is_of_ways(item) and item not in own]
     interfaces = {interface(item.id) for item in own}
     others = [item for item in instances if item.clause.id not in trial.breaks]
     near = [item for item in others if interface(item.id) in interfaces]
@@ -68,6 +72,10 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     rounds = zip_longest(*must_fail)
     first = [item for each in rounds for item in each if item is not None]
     return first + [item for items in by_clause.values() for item in items]
+
+
+def _is_of_ways(item: Instance) -> bool:
+    return interface(item.id).endswith(f"/{WAYS}")
 
 
 def _draw_cases(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
@@ -187,12 +195,17 @@ class _TrialRun:
         yield from (item for item in chosen if item.mark.hazard)
 
     def _run(self, instance: Instance) -> None:
-        clause = instance.clause.id
+        clause, trial = instance.clause.id, self._trial
         with self._lock:
-            if clause in self._red and self._trial.kind == FAULT:
+            is_spared = clause in self._red or bool(trial.candidates and not self._is_hidden())
+            if trial.kind == FAULT and is_spared:
                 self._spared += 1
                 return
         self._keep(self._opened.run_case(instance), instance.law)
+
+    def _is_hidden(self) -> bool:
+        """Return True if the fault is wrong in one corner only, and no case has shown it yet."""
+        return bool(self._trial.candidates) and not self._red.keys() >= {*self._trial.breaks}
 
     def _keep(self, record: CaseRecord, law: Law) -> None:
         with self._lock:

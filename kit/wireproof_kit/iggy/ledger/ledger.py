@@ -15,7 +15,7 @@ from wireproof_kit.iggy.ledger.events import (
 )
 from wireproof_kit.iggy.ledger.objects import judge_form, read_object
 from wireproof_kit.iggy.ledger.partitions import AGAIN, Partition
-from wireproof_kit.iggy.ledger.polls import judge_answer, judge_messages
+from wireproof_kit.iggy.ledger.polls import judge_answer, judge_messages, way_of_poll
 from wireproof_kit.iggy.ledger.reading import Reading
 from wireproof_kit.iggy.ledger.rules import (
     RULES,
@@ -43,6 +43,8 @@ class IggyLedger:
         self.reading = Reading(forms)
         self.outcomes = Outcomes()
         self.matcher = Matcher()
+        self._changed = set[TopicLife]()
+        """The topics in which the control API may have changed a message."""
 
     def read(self, case: str, steps: Iterable[Step], started_ms: float | None = None) -> None:
         """Read the steps of a case."""
@@ -61,6 +63,7 @@ class IggyLedger:
     def _see(self, partition: Partition, event: TopicEvent) -> None:
         if isinstance(event, Changed):
             partition.change(event)
+            self._changed.add(event.topic)
         elif isinstance(event, OffsetStored):
             partition.store(event)
         elif isinstance(event, OffsetTold):
@@ -102,12 +105,13 @@ class IggyLedger:
         change = partition.changes.get(delivery.message.offset, _UNCHANGED)
         is_placed = delivery.event.partition is not None
         findings = [*judge_timestamp(delivery), *judge_keys(delivery)]
-        if is_placed:
+        if is_placed or delivery.event.topic not in self._changed:
             findings += judge_state(delivery, change)
             findings += judge_checksum(delivery, change)
         entry, of_entry = _explain_best(delivery, change)
         findings += of_entry
-        way: frozenset[str] = frozenset() if entry is None else entry.way
+        way = frozenset(way_of_poll(delivery.event.poll))
+        way |= frozenset() if entry is None else entry.way
         if is_placed:
             findings += partition.judge(delivery)
             way |= {AGAIN} if partition.is_again(delivery) else frozenset()

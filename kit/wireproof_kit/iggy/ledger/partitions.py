@@ -10,7 +10,7 @@ from wireproof_kit.iggy.observe.observations import as_set
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.observation import Difference
 from wireproof_spec.iggy.bodies.consumer import Consumer
-from wireproof_spec.iggy.kinds import NEXT, OFFSET
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, NEXT, OFFSET
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.names import MESSAGE_FIELDS
 
@@ -31,6 +31,10 @@ class Partition:
         default_factory=dict[tuple[bool, int], Delivery]
     )
     """The first delivery of each offset, over HTTP or over TCP."""
+    _latest: dict[tuple[bool, int], Delivery] = field(
+        default_factory=dict[tuple[bool, int], Delivery]
+    )
+    """The last one: two different messages of one poll never have the same offset."""
     _alike: dict[tuple[bool, int, bytes], list[Delivery]] = field(
         default_factory=dict[tuple[bool, int, bytes], list[Delivery]]
     )
@@ -69,7 +73,8 @@ class Partition:
     def judge_beginning(self, event: PollAnswered, first: Delivery) -> Iterator[Finding]:
         """Judge with which message a poll by offset or for the next messages begins."""
         poll, message = event.poll, first.message
-        if poll.strategy == NEXT and not first.over_http:
+        of_consumer = poll.consumer.kind == CONSUMER_KIND
+        if poll.strategy == NEXT and of_consumer and not first.over_http:
             stored = self.stored.get(poll.consumer)
             if stored is not None:
                 word = "delivered:id" if message.offset <= stored else ""
@@ -94,7 +99,10 @@ class Partition:
         """Yield what a message shows, given what polls returned before."""
         if delivery.message.offset in self.changes:
             return
-        before = self._seen.get((delivery.over_http, delivery.message.offset))
+        place = delivery.over_http, delivery.message.offset
+        before, latest = self._seen.get(place), self._latest.get(place)
+        if latest is not None and latest.event is delivery.event:
+            before = latest
         if before is not None:
             yield from _judge_again(delivery, before)
         other = self._find_other(delivery)
@@ -108,6 +116,7 @@ class Partition:
     def note(self, delivery: Delivery) -> None:
         """Note a message."""
         place = delivery.over_http, delivery.message.offset
+        self._latest[place] = delivery
         if place not in self._seen:
             self._seen[place] = delivery
             self._alike.setdefault(_key(delivery), []).append(delivery)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Final
 
 from wireproof_kit.iggy.ledger.events import PollAnswered
 from wireproof_kit.iggy.observe.observations import difference_of
@@ -10,13 +11,32 @@ from wireproof_kit.iggy.wire.http import JsonPolled
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.observation import Difference
 from wireproof_spec.iggy.bodies.poll_messages import PollMessages
-from wireproof_spec.iggy.kinds import OFFSET, TIMESTAMP
+from wireproof_spec.iggy.kinds import AUTO_COMMIT, FIRST, GROUP_KIND, LAST, NEXT, OFFSET, TIMESTAMP
 from wireproof_spec.iggy.message import Message
+
+GROUP, AUTO_COMMITTED = "group", "auto-commit"
+STRATEGY_WAYS: Final[dict[int, str]] = {
+    TIMESTAMP: "by-timestamp",
+    FIRST: "by-first",
+    LAST: "by-last",
+    NEXT: "by-next",
+}
+"""What the way of a message has if it was polled otherwise than by offset."""
 
 _UNDECODABLE = "delivered:undecodable"
 _COUNTS = ("count", "head")
 _NOTHING = 1
 """A body of so few bytes says that there are no messages; some servers send one."""
+
+
+def way_of_poll(poll: PollMessages) -> Iterator[str]:
+    """Yield what is unusual about a poll: a group, a commit, a strategy other than offset."""
+    if poll.consumer.kind == GROUP_KIND:
+        yield GROUP
+    if poll.auto_commit == AUTO_COMMIT:
+        yield AUTO_COMMITTED
+    if poll.strategy in STRATEGY_WAYS:
+        yield STRATEGY_WAYS[poll.strategy]
 
 
 def judge_answer(event: PollAnswered) -> Iterator[Finding]:

@@ -240,13 +240,21 @@ class _CaseReader:
     def _polled(
         self, poll: PollMessages, topic: TopicLife | None, result: Polled | JsonPolled
     ) -> None:
-        is_plain = poll.consumer.kind == CONSUMER_KIND and poll.partition_id
-        partition = poll.partition_id if is_plain else None
+        partition = self._partition(poll, topic)
         is_closed = self._is_closed and topic is not None and self._run.topics.is_new(topic)
         self._event(PollAnswered, topic, partition, poll, result, is_closed)
         if poll.auto_commit == AUTO_COMMIT and isinstance(result, Polled) and result.seen:
             last = result.messages[-1].offset
-            self._event(OffsetStored, topic, partition, poll.consumer, last)
+            # What a group stores may end with the group: it is not followed.
+            stored_in = partition if poll.consumer.kind == CONSUMER_KIND else None
+            self._event(OffsetStored, topic, stored_in, poll.consumer, last)
+
+    def _partition(self, poll: PollMessages, topic: TopicLife | None) -> int | None:
+        """Return of which partition a poll is; None if the server chose one of several."""
+        if poll.consumer.kind == CONSUMER_KIND:
+            return poll.partition_id or None
+        is_only = topic is not None and self._run.topics.has_one_partition(topic)
+        return FIRST_PARTITION if is_only else None
 
     def _request(self, step: Step) -> None:
         try:

@@ -32,6 +32,8 @@ class Topics:
     _lives: dict[Numbers, int] = field(default_factory=dict[Numbers, int])
     _is_new: set[Numbers] = field(default_factory=set[Numbers])
     """The topics that were certainly empty at the beginning of their present life."""
+    _have_one_partition: set[Numbers] = field(default_factory=set[Numbers])
+    """Those of them that were created with one partition."""
 
     def find(self, stream: Identifier, topic: Identifier) -> TopicLife | None:
         """Return the topic that a request means; None if its number is not known."""
@@ -41,6 +43,10 @@ class Topics:
     def is_new(self, topic: TopicLife) -> bool:
         """Return True if the topic was created, once, in what was read."""
         return (topic.stream, topic.topic) in self._is_new
+
+    def has_one_partition(self, topic: TopicLife) -> bool:
+        """Return True if the topic certainly has one partition: any poll of it is of that one."""
+        return self.is_new(topic) and (topic.stream, topic.topic) in self._have_one_partition
 
     def create_stream(self, request: CreateStream) -> None:
         """Follow that a stream was created."""
@@ -58,6 +64,8 @@ class Topics:
         else:
             self._lives[numbers] = 0
             self._is_new.add(numbers)
+            if request.partitions_count == 1:
+                self._have_one_partition.add(numbers)
 
     def delete(self, stream: Identifier, topic: Identifier | None = None) -> None:
         """Follow that a topic, or all topics of a stream, or partitions may be deleted."""

@@ -156,6 +156,13 @@ def checksum_of_many_headers(sent: Message) -> int:
     )
 
 
+@wrong_value("checksum.polynomial checksum.json", _change_polled)
+def checksum_rotated(message: Message) -> Message:
+    """A poll returns each stored checksum with its two halves exchanged."""
+    turned = (message.checksum << 16 | message.checksum >> 16) & 0xFFFFFFFF
+    return replace(message, checksum=turned)
+
+
 @wrong_value("checksum.when-stored", _change_polled)
 def checksum_of_poll(message: Message) -> Message:
     """A poll computes the checksum again instead of returning the stored one."""

@@ -9,13 +9,14 @@ from typing import ClassVar, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.context import Context
+from wireproof_reference_impl.iggy.core import messages
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.faulty.harm import HARMS
 from wireproof_reference_impl.iggy.http.connection import HttpConnection
 from wireproof_reference_impl.iggy.streams.partition import Partition
 from wireproof_reference_impl.iggy.wire.message import Message, Sent
 from wireproof_reference_impl.iggy.wire.polled import Polled
-from wireproof_reference_impl.iggy.wire.requests import Partitioning
+from wireproof_reference_impl.iggy.wire.requests import Partitioning, PollMessages
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.iggy.kinds import PARTITION_ID
 
@@ -30,6 +31,9 @@ class _Origin(NamedTuple):
 
 _USED: list[Partition] = []
 """The partition that was used last, if any was since the last bytes of a client came."""
+
+_POLL: list[PollMessages] = []
+"""The poll that is being answered, if any: its response is encoded after it has been done."""
 
 _ORIGINS = WeakKeyDictionary[Partition, dict[int, _Origin]]()
 _POLLS = WeakKeyDictionary[Partition, dict[int, int]]()
@@ -46,6 +50,7 @@ class Circumstances(Context):
         Partition: "used",
         Partitioning: "partitioning",
         Polled: "polled",
+        PollMessages: "request",
         Sent: "sent",
     }
     looked_into = (list,)
@@ -55,6 +60,7 @@ class Circumstances(Context):
     used: Partition | None = None
     partitioning: Partitioning | None = None
     polled: Polled | None = None
+    request: PollMessages | None = None
     sent: Sent | None = None
     sent_together: int | None = None
 
@@ -123,6 +129,11 @@ class Circumstances(Context):
         return _POLLS.get(partition, {}).get(message.offset)
 
     @property
+    def poll(self) -> PollMessages | None:
+        """Return the poll that is being answered."""
+        return self.request or next(iter(_POLL), None)
+
+    @property
     def requests(self) -> int | None:
         """Return how many requests came on the connection so far, this one included."""
         return None if self.connection is None else _REQUESTS.get(self.connection)
@@ -147,12 +158,19 @@ CONTEXT = Circumstances()
 
 def _begin(original: Original, *arguments: object, **named: object) -> object:
     _USED.clear()
+    _POLL.clear()
     return CONTEXT.run(original, *arguments, **named)
 
 
 def _count_request(original: Original, connection: Connection, frame: bytes) -> object:
+    _POLL.clear()
     _REQUESTS[connection] = _REQUESTS.get(connection, 0) + 1
     return original(connection, frame)
+
+
+def _note_poll(original: Original, topic: object, request: PollMessages, client: object) -> object:
+    _POLL[:] = [request]
+    return original(topic, request, client)
 
 
 def _use(original: Original, partition: Partition, *others: object, **named: object) -> object:
@@ -181,6 +199,7 @@ NOTES: tuple[Override, ...] = (
     around(Connection, "receive", _begin),
     around(Connection, "read", _count_request),
     around(HttpConnection, "receive", _begin),
+    around(messages, "_partition", _note_poll),
     around(Partition, "append", _note_origin),
     around(Partition, "read", _count_polls),
     around(Partition, "stored_offset", _use),

@@ -12,6 +12,8 @@ from wireproof_reference_impl.iggy.faulty.circumstances import (
     is_note,
 )
 from wireproof_reference_impl.iggy.wire.message import Message, Sent
+from wireproof_reference_impl.iggy.wire.requests import PollMessages
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, GROUP_KIND, STRATEGIES
 
 Holds = corners.Holds[Circumstances]
 
@@ -26,6 +28,14 @@ def _partition(wanted: Callable[[int], bool]) -> Holds:
 
 def _path(wanted: str) -> Holds:
     return where(lambda now: now.path, lambda path: path == wanted)
+
+
+def _poll(wanted: Callable[[PollMessages], bool]) -> Holds:
+    return where(lambda now: now.poll, wanted)
+
+
+def _strategy(code: int) -> Holds:
+    return _poll(lambda poll: poll.strategy == code)
 
 
 def _content(wanted: Callable[[Message | Sent], bool]) -> Holds:
@@ -43,6 +53,11 @@ CORNERS: dict[str, Holds] = {
     "path=http": _path("http"),
     "poll=first": where(lambda now: now.polls, lambda count: count == 1),
     "poll=again": where(lambda now: now.polls, lambda count: count > 1),
+    **{f"strategy={name}": _strategy(code) for code, name in STRATEGIES.items()},
+    "consumer=one": _poll(lambda poll: poll.consumer.kind == CONSUMER_KIND),
+    "consumer=group": _poll(lambda poll: poll.consumer.kind == GROUP_KIND),
+    "commit=no": _poll(lambda poll: not poll.auto_commit),
+    "commit=yes": _poll(lambda poll: poll.auto_commit),
     "batch=one": where(lambda now: now.batch, lambda count: count == 1),
     "batch=several": where(lambda now: now.batch, lambda count: count > 1),
     "number=one": where(lambda now: now.number, lambda count: count == 0),

@@ -3,9 +3,10 @@
 import struct
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import accumulate
 
 from wireproof_reference_impl.faults import Change, list_faults, setting
-from wireproof_reference_impl.iggy.core import messages
+from wireproof_reference_impl.iggy.core import messages as core_messages
 from wireproof_reference_impl.iggy.faulty.effect import make_overriding
 from wireproof_reference_impl.iggy.faulty.lateness import holds_old
 from wireproof_reference_impl.iggy.faulty.ways import boundary, condition, extra, missing
@@ -18,10 +19,12 @@ from wireproof_reference_impl.iggy.streams.strategy import (
     at_next,
     at_offset,
 )
+from wireproof_reference_impl.iggy.streams.topic import Topic
 from wireproof_reference_impl.iggy.wire import framing
+from wireproof_reference_impl.iggy.wire.message import Message
 from wireproof_reference_impl.iggy.wire.polled import Polled, count_head
 from wireproof_reference_impl.iggy.wire.requests import Consumer, PollMessages
-from wireproof_reference_impl.iggy.wire.status import Refusal, Status
+from wireproof_reference_impl.iggy.wire.status import Refusal, Status, invalid_command
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.preset import Effect
 from wireproof_reference_impl.settings import Settings
@@ -29,6 +32,8 @@ from wireproof_spec.iggy.kinds import LAST, NEXT, OFFSET
 from wireproof_spec.iggy.statuses import OK
 
 _MANY = 5
+_PAGE = 100
+_MEBIBYTE = 1 << 20
 
 
 def _start(strategy: int, start: Start) -> Settings:
@@ -83,6 +88,50 @@ def poll_one_more() -> Change:
     return make_overriding(_one_more(_always), late=[_one_more(holds_old)])
 
 
+def _deliver(change: Callable[[list[Message]], list[Message]]) -> Effect:
+    """Return an effect that changes which messages a poll returns; without a late twin.
+
+    No case polls as many messages once they are old.
+    """
+    return Effect({"poll.delivered": change})
+
+
+def _size(each: Message) -> int:
+    return len(each.payload)
+
+
+@boundary("poll.as-many", _deliver)
+def poll_skips_101st(messages: list[Message]) -> list[Message]:
+    """A poll of more than 100 messages leaves out the one after the hundredth."""
+    return messages[:_PAGE] + messages[_PAGE + 1 :]
+
+
+@condition("poll.as-many", _deliver)
+def poll_skips_at_a_mebibyte(messages: list[Message]) -> list[Message]:
+    """A poll leaves out the message by which its payloads exceed 1 MiB."""
+    sizes = accumulate(map(_size, messages))
+    crossing = next((at for at, size in enumerate(sizes) if size > _MEBIBYTE), len(messages))
+    return messages[:crossing] + messages[crossing + 1 :]
+
+
+@condition("poll.request", around(core_messages, "_partition"))
+def poll_last_of_first_partition(
+    original: Original, topic: Topic, request: PollMessages, client: object
+) -> object:
+    """A poll with strategy last reads the first partition, whatever the request names."""
+    return 1 if request.strategy == LAST else original(topic, request, client)
+
+
+def _refuse(partition: Partition, request: PollMessages) -> int | None:
+    raise invalid_command()
+
+
+@missing("poll.request")
+def poll_last_refused() -> Change:
+    """A poll with strategy last is refused."""
+    return Effect(_start(LAST, _refuse))
+
+
 @boundary("poll.strategy-offset", partial(_start, OFFSET))
 def poll_behind_offset(partition: Partition, request: PollMessages) -> int | None:
     """A poll by offset begins one message too late, unless the offset is 0."""
@@ -120,7 +169,7 @@ def poll_last_off_by_one(partition: Partition, request: PollMessages) -> int | N
     return max(0, start - 1) if start else start
 
 
-@missing("poll.auto-commit", around(messages, "commit"))
+@missing("poll.auto-commit", around(core_messages, "commit"))
 def commit_of_zero(
     original: Original, partition: Partition, consumer: Consumer, offset: int
 ) -> None:

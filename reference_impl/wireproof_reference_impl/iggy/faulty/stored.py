@@ -5,12 +5,19 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from wireproof_reference_impl.faults import Change, list_faults, setting
-from wireproof_reference_impl.iggy.faulty.ways import boundary, condition, missing, wrong_value
+from wireproof_reference_impl.iggy.faulty.ways import (
+    boundary,
+    condition,
+    extra,
+    missing,
+    wrong_value,
+)
 from wireproof_reference_impl.iggy.streams.partition import Partition
 from wireproof_reference_impl.iggy.streams.partitioning import chosen_partition
 from wireproof_reference_impl.iggy.streams.topic import Topic
 from wireproof_reference_impl.iggy.wire.message import Sent
 from wireproof_reference_impl.iggy.wire.requests import Partitioning
+from wireproof_reference_impl.iggy.wire.status import invalid_command
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy.kinds import BALANCED, PARTITION_ID
@@ -89,6 +96,20 @@ def _one_request_late() -> Choose:
 def partition_of_request_before() -> Change:
     """A request that names a partition is stored in the one that the request before named."""
     return _named(_one_request_late())
+
+
+@extra("send.partitioning")
+def partition_by_turns() -> Change:
+    """Requests that name a partition are stored in the partitions by turns."""
+    return _named(lambda topic, chosen: topic.take_turn())
+
+
+@missing("send.partitioning", setting("store.choose"))
+def balanced_refused(topic: Topic, partitioning: Partitioning) -> int:
+    """A request with balanced partitioning is refused."""
+    if partitioning.kind == BALANCED:
+        raise invalid_command()
+    return chosen_partition(topic, partitioning)
 
 
 @missing("send.spread", setting("store.choose"))

@@ -5,18 +5,14 @@ from collections.abc import Sequence
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.iggy.observe.observations import observe, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
-from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.connection import Connection
 from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.runner.patience import PUSH
-from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
 from wireproof_spec.iggy.kinds import GROUP_KIND, NEXT
+from wireproof_suites.iggy.steps.consumer_groups import join_group, make_group
 from wireproof_suites.iggy.steps.poll_results import send_and_check
 
 GROUP = 7
@@ -28,9 +24,9 @@ GROUP_POLL = Polling(consumer=GROUP, kind=GROUP_KIND, strategy=NEXT, auto_commit
 def test_group(server: Server, partitions: int) -> Observation:
     """The only member of a consumer group polls the messages of all partitions."""
     topic = _fill(server, partitions)
-    _group(server, topic)
+    make_group(server, topic, GROUP)
 
-    return _polled_by(server, topic, [_member(server, topic)])
+    return _polled_by(server, topic, [join_group(server, topic, GROUP)])
 
 
 @case("iggy/poll/group-shared", clause="iggy.poll.group")
@@ -38,16 +34,16 @@ def test_group(server: Server, partitions: int) -> Observation:
 def test_shared(server: Server, members: int) -> Observation:
     """Members of a consumer group share the partitions: one member polls each message."""
     topic = _fill(server, 4)
-    _group(server, topic)
+    make_group(server, topic, GROUP)
 
-    return _polled_by(server, topic, [_member(server, topic) for _ in range(members)])
+    return _polled_by(server, topic, [join_group(server, topic, GROUP) for _ in range(members)])
 
 
 @case("iggy/poll/group-not-joined", clause="iggy.poll.group")
 def test_not_joined(server: Server) -> Observation:
     """A poll for a consumer group that the client has not joined is refused."""
     topic = _fill(server, 1)
-    _group(server, topic)
+    make_group(server, topic, GROUP)
     with server.connect() as stranger:
         polled = server.poll(topic, GROUP_POLL, on=stranger)
 
@@ -59,22 +55,6 @@ def _fill(server: Server, partitions: int) -> Topic:
     for partition in range(1, partitions + 1):
         send_and_check(server, topic, 1, partition=partition)
     return topic
-
-
-def _group(server: Server, topic: Topic) -> None:
-    """Make the group, once: a second request is refused, but empties it on the measured server."""
-    server.ask(
-        commands.CREATE_CONSUMER_GROUP, GroupRequest(topic.stream.id, topic.id, GROUP), PUSH
-    )
-
-
-def _member(server: Server, topic: Topic) -> Connection:
-    member = server.connect()
-    request = GroupRequest(topic.stream.id, topic.id, GROUP)
-    answer = member.ask(server.request(commands.JOIN_CONSUMER_GROUP, request), PUSH)
-    if not isinstance(answer, Done):
-        raise ArrangementFailed(f"joining a group was answered {observe(answer).value}")
-    return member
 
 
 def _polled_by(server: Server, topic: Topic, members: Sequence[Connection]) -> Observation:

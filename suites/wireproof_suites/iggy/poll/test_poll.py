@@ -1,14 +1,18 @@
 """Polling: the fields before the messages, the number of messages, and automatic commits."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.observe.observations import MISSING, as_set, observe_unread
+from wireproof_kit.iggy.observe.observations import MISSING, as_set, observe, observe_unread
 from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, OFFSET, STRATEGIES, TIMESTAMP
 from wireproof_spec.iggy.message import Message
@@ -86,6 +90,51 @@ def test_by_name(server: Server, topic: Topic) -> Observation:
     sent = send_and_check(server, topic, 3)
 
     return observe_beginning(server.poll(topic, by=topic.by_name), sent)
+
+
+@case("iggy/poll/strategies", clause="iggy.poll.request")
+@pytest.mark.parametrize("auto_commit", [0, 1], ids=["no-commit", "commit"])
+@pytest.mark.parametrize("strategy", EVERY_STRATEGY.values(), ids=EVERY_STRATEGY)
+def test_strategies(server: Server, topic: Topic, strategy: int, auto_commit: int) -> Observation:
+    """A well-formed poll with any strategy is answered with success."""
+    send_and_check(server, topic, 3)
+    value = _times(server, topic)[0] if strategy == TIMESTAMP else 0
+    polling = Polling(strategy=strategy, value=value, count=3, auto_commit=auto_commit)
+
+    return observe(server.poll(topic, polling).answer)
+
+
+@case("iggy/poll/partition-alone", clause="iggy.poll.request")
+@pytest.mark.parametrize("strategy", EVERY_STRATEGY.values(), ids=EVERY_STRATEGY)
+def test_partition_alone(server: Server, strategy: int) -> Observation:
+    """A poll of a partition returns none of the messages of the topic's other partitions."""
+    topic = server.new_topic(partitions=3)
+    own = {
+        each: send_and_check(server, topic, 4, partition=each)
+        for each in range(1, topic.partitions + 1)
+    }
+    found = (
+        _of_partition(server, replace(topic, partition=each), sent, strategy)
+        for each, sent in own.items()
+    )
+
+    return first_unlike(found, "partition:as-asked")
+
+
+def _of_partition(
+    server: Server, topic: Topic, sent: Sequence[SentMessage], strategy: int
+) -> Observation:
+    value = min(_times(server, topic), default=0) if strategy == TIMESTAMP else 0
+    polled = server.poll(topic, Polling(strategy=strategy, value=value, count=12))
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    if not polled.seen:
+        return observed("delivered:none")
+    own = {each.payload for each in sent}
+    is_own = all(each.payload in own for each in polled.messages)
+
+    return observed("partition:as-asked" if is_own else "partition:other")
 
 
 @case("iggy/poll/by-name/sent-by-name", clause="iggy.poll.request")

@@ -3,12 +3,17 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.observe.observations import MISSING, observe_unread
+from wireproof_kit.iggy.observe.observations import MISSING, observe, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
-from wireproof_spec.iggy.bodies.partitioning import Partitioning, make_balanced, messages_key
+from wireproof_spec.iggy.bodies.partitioning import (
+    Partitioning,
+    make_balanced,
+    messages_key,
+    partition_id,
+)
 from wireproof_spec.iggy.key_hash import partition_of_key
 from wireproof_spec.iggy.kinds import BALANCED
 from wireproof_suites.iggy.steps.message_contents import make_payload, message
@@ -23,20 +28,39 @@ KEYS = {
 }
 LENGTHS = [1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 40]
 PARTITION_COUNTS = [3, 7]
+NAMED = (1, 1, 3, 2, 3, 3, 2, 1, 2)
+"""The partitions of some requests; a server that takes turns cannot hit them all."""
+KINDS = {
+    "balanced": make_balanced(),
+    "partition-id": partition_id(2),
+    "key-of-1-byte": messages_key(b"k"),
+    "key-of-255-bytes": messages_key(make_payload(255)),
+}
 
 
 @case("iggy/send/partition-id", clause="iggy.send.partitioning")
 def test_partition_id(server: Server) -> Observation:
     """A message is stored in the partition its request names, and in no other."""
     topic = server.new_topic(partitions=3)
-    for partition in (1, 2, 3):
-        server.send_accepted(topic, message(b"to %d" % partition), partition=partition)
+    due: dict[int, list[bytes]] = {}
+    for number, partition in enumerate(NAMED):
+        payload = b"%d to %d" % (number, partition)
+        server.send_allowed(topic, message(payload), partition=partition)
+        due.setdefault(partition, []).append(payload)
     found = (
-        _has(server, topic, partition, [b"to %d" % partition], "as-asked")
-        for partition in (1, 2, 3)
+        _has(server, topic, partition, payloads, "as-asked") for partition, payloads in due.items()
     )
 
     return first_unlike(found, "partition:as-asked")
+
+
+@case("iggy/send/partitioning-kinds", clause="iggy.send.partitioning")
+@pytest.mark.parametrize("partitioning", KINDS.values(), ids=KINDS)
+def test_kinds(server: Server, partitioning: Partitioning) -> Observation:
+    """A request with any kind of partitioning is accepted."""
+    topic = server.new_topic(partitions=3)
+
+    return observe(server.send(topic, message(), partitioning=partitioning))
 
 
 @case("iggy/send/balanced", clause="iggy.send.spread")
@@ -120,7 +144,7 @@ def _has(
     if unread is not None:
         return unread
     found = [each.payload for each in polled.messages]
-    right = set(payloads) <= set(found) if among else found == payloads
+    right = set(payloads) <= set(found) if among else sorted(found) == sorted(payloads)
     if right:
         return observed(f"partition:{word}")
     elsewhere = _partition_of(server, topic, payloads)

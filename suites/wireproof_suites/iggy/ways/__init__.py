@@ -1,0 +1,1 @@
+"""Cases in which messages are sent and polled in combined ways."""

@@ -1,0 +1,61 @@
+"""Messages sent and polled in combined ways; what is in them is judged as in any case."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.covering_array import Row
+from wireproof_kit.iggy.observe.observations import MISSING
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.runner.patience import ANSWER
+from wireproof_kit.wire.waiting import until
+from wireproof_suites.iggy.ways.rows import (
+    ROWS,
+    RowConsumer,
+    list_needs,
+    make_topic,
+    send,
+)
+
+EVERY_SECONDS = 0.02
+
+
+@case(
+    "iggy/ways/polled",
+    clause="iggy.poll.as-many",
+    needs_of={id: list_needs(row) for id, row in ROWS.items()},
+)
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_polled(server: Server, row: Row) -> Observation:
+    """All accepted messages are polled, in whichever ways they were sent and are polled."""
+    topic = make_topic(server, row)
+    consumer = RowConsumer(server, topic, row)
+    consumer.note_times()
+    due = {*send(server, topic, row)}
+    seen = _poll(server, consumer, due)
+    if row["poll"] == "first-poll" or seen.value != "delivered:all":
+        return seen
+    if row["poll"] == "reconnected":
+        consumer.reconnect()
+    consumer.forget()
+
+    return _poll(server, consumer, due)
+
+
+def _poll(server: Server, consumer: RowConsumer, due: set[bytes]) -> Observation:
+    """Poll until all came or the patience ends; sentinels were sent last."""
+
+    def look() -> bool | None:
+        consumer.poll()
+        return True if consumer.unread or due <= consumer.came else None
+
+    until(look, seconds=server.client.seconds(ANSWER), every=EVERY_SECONDS)
+    if consumer.unread is not None:
+        return consumer.unread
+    lacking = due - consumer.came
+    if not lacking:
+        return observed("delivered:all")
+    note = f"{len(due) - len(lacking)} of {len(due)} came"
+    if any(each.startswith(b"sentinel") for each in lacking):
+        return observed(MISSING, overdue=True, note=note)
+    return observed("delivered:fewer", note=note)
