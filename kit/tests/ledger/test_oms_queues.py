@@ -165,10 +165,11 @@ def test_two_groups_are_told_one_store_timestamp() -> None:
         (4, 4, 4, {}),
         (5, 5, 0, {"oms.partition.unknown": "replaced"}),
         (-1, -1, 0, {"oms.partition.unknown": "replaced"}),
+        (257, 1, 1, {"oms.partition.unknown": "other-number"}),
         (
             257,
             1,
-            1,
+            0,
             {"oms.partition.unknown": "other-number", "oms.partition.no-wrap": "other-number"},
         ),
         (257, 257, 257, {"oms.partition.unknown": "as-chosen"}),

@@ -94,6 +94,7 @@ BODIES: Mapping[str, bytes] = {
     "repeated": b"wireproof " * 2000,
 }
 COMPRESSIONS = {"none": None, "gzip": "gzip", "zlib": "zlib"}
+NEEDS_OF_COMPRESSION = {name: ("compression",) for name, value in COMPRESSIONS.items() if value}
 
 
 @case(
@@ -106,6 +107,23 @@ COMPRESSIONS = {"none": None, "gzip": "gzip", "zlib": "zlib"}
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_body(system: System, body: bytes, compression: str | None) -> Observation:
     """The consumer gets the body as it was sent, compressed on the way or not."""
+    return _observe_body(system, body, compression)
+
+
+@case(
+    "oms/message/body-restored/empty",
+    clause="oms.message.body-restored",
+    needs_of=NEEDS_OF_COMPRESSION,
+    waiting=True,
+)
+@pytest.mark.parametrize("compression", COMPRESSIONS.values(), ids=COMPRESSIONS)
+def test_empty_body(system: System, compression: str | None) -> Observation:
+    """An empty body arrives empty, compressed on the way or not, or the message is refused."""
+    return _observe_body(system, b"", compression)
+
+
+def _observe_body(system: System, body: bytes, compression: str | None) -> Observation:
+    """Send a message with a body, and return whether the body that arrives is the same."""
     destination, consumer = system.warm_destination()
     header: Attributes = {} if compression is None else {names.COMPRESSION: compression}
     sent = destination.send(header=header, body=body)

@@ -236,9 +236,11 @@ def judge_partition(
         word = "as-chosen" if place == due else "replaced"
         word = "other-number" if told not in (None, due) else word
         yield _compared("oms.partition.unknown", word, names.PARTITION, "a refusal", place)
-        if due > _LARGE and word != "replaced":
-            word = word.removeprefix("as-chosen")
-            yield _compared("oms.partition.no-wrap", word, names.PARTITION, due, told)
+        # A message that was put into another partition may tell that one.
+        if due > _LARGE and word != "replaced" and told in (None, due):
+            yield _compared("oms.partition.no-wrap", "", names.PARTITION, due, told)
+        elif due > _LARGE and told not in (None, due, place):
+            yield _compared("oms.partition.no-wrap", "other-number", names.PARTITION, due, told)
 
 
 def judge_transaction(

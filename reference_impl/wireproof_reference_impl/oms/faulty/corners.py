@@ -36,6 +36,16 @@ class Circumstances(Context):
         return None if self.message is None else self.message.partition
 
     @property
+    def is_prepared(self) -> bool | None:
+        """Return whether the message was prepared, and not sent."""
+        return None if self.message is None else self.message.transaction_id is not None
+
+    @property
+    def properties(self) -> int | None:
+        """Return how many user properties the message has."""
+        return None if self.message is None else len(self.message.sent.properties)
+
+    @property
     def count(self) -> int | None:
         """Return how many times the message was given out, this time included."""
         return None if self.delivery is None else self.delivery.count
@@ -68,6 +78,10 @@ NOTES: tuple[Override, ...] = (
 CORNERS: dict[str, Holds] = {
     "partition=first": where(lambda now: now.partition, lambda number: number == 0),
     "partition=last": where(lambda now: now.partition, lambda number: number > 0),
+    "verb=sent": where(lambda now: now.is_prepared, lambda is_prepared: not is_prepared),
+    "verb=prepared": where(lambda now: now.is_prepared, bool),
+    "properties=none": where(lambda now: now.properties, lambda count: count == 0),
+    "properties=some": where(lambda now: now.properties, lambda count: count > 0),
     "delivery=first": where(lambda now: now.count, lambda count: count == 1),
     "delivery=again": where(lambda now: now.count, lambda count: count > 1),
     "group=first": where(lambda now: now.rank, lambda rank: rank == 0),

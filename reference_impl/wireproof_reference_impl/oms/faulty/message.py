@@ -142,6 +142,14 @@ def body_compressed_cut(data: bytes, kind: str) -> bytes:
     return data[:-1] if kind in body.COMPRESSIONS else data
 
 
+@condition("message.body-restored", around(body, "unpack"))
+def empty_body_still_compressed(
+    original: Original, data: bytes | None, compression: object
+) -> bytes | None:
+    """An empty body that was compressed arrives compressed."""
+    return cast(bytes | None, original(data, compression)) or data
+
+
 @condition("message.body-restored", _unpacked)
 def body_large_lost(data: bytes, kind: str) -> bytes:
     """A compressed body of more than 1000 bytes arrives empty."""
