@@ -1,5 +1,6 @@
 """The rules of content of NSQ, each broken alone in a transcript, and what each allows."""
 
+import struct
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from nsq_exchange import BODY, EXT, HEADER, ORDERED, PLAIN, Exchange, header
 from wireproof_kit.nsq.wire import frames
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.decoding import encode
-from wireproof_spec.nsq.frame import error_frame, response_frame
+from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame
 from wireproof_spec.nsq.message import Extend
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
 
@@ -87,6 +88,19 @@ def test_ids_and_position_are_those_of_the_answer(exchange: Exchange) -> None:
         "smart.trace.internal-id": "other-internal-id",
         "smart.order.position": "other-position",
     }
+
+
+def test_bytes_with_two_readings_are_read_as_the_answer_says(exchange: Exchange) -> None:
+    """Offset, size, version 0: the bytes are also version 0, another offset, another size."""
+    topic = replace(ORDERED, name="wp_ordered_ext", extend=True)
+    answer = response_frame(encode(TRACE_RESPONSE, TraceResponse(7, 77, 688, 47)))
+    exchange.publish(topic, header=None, trace_id=77, answer=answer)
+    conn = exchange.subscribe(topic)
+    head = struct.pack(">qHQQ", 1_700_000_000_000_000_000, 1, 7, 77)
+    exchange.receive(conn, message_frame(head + struct.pack(">QI", 688, 47) + b"\0" + BODY))
+
+    assert exchange.broken() == {}
+    assert "smart.order.position" in {each.clause for each in exchange.outcomes()}
 
 
 def test_a_requeued_message_has_one_attempt_more_and_the_same_id(exchange: Exchange) -> None:

@@ -113,9 +113,13 @@ def test_a_corner_has_candidates_of_its_clause_the_plain_ones_first() -> None:
         assert clause not in trial.may_break
 
 
-def test_a_corner_meets_the_cases_of_its_clause_only() -> None:
+def test_a_corner_meets_the_cases_of_its_clause_and_then_those_of_combined_ways() -> None:
     trial = Trial("x", FAULT, (), breaks=("ext.http.accept",), candidates=("a@b",))
-    assert {item.clause.id for item in cases_of(trial, collect("nsq"))} == {"ext.http.accept"}
+    cases = cases_of(trial, collect("nsq"))
+    own = [item for item in cases if item.clause.id == "ext.http.accept"]
+
+    assert cases[: len(own)] == own
+    assert {interface(item.id) for item in cases[len(own) :]} == {f"nsq/{WAYS}"}
 
 
 def test_all_alternatives_are_on_together_and_none_beside_what_it_excludes() -> None:

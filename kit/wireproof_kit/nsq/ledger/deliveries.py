@@ -42,6 +42,16 @@ class Delivery:
         """Where it was delivered."""
         return self.event.at
 
+    @property
+    def is_placed(self) -> bool:
+        """True if its offset and size are those of the answer to its publish."""
+        place = self.message.disk_queue_offset, self.message.disk_queue_data_size
+        answers = (entry.content.answer for entry in self.entries)
+        return any(
+            answer is not None and place == (answer.disk_queue_offset, answer.disk_queue_data_size)
+            for answer in answers
+        )
+
 
 @dataclass(slots=True)
 class Matcher:
@@ -70,7 +80,10 @@ class Matcher:
             # The bytes are one body in one layout and another one in another: all zeros, say.
             self.unmatched += 1
             return None
-        return found[0] if found else self._match_altered(event)
+        # Version 0 alone, then offset and size: the same bytes are another offset and size that
+        # come first. What the answer to the publish said tells which.
+        placed = next((each for each in found if each.is_placed), found[0] if found else None)
+        return placed or self._match_altered(event)
 
     def is_foreign(self, event: Delivered) -> bool:
         """Return True for a whole message with neither a published body nor a token of the kit."""
