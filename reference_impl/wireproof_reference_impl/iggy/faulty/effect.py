@@ -1,7 +1,8 @@
 """What faults of the Iggy reference change: seams of its core.
 
 A fault that changes which stored messages a poll brings, how many and in which order, or what is
-told of them over TCP or HTTP has a late twin, unless it shows only in polls that find no message.
+told of them over TCP or HTTP has a late twin, unless it shows only in polls that find no message,
+or in polls of many messages, which no case repeats until they are old.
 """
 
 from collections.abc import Callable, Generator, Sequence

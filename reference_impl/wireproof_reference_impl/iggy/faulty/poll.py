@@ -129,7 +129,7 @@ def _refuse(partition: Partition, request: PollMessages) -> int | None:
 @missing("poll.request")
 def poll_last_refused() -> Change:
     """A poll with strategy last is refused."""
-    return Effect(_start(LAST, _refuse))
+    return _start(LAST, _refuse)
 
 
 @boundary("poll.strategy-offset", partial(_start, OFFSET))

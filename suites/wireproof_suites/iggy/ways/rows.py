@@ -107,7 +107,7 @@ def send(server: Server, topic: Topic, row: Row) -> Sequence[bytes]:
 class RowConsumer:
     """Polls the partitions of a topic as a row says, and keeps the payloads that came.
 
-    ``unread`` is what is seen of the first poll that has no messages to be read.
+    ``unread`` is what is seen of the first poll that cannot be read.
     """
 
     def __init__(self, server: Server, topic: Topic, row: Row) -> None:
@@ -115,19 +115,20 @@ class RowConsumer:
         self.unread: Observation | None = None
         self._server, self._topic, self._row = server, topic, row
         self._partitions = list_partitions(topic, row)
-        self._times = dict.fromkeys(self._partitions, 0)
+        self._times = dict.fromkeys(range(1, topic.partitions + 1), 0)
         self._connection: Connection | None = None
         if row["consumer"] == "group":
             make_group(server, topic, CONSUMER)
 
-    def note_times(self) -> None:
-        """Store a message in each partition, and note its timestamp: polls by time begin there.
+    def prepare(self) -> None:
+        """Store a message in each partition; note its timestamp where polls by time begin.
 
-        No text says that a poll by a time before the first message finds one.
+        No text says that a poll of an empty partition is answered with success, or that a poll by
+        a time before the first message finds one.
         """
-        if self._row["strategy"] != "by-timestamp":
+        if self._topic.partitions == 1 and self._row["strategy"] != "by-timestamp":
             return
-        for partition in self._partitions:
+        for partition in range(1, self._topic.partitions + 1):
             opening = message(b"opening %d" % partition)
             self._server.send_accepted(self._topic, opening, partition=partition)
             polled = self._server.poll_until(self._topic, 1, Polling(partition=partition))
@@ -148,7 +149,7 @@ class RowConsumer:
 
     def forget(self) -> None:
         """Forget what came."""
-        self.came.clear()
+        self.came, self.unread = set(), None
 
     def _poll(self, partition: int) -> Iterator[bytes]:
         is_of_group = self._row["consumer"] == "group"
@@ -186,6 +187,8 @@ class RowConsumer:
 
     def _value(self, partition: int) -> int:
         """Return the value of a poll; a group's poll may be of any partition."""
+        if self._row["strategy"] != "by-timestamp":
+            return 0
         if self._row["consumer"] == "group":
             return min(self._times.values())
         return self._times[partition]
