@@ -175,7 +175,7 @@ def test_endless_answers_are_bounded() -> None:
             assert connection.receive() == Done(b"")
         answer = connection.receive()
     assert isinstance(answer, Nonsense)
-    assert answer.fault.expected == "at most 2000 on one connection"
+    assert answer.fault.expected == f"at most {VALUES_LIMIT} on one connection"
 
 
 def test_a_body_is_owed_that_was_sent_and_none_that_was_not() -> None:
