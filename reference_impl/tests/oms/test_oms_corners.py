@@ -1,5 +1,6 @@
 """Cornered faults of OpenMessaging: wrong in the corner, right everywhere else."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import pytest
@@ -7,8 +8,9 @@ from oms_bench import Bench, attributes
 
 from wireproof_reference_impl.oms.presets import overrides
 from wireproof_reference_impl.overrides import apply_overrides
+from wireproof_spec.strict_json import JsonValue
 
-SENT = {"traceId": "t"}
+SENT: Mapping[str, JsonValue] = {"traceId": "t"}
 TRANSACTION = "transaction"
 
 
