@@ -224,7 +224,6 @@ class Server(HttpServer):
         self,
         topic: Topic,
         *messages: SentMessage,
-        partition: int | None = None,
         partitioning: Partitioning | None = None,
     ) -> None:
         """Send messages that the clause of the case allows, in one request.
@@ -232,9 +231,7 @@ class Server(HttpServer):
         Raises:
             AllowedRefused: the server refused the messages, so that the case fails.
         """
-        refused = self._send_refused(
-            topic, *messages, partition=partition, partitioning=partitioning
-        )
+        refused = self._send_refused(topic, *messages, partitioning=partitioning)
         if refused is not None:
             raise AllowedRefused(refused)
 

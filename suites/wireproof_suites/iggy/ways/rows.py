@@ -99,7 +99,7 @@ def send(server: Server, topic: Topic, row: Row) -> Sequence[bytes]:
         for partition in list_partitions(topic, row)
     ]
     for partition, sentinel in sentinels:
-        server.send_allowed(topic, sentinel, partition=partition)
+        server.send_allowed(replace(topic, partition=partition), sentinel)
     server.over_http = False
     return [each.payload for each in (*sent, *(sentinel for _, sentinel in sentinels))]
 
