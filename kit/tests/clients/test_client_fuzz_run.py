@@ -3,17 +3,30 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 from cli_process import clean_environment, wireproof
+from client_fuzz_play import MESSAGE, case
 
 from wireproof.main import main
 from wireproof_kit.bundle.file import read_bundle
+from wireproof_kit.clients.effects import Effect
 from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.clients.run import ClientRun
 from wireproof_kit.fuzz.clients.session import open_fuzzed_client
+from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.oracle.client_rules import HOARDS, STUCK
+from wireproof_kit.nsq.clients.driver_requests import Asking
+from wireproof_kit.nsq.clients.fuzz import states
 from wireproof_kit.nsq.clients.fuzz.part import make_part
+from wireproof_kit.nsq.clients.fuzz.peers import CasePeers
+from wireproof_kit.nsq.clients.fuzz.states import Situation
+from wireproof_kit.processes import watch
 from wireproof_kit.protocols import read_target
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
@@ -141,6 +154,48 @@ def test_a_client_may_end_when_it_is_refused_but_not_crash(
     assert done.code == bool(violated), done.out + done.err
     findings = read_bundle(tmp_path / "b.jsonl").findings
     assert [finding.violated for finding in findings] == violated
+
+
+COMES_AND_WAITS = """
+import os, socket
+host, port = os.environ["WIREPROOF_NSQD"].split(":")
+with socket.create_connection((host, int(port))) as node:
+    node.sendall(b"  V2NOP\\n")
+    node.makefile("rb").read()
+"""
+
+
+class ImpatientPeers(CasePeers):
+    """Peers that call a client stuck at the third moment in which nothing happens."""
+
+    def react_to_timer(self, token: object) -> Iterator[Effect]:
+        yield from super().react_to_timer(token)
+        if self.ticks == 3:
+            self.trouble = Trouble(STUCK, "did not come back")
+
+
+@pytest.mark.parametrize(("step", "violated"), [(40 << 20, HOARDS), (0, STUCK)])
+def test_a_client_that_still_takes_memory_when_patience_ends_hoards(
+    step: int, violated: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "waits.py"
+    program.write_text(COMES_AND_WAITS)
+    taken = count(0, step)
+    monkeypatch.setattr(watch, "resident_bytes", lambda _: next(taken))
+
+    def meet(client: Situation, cases: Sequence[Case], patience_s: float) -> CasePeers:
+        asking = Asking(states.script(client), topic="t", channel="c")
+        return ImpatientPeers(client, cases, asking, patience_s)
+
+    tried = case(MESSAGE)
+    part = replace(make_part(), meet=meet)
+    client = part.client_of(tried)
+    command = f"{sys.executable} {program}"
+
+    trouble = ClientRun(part, command, client, [tried], 60.0, lambda: False).play().trouble
+
+    assert trouble is not None
+    assert trouble.violated == violated
 
 
 def test_states_to_which_a_client_comes_too_rarely_are_left_out(tmp_path: Path) -> None:

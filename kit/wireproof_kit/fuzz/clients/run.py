@@ -15,7 +15,7 @@ from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.clients.part import TICK_S, CasePeers, ClientFuzzPart, S, T
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason, is_crash
-from wireproof_kit.fuzz.oracle.client_rules import ENDED, HOARDS, SPINS
+from wireproof_kit.fuzz.oracle.client_rules import ENDED, HOARDS, SPINS, STUCK
 from wireproof_kit.processes import watch
 from wireproof_kit.wire.transcript import Transcript
 
@@ -23,9 +23,15 @@ SPINS_S: Final = 0.8
 """So long a client that has nothing to do may be busy; a longer time is a loop."""
 SPINS_SHARE: Final = 0.5
 """So much of that time it must have had a processor: on a busy machine all wait for one."""
+GROWS_S: Final = 0.5
+"""So long after its last growth a client may still be taking memory: it waits for a processor."""
 MOST_MEMORY: Final = 1 << 29
 GROWTH: Final = 1 << 20
-"""A client that takes so much more memory between two looks is busy with that, not in a loop."""
+"""A client that takes so much more memory between two looks is busy with that, not in a loop.
+
+While it goes on it is not judged to be stuck either: on a slow machine half a gibibyte took longer
+than the patience, and how the client hoards was told as a client that does not come back.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,7 @@ class ClientRun(Generic[S, T]):
     transcript: Transcript = field(default_factory=Transcript)
     _busy_ticks: int = 0
     _resident: int = 0
+    _ticks_since_growth: int = 1 << 16
     _used_before: float = 0.0
     _seen_ticks: int = 0
     _trouble: Trouble | None = None
@@ -85,13 +92,15 @@ class ClientRun(Generic[S, T]):
         return self._result(stage, peers, story)
 
     def _is_over(self, stage: Stage, peers: CasePeers, story: Story) -> bool:
-        if self.is_stopped() or peers.trouble is not None:
+        if self.is_stopped():
             return True
         if peers.ticks != self._seen_ticks and stage.child is not None:
             self._seen_ticks = peers.ticks
             self._look_at(stage.child.pid, idle=peers.ticks > 0)
         if self._trouble is not None:
             return True
+        if peers.trouble is not None:
+            return not self._may_hoard(peers.trouble)
         # A client that is busy when all is over is watched until it rests.
         return peers.is_over and peers.ticks > 0 and not self._busy_ticks
 
@@ -100,6 +109,7 @@ class ClientRun(Generic[S, T]):
         before, self._resident = self._resident, watch.resident_bytes(pids)
         grows = self._resident > before + GROWTH
         self._busy_ticks = self._busy_ticks + 1 if idle and watch.is_runnable(pids) else 0
+        self._ticks_since_growth = 0 if grows else self._ticks_since_growth + 1
         if self._busy_ticks and grows:
             self._busy_ticks = 1
         if self._busy_ticks == 1:
@@ -109,12 +119,17 @@ class ClientRun(Generic[S, T]):
         elif self._busy_ticks * TICK_S > SPINS_S and self._has_used_a_processor(pid):
             self._trouble = Trouble(SPINS, f"busy for {SPINS_S:g} s with nothing to do")
 
+    def _may_hoard(self, trouble: Trouble) -> bool:
+        return trouble.violated == STUCK and self._ticks_since_growth * TICK_S < GROWS_S
+
     def _has_used_a_processor(self, pid: int) -> bool:
         return measure_session(pid).used - self._used_before > SPINS_S * SPINS_SHARE
 
     def _result(self, stage: Stage, peers: CasePeers, story: Story) -> RunResult:
         slowest_s = max(peers.durations, default=0.0)
         child, trouble = stage.child, peers.trouble or self._trouble
+        if self._trouble is not None and self._trouble.violated == HOARDS:
+            trouble = self._trouble
         ended = story.first(Ended)
         if trouble is None and story.first(Flooded) is not None:
             trouble = Trouble(SPINS, "the client sent more than is kept of one run")
