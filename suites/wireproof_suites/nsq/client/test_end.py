@@ -1,5 +1,7 @@
 """The end of a client that its user stops: lookups and connections end."""
 
+from dataclasses import replace
+
 from wireproof_kit.clients.events import Ended
 from wireproof_kit.clients.observe import answers, is_marked, unless
 from wireproof_kit.clients.part import Role
@@ -7,7 +9,17 @@ from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import LOOKUP_INTERVAL_MS, Client
 from wireproof_kit.nsq.clients.events import Requested
 from wireproof_kit.nsq.clients.peers import ANSWERED
-from wireproof_kit.nsq.clients.script import After, Delivery, Note, Request, Script, once
+from wireproof_kit.nsq.clients.script import (
+    After,
+    Beat,
+    Delay,
+    Delivery,
+    Note,
+    Request,
+    Script,
+    always,
+    once,
+)
 from wireproof_kit.observation import Observation
 from wireproof_spec.driver.lines import CLOSE
 from wireproof_suites.nsq.client.client_case import client_case
@@ -21,6 +33,7 @@ from wireproof_suites.nsq.client.seen import (
 )
 
 INTERVAL_S = LOOKUP_INTERVAL_MS / 1000
+LATE_S = 0.3
 
 
 @client_case("connection/end", "smart.client.end", "consumer", "driver")
@@ -67,6 +80,23 @@ def test_graceful_end(client: Client) -> Observation:
     story = client.play(_end_script("consumer"), _all_closed)
     value = "cls" if commands(story, "CLS") else "no-cls"
     return unless(story, value, seen=_all_closed(story))
+
+
+@client_case(
+    "connection/end/beat",
+    "smart.client-connection.heartbeat-between",
+    "consumer",
+    "driver",
+)
+def test_beat_while_ending(client: Client) -> Observation:
+    """A consumer that gets a heartbeat before the answer to its CLS closes its connections."""
+    script = _end_script("consumer")
+    beat = always("CLS", Beat(), Delay(LATE_S))
+    story = client.play(replace(script, rules=(beat, *script.rules)), _all_closed)
+    closed = _all_closed(story)
+    if closed and not commands(story, "CLS"):
+        return unless(story, "unsupported", note="the client closes without CLS")
+    return unless(story, "closed" if closed else "kept", seen=closed)
 
 
 def _end_script(role: Role) -> Script:

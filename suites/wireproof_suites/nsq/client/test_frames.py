@@ -125,6 +125,13 @@ def test_beat_producer(client: Client) -> Observation:
     return _produce(client, Script("producer", publishes=FEW, rules=_beat("PUBLISH")))
 
 
+@client_case("frames/beat/identify", "smart.client-connection.heartbeat-between", "consumer")
+def test_beat_identify(client: Client) -> Observation:
+    """A consumer takes no heartbeat for the answer to its IDENTIFY."""
+    deliveries = _deliveries(b"the first body", b"the last body")
+    return _consume(client, Script("consumer", deliveries=deliveries, rules=_beat("IDENTIFY")))
+
+
 def _beat(event: str) -> tuple[Rule, ...]:
     """Return a rule for a heartbeat between each such command and its answer."""
     return (always(event, Beat(), Delay(LATE_S)),)

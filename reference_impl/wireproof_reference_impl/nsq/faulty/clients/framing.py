@@ -19,6 +19,7 @@ from wireproof_reference_impl.nsq.client.core.connection import (
     State,
 )
 from wireproof_reference_impl.nsq.client.core.effects import Fetched
+from wireproof_reference_impl.nsq.client.core.subscription import Subscription
 from wireproof_reference_impl.nsq.faulty.clients.connecting import SWALLOW
 from wireproof_reference_impl.nsq.faulty.clients.ways import boundary, condition, missing
 from wireproof_reference_impl.overrides import Original, around
@@ -100,14 +101,51 @@ def beat_is_receipt() -> Change:
     return _beat_answers(State.PUBLISHING)
 
 
-@condition("client-connection.heartbeat-between", around(NodeConnection, "receive"))
-def beat_ends_subscribing(original: Receive, self: NodeConnection, data: bytes) -> Received:
+def _beat_ends(due: State) -> Change:
+    """Give the connection up at a heartbeat that comes in this state."""
+
+    def call(original: Receive, self: NodeConnection, data: bytes) -> Received:
+        state = self.state
+        events, reply = original(self, data)
+        if reply and state is due:
+            raise OutOfStep("the answer is a heartbeat")
+        return events, reply
+
+    return (around(NodeConnection, "receive", call),)
+
+
+@condition("client-connection.heartbeat-between")
+def beat_ends_subscribing() -> Change:
     """A heartbeat that comes before the answer to a subscription ends the subscription."""
-    due = self.state
+    return _beat_ends(State.SUBSCRIBING)
+
+
+@condition("client-connection.heartbeat-between")
+def beat_ends_identifying() -> Change:
+    """A heartbeat that comes before the answer to IDENTIFY ends the connection."""
+    return _beat_ends(State.IDENTIFYING)
+
+
+def _note_beat(original: Receive, self: NodeConnection, data: bytes) -> Received:
+    state = self.state
     events, reply = original(self, data)
-    if reply and due is State.SUBSCRIBING:
-        raise OutOfStep("the answer to the subscription is a heartbeat")
+    if reply and state is State.CLOSING:
+        vars(self)["beaten"] = True
     return events, reply
+
+
+def _end_unless_beaten(original: Original, self: Subscription) -> None:
+    if not vars(self._link.node).get("beaten"):
+        original(self)
+
+
+@condition("client-connection.heartbeat-between")
+def beat_keeps_connections() -> Change:
+    """After a heartbeat that comes before CLOSE_WAIT, a consumer keeps its connections."""
+    return (
+        around(NodeConnection, "receive", _note_beat),
+        around(Subscription, "_end", _end_unless_beaten),
+    )
 
 
 @condition("client-lookup.framing", around(http_get, "_answer"))
