@@ -29,6 +29,10 @@ NEAR_MISSES = {
     "pattern": ["tag.", "tag*", ".*", "*", "tag?"],
 }
 
+LONG_TAG = "abcdefghijklmnopqrstuvwxyz012345.tagA.ABCDEFGHIJKLMNOPQRSTUVWXYZ012345"
+ALIKE = [LONG_TAG[:-1] + "6", "b" + LONG_TAG[1:], LONG_TAG.replace("tagA", "tagB"), LONG_TAG[:32]]
+"""Tags that are like the long one in its first 32 bytes and more, in its last ones, or in both."""
+
 NOT_A_TAG = {
     "empty": b'{"##client_dispatch_tag":""}',
     "number": b'{"##client_dispatch_tag":5}',
@@ -112,16 +116,24 @@ def test_near_miss(broker: Broker, fresh_ext_topic: Topic, tags: list[str]) -> O
     return _to_untagged(broker, fresh_ext_topic, tags)
 
 
+@case("nsq/dispatch/near-miss/long", clause="ext.dispatch.never-other-tag", waiting=True)
+def test_long_near_miss(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A long tag that differs from the desired tag in one place does not match it."""
+    return _to_untagged(broker, fresh_ext_topic, ALIKE, desired=LONG_TAG)
+
+
 @case("nsq/dispatch/near-miss/letter-case", clause="ext.dispatch.exact-tag", waiting=True)
 def test_letter_case(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A tag that differs from the desired tag in letter case does not match it."""
     return _to_untagged(broker, fresh_ext_topic, OTHER_CASE)
 
 
-def _to_untagged(broker: Broker, topic: Topic, tags: list[str]) -> Observation:
+def _to_untagged(
+    broker: Broker, topic: Topic, tags: list[str], *, desired: str = TAG
+) -> Observation:
     """Publish messages with tags that no client desires; return who got them."""
     channel = channel_of(broker, topic)
-    matching = channel.join("matching", tag=TAG)
+    matching = channel.join("matching", tag=desired)
     untagged = channel.join("untagged")
 
     bodies = [body for tag in tags for body in channel.publish(tag)]

@@ -59,6 +59,18 @@ def tag_by_part() -> Change:
     return misdirecting(_match_tags(lambda tag, desired: desired.startswith(tag)))
 
 
+@boundary("dispatch.never-other-tag")
+def tag_of_32_bytes() -> Change:
+    """Tags are compared by their first 32 bytes."""
+    return misdirecting(_match_tags(lambda tag, desired: tag[:32] == desired[:32]))
+
+
+@boundary("dispatch.never-other-tag")
+def tag_by_its_end() -> Change:
+    """Tags are compared by their last 32 bytes."""
+    return misdirecting(_match_tags(lambda tag, desired: tag[-32:] == desired[-32:]))
+
+
 @wrong_value("dispatch.exact-tag")
 def tag_whatever_case() -> Change:
     """Tags are compared without regard to letter case."""
