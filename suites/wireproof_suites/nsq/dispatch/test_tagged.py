@@ -1,16 +1,19 @@
 """A tagged message and the clients that desire its tag, another tag, or none."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import observe, observe_http
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.wire.frames import header_bytes, identify
-from wireproof_kit.nsq.wire.http import Query
+from wireproof_kit.nsq.wire.frames import identify
+from wireproof_kit.nsq.wire.http import Headers
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
-from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, X_NSQEXT
+from wireproof_suites.nsq.http.pub_ext import post
 from wireproof_suites.nsq.steps.tag_dispatch import Channel, both, channel_of
 from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, upgrade
 
@@ -152,15 +155,30 @@ def test_escapes_in_a_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation
 @case("nsq/dispatch/http", clause="ext.dispatch.to-matching", needs=("http",), waiting=True)
 def test_published_over_http(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A tag published over HTTP is matched like a tag published over TCP."""
-    topic = fresh_ext_topic
+    return _over_http(broker, fresh_ext_topic, {CLIENT_DISPATCH_TAG: TAG})
+
+
+@case(
+    "nsq/dispatch/http/x-nsqext",
+    clause="ext.dispatch.to-matching",
+    needs=("http",),
+    waiting=True,
+)
+def test_tag_in_a_request_header(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A tag in an X-NSQEXT- request header is matched like one in ext."""
+    headers = [(X_NSQEXT + CLIENT_DISPATCH_TAG, TAG)]
+    return _over_http(broker, fresh_ext_topic, {}, headers)
+
+
+def _over_http(
+    broker: Broker, topic: Topic, ext: Mapping[str, str], headers: Headers = ()
+) -> Observation:
     channel = channel_of(broker, topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
     body = broker.unique_body()
-    header = header_bytes({CLIENT_DISPATCH_TAG: TAG})
 
-    query: Query = {"topic": topic.name, "partition": topic.partition, "ext": header}
-    answer = broker.http.at(topic.http_address).request("POST", "/pub_ext", query=query, body=body)
+    answer = post(broker, topic, body, ext=ext, headers=headers)
     if not answer.is_ok:
         return observe_http(answer)
 

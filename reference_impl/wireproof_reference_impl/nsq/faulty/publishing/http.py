@@ -26,6 +26,7 @@ from wireproof_reference_impl.nsq.wire.go_text import marshal
 from wireproof_reference_impl.nsq.wire.header import Header, checked_object, reader
 from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
 from wireproof_spec.strict_json import JsonValue
 
 Object = dict[str, JsonValue]
@@ -236,6 +237,16 @@ def x_nsqext_as_numbers() -> Change:
 def x_nsqext_first_only(fields: Object, extra: Fields) -> object:
     """Only the first X-NSQEXT- request header is stored."""
     return fields | collect_added(extra[:1])
+
+
+@condition("dispatch.to-matching", around(publish, "ext_entry"))
+def x_nsqext_tag_unread(
+    original: Original, request: Request, stored_header: bytes, header: Header
+) -> NewMessage:
+    """A tag in an X-NSQEXT- request header is stored, but decides nothing."""
+    entry = cast(NewMessage, original(request, stored_header, header))
+    names = {name.lower() for name, _ in publish.extra_fields(request)}
+    return entry._replace(tag=None) if CLIENT_DISPATCH_TAG.encode() in names else entry
 
 
 @wrong_value("http.x-nsqext", _merge_with)
