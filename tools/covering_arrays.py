@@ -6,6 +6,7 @@
 """
 
 import sys
+from itertools import combinations
 from pathlib import Path
 
 from covertable import make
@@ -36,7 +37,11 @@ def draw(table: Table) -> str:
     names = list(table.dimension)
     factors = {name: list(each.values) for name, each in table.dimension.items()}
     constraints = [constraint(each) for each in table.excluded]
-    stronger = [{"fields": list(table.triples), "strength": 3}] if table.triples else None
+    stronger = [
+        {"fields": list(three), "strength": 3}
+        for three in combinations(names, 3)
+        if table.is_triple(three)
+    ]
     rows = make(factors, salt=table.seed, constraints=constraints, sub_models=stronger)
     lines = sorted([row[name] for name in names] for row in rows)
     widths = [max(len(line[at]) for line in [names, *lines]) for at in range(len(names))]

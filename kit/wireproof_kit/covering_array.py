@@ -46,13 +46,15 @@ class Exclusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Dimensions, and values that cannot be combined; ``seed`` chooses one of many arrays.
 
-    ``triples`` are dimensions of which every three values meet.
+    ``triples`` are dimensions of which every three values meet; every two values of any
+    dimensions meet with each value of ``beside``.
     """
 
     seed: str
     dimension: dict[str, Dimension]
     excluded: tuple[Exclusion, ...] = ()
     triples: tuple[str, ...] = ()
+    beside: str = ""
 
     def row_id(self, row: Row) -> str:
         """Return the unusual values of a row joined by plus signs, or ``usual``."""
@@ -68,20 +70,28 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def meetings(self) -> set[Meeting]:
         """Return every two values of different dimensions that can be combined, and triples."""
         values = [(name, value) for name, each in self.dimension.items() for value in each.values]
-        triples = [each for each in values if each[0] in self.triples]
         return {
             frozenset(meeting)
-            for meeting in (*combinations(values, 2), *combinations(triples, 3))
+            for meeting in self._meetings_of(values)
             if len(dict(meeting)) == len(meeting) and not self.is_excluded(dict(meeting))
         }
 
     def meetings_of(self, rows: Iterable[Row]) -> set[Meeting]:
-        """Return every two values that meet in some row, and every three of the triples."""
-        return {frozenset(meeting) for row in rows for meeting in self._meetings_of(row)}
+        """Return every two values that meet in some row, and the triples."""
+        return {frozenset(meeting) for row in rows for meeting in self._meetings_of(row.items())}
 
-    def _meetings_of(self, row: Row) -> Iterator[tuple[tuple[str, str], ...]]:
-        yield from combinations(row.items(), 2)
-        yield from combinations([each for each in row.items() if each[0] in self.triples], 3)
+    def _meetings_of(
+        self, values: Iterable[tuple[str, str]]
+    ) -> Iterator[tuple[tuple[str, str], ...]]:
+        yield from combinations(values, 2)
+        for meeting in combinations(values, 3):
+            if self.is_triple(name for name, _ in meeting):
+                yield meeting
+
+    def is_triple(self, names: Iterable[str]) -> bool:
+        """Return True if every three values of these three dimensions meet."""
+        names = frozenset(names)
+        return self.beside in names or names <= {*self.triples}
 
 
 def read_table(folder: Path) -> Table:

@@ -12,7 +12,8 @@ from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.kinds import FIRST, GROUP_KIND, LAST, NEXT, TIMESTAMP
 
 GROUP = Polling(kind=GROUP_KIND, consumer=7, strategy=NEXT, auto_commit=1)
-TWO = [SentMessage(n, (), b"message %d" % n) for n in (1, 2)]
+THREE = [SentMessage(n, (), b"message %d" % n) for n in (1, 2, 3)]
+TWO = THREE[:2]
 
 
 def broken_ways(recording: Recording) -> dict[str, str]:
@@ -77,3 +78,25 @@ def test_two_messages_of_one_poll_have_their_own_offsets_also_after_an_earlier_p
     recording.poll(*(stored(each, 0) for each in TWO), polling=Polling(strategy=FIRST))
 
     assert recording.broken()["iggy.message.offset"] == "offset:leads-astray"
+
+
+@pytest.mark.parametrize("shift", [1, -1])
+def test_a_message_has_one_offset_however_it_is_polled(shift: int) -> None:
+    recording = Recording()
+    recording.send(*THREE)
+    usual = [stored(each, n) for n, each in enumerate(THREE)]
+    moved = [replace(each, offset=each.offset + shift) for each in usual[1:]]
+    recording.poll(*moved, polling=Polling(strategy=FIRST))
+    recording.poll(*usual)
+
+    assert recording.broken()["iggy.message.offset"] == "offset:leads-astray"
+
+
+def test_a_message_that_is_stored_twice_may_have_two_offsets() -> None:
+    recording = Recording()
+    recording.send(*THREE)
+    usual = [stored(each, n) for n, each in enumerate((*THREE[:1], *THREE))]
+    recording.poll(usual[1], polling=Polling(strategy=FIRST))
+    recording.poll(*usual)
+
+    assert "iggy.message.offset" not in recording.broken()

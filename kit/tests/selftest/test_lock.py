@@ -31,6 +31,14 @@ def test_what_turned_red_besides_is_added_to_what_stood_there(tmp_path: Path) ->
     assert _read(lock.path) == {"deep": ["a.new", "a.rare"]}
 
 
+def test_what_a_fault_turned_red_in_a_corner_is_added_to_the_whole_fault(tmp_path: Path) -> None:
+    lock = FaultLock(tmp_path / "lock.toml", [PLAIN, DEEP])
+    corner = Trial("a.own@path=http", FAULT, ("deep@path=http",), ("a.own",), ("a.rare",))
+    lock.record(TrialResult(corner, red={"a.own": "nsq/x/own", "a.new": "nsq/x/new"}))
+
+    assert _read(lock.path) == {"deep": ["a.new", "a.rare"]}
+
+
 def test_entries_are_sorted_and_one_clause_stands_on_a_line(tmp_path: Path) -> None:
     lock = FaultLock(tmp_path / "lock.toml", [PLAIN, DEEP])
     lock.record(TrialResult(PLAIN, red={"b.two": "nsq/x/two", "b.one": "nsq/x/one"}))

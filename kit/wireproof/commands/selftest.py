@@ -80,7 +80,8 @@ EXAMPLES = (
 @click.option(
     "--record",
     is_flag=True,
-    help="Run faults with every case, and add to their lock file what each turns red besides.",
+    help="Run faults with every case, or in their corners, and add to their lock file what each "
+    "turns red besides.",
 )
 @click.option(
     "--every-case",
@@ -137,8 +138,6 @@ def selftest(
     limited = dimensions or pairs
     if of_client and (limited or protocol not in list_having(Group.CLIENTS)):
         raise UsageFault(_NO_CLIENT.format(protocol))
-    if record and limited:
-        raise UsageFault("--record is for whole faults, not for --dimensions or --pairs")
     if limited:
         trials = _limited_trials(protocol, ids, dimensions=dimensions, pairs=pairs)
     else:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.selftest.dimensions import AT
 from wireproof_kit.selftest.plan import FAULT, Trial, TrialResult
 
 HEAD = """\
@@ -30,14 +31,16 @@ class FaultLock:
     def record(self, result: TrialResult) -> TrialResult:
         """Write what a trial turned red; return its result without what is thereby expected.
 
+        What a fault that is limited to a corner turned red is written for the whole fault.
+
         Raises:
             UsageFault: the file cannot be written.
         """
         trial = result.trial
         if trial.kind != FAULT:
             return result
-        entry = self._entries[trial.name]
-        seen = result.red.keys() - set(trial.breaks) - entry
+        entry = self._entries[trial.switches[0].partition(AT)[0]]
+        seen = result.red.keys() - {*trial.breaks, *trial.may_break} - entry
         if seen:
             self.added += len(seen)
             entry |= seen

@@ -39,6 +39,10 @@ class Partition:
         default_factory=dict[tuple[bool, int, bytes], list[Delivery]]
     )
     """The same, by id and payload."""
+    _offsets: dict[tuple[bool, int, bytes], set[int]] = field(
+        default_factory=dict[tuple[bool, int, bytes], set[int]]
+    )
+    """All offsets that polls told of a message, by id and payload."""
     _generated: dict[int, Delivery] = field(default_factory=dict[int, Delivery])
 
     def change(self, event: Changed) -> None:
@@ -103,7 +107,9 @@ class Partition:
         before, latest = self._seen.get(place), self._latest.get(place)
         if latest is not None and latest.event is delivery.event:
             before = latest
-        if before is not None:
+        if note := self._find_astray(delivery, before):
+            yield Finding("iggy.message.offset", "offset:leads-astray", note)
+        elif before is not None:
             yield from _judge_again(delivery, before)
         other = self._find_other(delivery)
         if other is not None:
@@ -117,9 +123,25 @@ class Partition:
         """Note a message."""
         place = delivery.over_http, delivery.message.offset
         self._latest[place] = delivery
+        self._offsets.setdefault(_key(delivery), set()).add(delivery.message.offset)
         if place not in self._seen:
             self._seen[place] = delivery
             self._alike.setdefault(_key(delivery), []).append(delivery)
+
+    def _find_astray(self, delivery: Delivery, before: Delivery | None) -> str:
+        """Return how polls told two offsets of one message, one of them that of another; or "".
+
+        A message that is stored twice has two offsets, but at neither is another message.
+        """
+        own, offset = _key(delivery), delivery.message.offset
+        told = self._offsets.get(own, set()) - {offset}
+        for other in sorted(told):
+            if _key(self._latest[delivery.over_http, other]) != own:
+                return f"polls told the offsets {other} and {offset} of one message"
+        if before is not None and _key(before) != own and before.event is not delivery.event:
+            for other in sorted(self._offsets[_key(before)] - {offset}):
+                return f"polls told the offsets {offset} and {other} of one message"
+        return ""
 
     def _find_other(self, delivery: Delivery) -> Delivery | None:
         """Return the same message as the other transport returned it."""

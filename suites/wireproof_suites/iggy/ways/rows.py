@@ -10,6 +10,7 @@ from wireproof_kit.iggy.observe.observations import observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.connection import Connection
+from wireproof_kit.iggy.wire.http import JsonPolled
 from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation
 from wireproof_spec.iggy.bodies.partitioning import Partitioning, make_balanced, messages_key
@@ -47,6 +48,7 @@ _HEADERS: Mapping[str, tuple[Header, ...]] = {
 }
 _SIZES = {"small": 2, "large": 66_000}
 _BATCHES = {"one": 1, "several": 3}
+_BEFORE = {"opening": 1, "behind-many": 12}
 _STRATEGIES = {
     "by-offset": OFFSET,
     "by-timestamp": TIMESTAMP,
@@ -59,7 +61,7 @@ _LARGE_ID = 1 << 100
 
 def list_needs(row: Row) -> tuple[str, ...]:
     """Return the capabilities that a row needs beyond sending and polling over TCP."""
-    over_http = row["sent"] == "http" or row["consumer"] == "polled-http"
+    over_http = row["sent"] == "http" or row["polled"] == "polled-http"
     is_of_group = row["consumer"] == "group"
     return ("http",) * over_http + ("groups",) * is_of_group
 
@@ -121,17 +123,18 @@ class RowConsumer:
             make_group(server, topic, CONSUMER)
 
     def prepare(self) -> None:
-        """Store a message in each partition; note its timestamp where polls by time begin.
+        """Store messages in each partition; note the last timestamp where polls by time begin.
 
         No text says that a poll of an empty partition is answered with success, or that a poll by
         a time before the first message finds one.
         """
-        if self._topic.partitions == 1 and self._row["strategy"] != "by-timestamp":
+        count = _BEFORE[self._row["number"]]
+        if count == self._topic.partitions == 1 and self._row["strategy"] != "by-timestamp":
             return
         for partition in range(1, self._topic.partitions + 1):
-            opening = message(b"opening %d" % partition)
-            self._server.send_accepted(self._topic, opening, partition=partition)
-            polled = self._server.poll_until(self._topic, 1, Polling(partition=partition))
+            opening = [message(b"opening %d %d" % (partition, each)) for each in range(count)]
+            self._server.send_accepted(self._topic, *opening, partition=partition)
+            polled = self._server.poll_until(self._topic, count, Polling(partition=partition))
             self._times[partition] = max((each.timestamp for each in polled.messages), default=0)
 
     def poll(self) -> None:
@@ -140,6 +143,18 @@ class RowConsumer:
         turns = range(1, self._topic.partitions + 1) if is_of_group else self._partitions
         for partition in turns:
             self.came |= {*self._poll(partition)}
+
+    def look_over(self) -> None:
+        """Poll each partition from its beginning, as a consumer on its own, over one transport.
+
+        The ledger compares what these polls tell with what the polls of the row told.
+        """
+        for partition in self._partitions:
+            polling = Polling(consumer=CONSUMER + 1, partition=partition, value=0)
+            if self._row["polled"] == "polled-http":
+                self._request(polling)
+            else:
+                self._server.poll(self._topic, polling)
 
     def reconnect(self) -> None:
         """Close the connection; the next poll comes on a new one."""
@@ -161,7 +176,7 @@ class RowConsumer:
             value=self._value(partition),
             auto_commit=int(self._row["commit"] == "commit"),
         )
-        if self._row["consumer"] == "polled-http":
+        if self._row["polled"] == "polled-http":
             yield from self._get(polling)
             return
         polled = self._server.poll(self._topic, polling, on=self._connect())
@@ -169,21 +184,24 @@ class RowConsumer:
         yield from (each.payload for each in polled.messages)
 
     def _get(self, polling: Polling) -> Iterator[bytes]:
-        polled = self._server.get(
+        polled = self._request(polling)
+        self.unread = self.unread or observe_unread_json(polled)
+        for each in polled.objects:
+            payload = each.get("payload")
+            if isinstance(payload, str):
+                yield base64.b64decode(payload)
+
+    def _request(self, polling: Polling) -> JsonPolled:
+        return self._server.get(
             self._topic,
-            id=CONSUMER,
-            consumer_id=CONSUMER,
+            id=polling.consumer,
+            consumer_id=polling.consumer,
             partition_id=polling.partition,
             kind=STRATEGIES[polling.strategy],
             value=polling.value,
             count=polling.count,
             auto_commit="true" if polling.auto_commit else "false",
         )
-        self.unread = self.unread or observe_unread_json(polled)
-        for each in polled.objects:
-            payload = each.get("payload")
-            if isinstance(payload, str):
-                yield base64.b64decode(payload)
 
     def _value(self, partition: int) -> int:
         """Return the value of a poll; a group's poll may be of any partition."""
