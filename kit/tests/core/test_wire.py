@@ -7,12 +7,12 @@ import time
 import pytest
 from line_wire import UNREAD, WRONG, cut_off, wired
 from scripted_peer import Peer, Script, saying
-from waits import Stopwatch
+from waits import LIMIT_S, Stopwatch
 
 from wireproof_kit.wire import connection as wires
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
 
-SECONDS = 5.0
+SECONDS = LIMIT_S
 
 
 def endless(piece: bytes) -> Script:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from live_command import run_until
-from waits import Stopwatch
+from waits import LONG_S, Stopwatch
 
 from wireproof_kit.bundle.file import read_bundle
 
@@ -58,7 +58,7 @@ def test_an_interrupted_campaign_accuses_nobody(moment: int, tmp_path: Path) -> 
 @pytest.mark.parametrize("command", ["client", "fuzz"])
 def test_a_command_that_waits_for_a_client_ends_at_once(command: str, tmp_path: Path) -> None:
     bundle = tmp_path / "never.jsonl"
-    words = (command, "--exec", "sleep 1000", "--bundle", str(bundle))
+    words = (command, "--exec", "sleep 3000", "--timeout", "2000", "--bundle", str(bundle))
     since: list[Stopwatch] = []
 
     def interrupt_now(pid: int) -> None:
@@ -69,8 +69,9 @@ def test_a_command_that_waits_for_a_client_ends_at_once(command: str, tmp_path: 
         words, re.compile(r"waiting  \[ \d+ s for the short runs"), 1, interrupt_now
     )
 
-    # A client that does not connect is waited for up to 30 s.
-    assert since[0].seconds() < 5
+    # It would wait for the connection until its time-out. A limit near the time that the end takes
+    # on an idle machine failed once, beside seven other tests.
+    assert since[0].seconds() < LONG_S
     assert code == 130
     assert "wireproof: interrupted before the first case; nothing was written" in out
     assert not bundle.exists()

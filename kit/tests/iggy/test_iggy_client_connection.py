@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, saying
-from waits import Stopwatch
+from waits import LIMIT_S, Stopwatch
 
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.iggy.wire import connection as iggy_connection
@@ -91,7 +91,7 @@ def test_silence_ends_with_patience_and_tells_of_a_partial_answer() -> None:
             answer = connection.receive()
         assert isinstance(answer, Silent)
         assert answer.partial == 10
-        assert watch.seconds() < 5
+        assert watch.seconds() < LIMIT_S
 
 
 def test_a_close_is_seen_after_all_that_came_before_it() -> None:
@@ -209,7 +209,7 @@ def test_closing_takes_a_part_of_what_never_ends() -> None:
     with talking(endless(bytes(65536))) as (connection, transcript):
         watch = Stopwatch()
         connection.close()
-        assert watch.seconds() < 5
+        assert watch.seconds() < LIMIT_S
     assert [step.note for step in transcript.steps()][-1] == "by the kit"
 
 

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, saying
-from waits import Stopwatch
+from waits import LIMIT_S, Stopwatch
 
 from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, UsageFault
 from wireproof_kit.iggy import greeting
@@ -33,7 +33,6 @@ from wireproof_spec.iggy.frame import response
 
 pytestmark = pytest.mark.process
 
-SOON = 8.0
 USUAL_FORMS: dict[str, str | None] = {
     "iggy-poll-head": "count",
     "iggy-stored-offset": "short",
@@ -250,7 +249,7 @@ def test_a_target_that_speaks_no_iggy_is_one_sentence(
     watch = Stopwatch()
     with ScriptedPeer(script) as peer, pytest.raises(TargetSilent, match=r"^iggy://"):
         open_session(target(peer.address), OPTIONS)
-    assert watch.seconds() < SOON
+    assert watch.seconds() < LIMIT_S
 
 
 def test_a_server_that_says_ok_to_everything_is_judged_by_what_it_took() -> None:

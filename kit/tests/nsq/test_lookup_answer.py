@@ -1,11 +1,10 @@
 """Every answer of a lookup server becomes a value or one sentence."""
 
 import json
-import time
 
 import pytest
 from lookup_answers import http, node, v1, wrapped
-from scripted_peer import Peer, Script, ScriptedPeer
+from scripted_peer import Script, ScriptedPeer, dribbling
 
 from wireproof_kit.nsq.lookup.answer import (
     Leader,
@@ -69,13 +68,6 @@ def test_null_lists_name_nobody_and_say_so() -> None:
     info = read_topic(said(answer), ASKED)
 
     assert (info.leaders, info.nodes, info.is_disabled) == ((), (), True)
-
-
-def slow(peer: Peer) -> None:
-    peer.say(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
-    for _ in range(100):
-        peer.say(b" ")
-        time.sleep(0.05)  # the pace of a server that dribbles; it ends when the client leaves
 
 
 WHOLE = json.dumps(REDESIGNED).encode()
@@ -163,7 +155,7 @@ def test_a_refusal_is_told_from_an_answer_of_no_use(data: bytes, words: str) -> 
 
 def test_a_slow_body_ends_with_the_deadline() -> None:
     with pytest.raises(Unusable, match="no whole answer in time"):
-        read_topic(heard(slow, seconds=0.3), ASKED)
+        read_topic(heard(dribbling, seconds=0.3), ASKED)
 
 
 def test_a_server_that_is_not_there_is_named() -> None:

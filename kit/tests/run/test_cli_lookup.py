@@ -3,14 +3,13 @@
 Each is given beside a broker that is there, and alone, to name the broker itself.
 """
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cli_process import wireproof
 from lookup_answers import http, node, v1
-from scripted_peer import OK, Peer, Script, ScriptedPeer
+from scripted_peer import OK, Peer, Script, ScriptedPeer, dribbling
 
 from wireproof.main import main
 from wireproof_kit.nsq.lookup import discovery
@@ -33,15 +32,6 @@ def silent(peer: Peer) -> None:
     peer.rest()
 
 
-def slow(peer: Peer) -> None:
-    """Give a body byte by byte, for longer than anybody waits."""
-    peer.until(b"\r\n\r\n")
-    peer.say(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-    for _ in range(1000):
-        peer.say(b" ")
-        time.sleep(0.05)  # the pace of a server that dribbles; it ends when the client leaves
-
-
 # What a server does to every request, and a part of the sentence.
 BAD: dict[str, tuple[Script, str]] = {
     "no-json": (always(http(b"<html>")), "was answered 200 with no JSON, but <html>"),
@@ -54,7 +44,7 @@ BAD: dict[str, tuple[Script, str]] = {
         "was redirected to http://127.0.0.1:1/x; redirects are not followed",
     ),
     "cut": (always(http(b"{}")[:-1]), "was given no whole HTTP response"),
-    "slow": (slow, "was given no whole answer in time"),
+    "slow": (dribbling, "was given no whole answer in time"),
     "silent": (silent, "was given no whole answer in time"),
     "null-lists": (always(v1(NULLS)), "names nobody, writing is disabled"),
     "string-ports": (

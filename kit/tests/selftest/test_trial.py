@@ -122,6 +122,16 @@ def test_a_sample_has_a_fault_of_every_clause() -> None:
     assert chosen == sample_trials((*FAULTS, *VARIANTS), seed=5)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_trial_more_leaves_the_others_of_a_sample(seed: int) -> None:
+    before = sample_trials((*FAULTS, *VARIANTS), seed=seed)
+    more = (Trial("added", FAULT, ("added",), FAULTS[0].breaks), Trial("legal", VARIANT, ()))
+
+    after = sample_trials((*FAULTS, *more, *VARIANTS), seed=seed)
+
+    assert len(set(before) - set(after)) <= len(more)
+
+
 def test_names_select_and_unknown_ones_are_refused() -> None:
     assert [trial.name for trial in select_trials(FAULTS, ["fault-3"], ())] == ["fault-3"]
     with pytest.raises(UsageFault, match="did you mean 'fault-1"):

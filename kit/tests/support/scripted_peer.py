@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -70,6 +71,15 @@ class Peer:
         data = bytes(self.received[:at])
         del self.received[:at]
         return data
+
+
+def dribbling(peer: Peer) -> None:
+    """Answer a request with a body byte by byte, for longer than anybody waits."""
+    peer.until(b"\r\n\r\n")
+    peer.say(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+    for _ in range(1000):
+        peer.say(b" ")
+        time.sleep(0.05)  # the pace of the server; it ends when the client leaves
 
 
 class ScriptedPeer:

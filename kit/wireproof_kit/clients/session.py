@@ -199,9 +199,11 @@ class ClientSession(Generic[S]):
         )
 
     def _run_all(self, experiments: Mapping[str, Experiment[S]]) -> None:
+        runs: dict[str, Future[Probed]] = {}
         with ThreadPoolExecutor(PROBES_AT_ONCE, thread_name_prefix="client-probe") as pool:
-            runs = {name: pool.submit(self._run, each) for name, each in experiments.items()}
             try:
+                for name, each in experiments.items():
+                    runs[name] = pool.submit(self._run, each)
                 self._runs |= {name: run.result() for name, run in runs.items()}
             except BaseException:
                 _end_probes(tuple(runs.values()))

@@ -3,6 +3,7 @@
 import random
 import shlex
 import subprocess
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -171,10 +172,17 @@ def joint_trials(alternatives: Sequence[Trial]) -> tuple[Trial, ...]:
 
 
 def sample_trials(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
-    """Return a sample: for each clause a fault that breaks it, and a few variants and mixes."""
-    source = random.Random(seed)
-    faults = [trial for trial in trials if trial.kind == FAULT]
-    source.shuffle(faults)
+    """Return a sample: for each clause a fault that breaks it, and a few variants and mixes.
+
+    A trial that is added to the others changes little of the sample.
+    """
+
+    def by_chance(trial: Trial) -> int:
+        # A random shuffle would draw all anew for each new fault, and what the sample had shown
+        # of the kit would be worth nothing for the next one.
+        return zlib.crc32(f"{seed} {trial.name}".encode())
+
+    faults = sorted((trial for trial in trials if trial.kind == FAULT), key=by_chance)
     broken = {clause for fault in faults for clause in fault.breaks}
     kept: set[str] = set()
     while broken:
@@ -182,8 +190,8 @@ def sample_trials(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
         kept.add(best.name)
         broken -= set(best.breaks)
     for kind in (VARIANT, ALTERNATIVE, MIX):
-        names = [trial.name for trial in trials if trial.kind == kind]
-        kept.update(source.sample(names, min(SAMPLED_VARIANTS, len(names))))
+        drawn = sorted((trial for trial in trials if trial.kind == kind), key=by_chance)
+        kept.update(trial.name for trial in drawn[:SAMPLED_VARIANTS])
     return tuple(trial for trial in trials if trial.name in kept)
 
 

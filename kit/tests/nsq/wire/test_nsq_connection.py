@@ -16,7 +16,7 @@ from scripted_peer import (
     refusing,
     saying,
 )
-from waits import Stopwatch
+from waits import LIMIT_S, Stopwatch
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.topics.topic import Topic
@@ -120,7 +120,7 @@ def test_silence_ends_with_patience_and_tells_of_a_partial_frame() -> None:
             answer = connection.receive()
         assert isinstance(answer, Silent)
         assert answer.partial == 7
-        assert watch.seconds() < 5
+        assert watch.seconds() < LIMIT_S
 
 
 def test_a_busy_machine_delays_answers_and_whoever_looks_in_rounds(

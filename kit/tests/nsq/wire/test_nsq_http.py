@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, saying
-from waits import Stopwatch
+from waits import LIMIT_S, Stopwatch
 
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient, path_with_query
 from wireproof_kit.wire.http import ConnectionPool
@@ -94,7 +94,7 @@ def test_a_trickle_ends_with_the_deadline() -> None:
     watch = Stopwatch()
 
     assert ask(trickle, seconds=0.2).failure in ("silence", None)
-    assert watch.seconds() < LONG
+    assert watch.seconds() < LIMIT_S
 
 
 def test_nobody_there_is_unreachable() -> None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 from scripted_peer import HEARTBEAT, OK, Peer, Script, ScriptedPeer, pushing, refusing, saying
-from waits import Stopwatch
+from waits import LIMIT_S, Stopwatch
 
 from wireproof_kit.errors import KitError, TargetSilent, TargetUnreachable, UsageFault
 from wireproof_kit.nsq import greeting
@@ -20,7 +20,6 @@ from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.clauses.loading import load_catalogue
 
-SOON = 8.0
 OPTIONS = SessionOptions(seed=1, run_token="token", timeout=0.2)
 
 
@@ -109,7 +108,7 @@ def test_a_target_that_does_not_speak_is_given_up_soon(
     with ScriptedPeer(script) as peer, pytest.raises((TargetSilent, TargetUnreachable)) as error:
         open_session(target(peer.address), OPTIONS)
 
-    assert watch.seconds() < SOON
+    assert watch.seconds() < LIMIT_S
     assert "\n" not in str(error.value)
 
 
@@ -134,7 +133,7 @@ def test_a_target_that_says_ok_to_everything_is_probed_to_the_end() -> None:
     assert shown["ext"].value == "ok,open"
     assert shown["trace"].value == "ok,open"
     assert read["no-ext-layout"].value == "missing"
-    assert watch.seconds() < 5 * SOON
+    assert watch.seconds() < LIMIT_S
 
 
 def identify_only(peer: Peer) -> None:

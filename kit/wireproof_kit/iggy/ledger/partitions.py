@@ -107,8 +107,11 @@ class Partition:
         before, latest = self._seen.get(place), self._latest.get(place)
         if latest is not None and latest.event is delivery.event:
             before = latest
-        if note := self._find_astray(delivery, before):
-            yield Finding("iggy.message.offset", "offset:leads-astray", note)
+        other_offset = self._find_astray(delivery, before)
+        if other_offset is not None:
+            found = f"offsets {other_offset} and {delivery.message.offset}"
+            difference = delivery.differ("offset", "one offset of a message", found)
+            yield Finding("iggy.message.offset", "offset:leads-astray", difference=difference)
         elif before is not None:
             yield from _judge_again(delivery, before)
         other = self._find_other(delivery)
@@ -128,8 +131,8 @@ class Partition:
             self._seen[place] = delivery
             self._alike.setdefault(_key(delivery), []).append(delivery)
 
-    def _find_astray(self, delivery: Delivery, before: Delivery | None) -> str:
-        """Return how polls told two offsets of one message, one of them that of another; or "".
+    def _find_astray(self, delivery: Delivery, before: Delivery | None) -> int | None:
+        """Return the other offset of a message of which polls told two, if one is of another too.
 
         A message that is stored twice has two offsets, but at neither is another message.
         """
@@ -137,11 +140,10 @@ class Partition:
         told = self._offsets.get(own, set()) - {offset} - self.changes.keys()
         for other in sorted(told):
             if _key(self._latest[delivery.over_http, other]) != own:
-                return f"polls told the offsets {other} and {offset} of one message"
+                return other
         if before is not None and _key(before) != own and before.event is not delivery.event:
-            for other in sorted(self._offsets[_key(before)] - {offset}):
-                return f"polls told the offsets {offset} and {other} of one message"
-        return ""
+            return min(self._offsets[_key(before)] - {offset}, default=None)
+        return None
 
     def _find_other(self, delivery: Delivery) -> Delivery | None:
         """Return the same message as the other transport returned it."""
@@ -168,8 +170,9 @@ def _judge_again(delivery: Delivery, before: Delivery) -> Iterator[Finding]:
     """Judge whether a message is the same as in an earlier poll over the same transport."""
     first = [name for name in _differing(before.message, delivery.message) if name != "timestamp"]
     if delivery.event is before.event and first:
-        note = f"two messages of one poll have offset {delivery.message.offset}"
-        yield Finding("iggy.message.offset", "offset:leads-astray", note)
+        found = f"offset {delivery.message.offset} of two messages of one poll"
+        difference = delivery.differ("offset", "one message at an offset", found)
+        yield Finding("iggy.message.offset", "offset:leads-astray", difference=difference)
         return
     was, now = before.message.timestamp, delivery.message.timestamp
     if not first and was != now:
