@@ -42,7 +42,7 @@ _NO_CLIENT = "--clients: {} has no example client, or --dimensions or --pairs is
 EXAMPLES = (
     ("wireproof selftest", "every fault, every variant and fifty mixes of variants"),
     ("wireproof selftest --every-case", "also try every case that must not fail; takes long"),
-    ("wireproof selftest --sample", "a sample, in less than a minute"),
+    ("wireproof selftest --sample", "one fault of each clause, and a few variants"),
     ("wireproof selftest ext.dispatch", "only the faults of these clauses"),
     ("wireproof selftest dispatch-to-all-late -v", "one fault, and the cases that detected it"),
     ("wireproof selftest --record cut-padded", "record what a new fault turns red; read the diff"),

@@ -61,7 +61,7 @@ _LARGE_ID = 1 << 100
 
 def list_needs(row: Row) -> tuple[str, ...]:
     """Return the capabilities that a row needs beyond sending and polling over TCP."""
-    over_http = row["sent"] == "http" or row["polled"] == "polled-http"
+    over_http = row["sent"] == "http" or row["consumer"] == "polled-http"
     is_of_group = row["consumer"] == "group"
     return ("http",) * over_http + ("groups",) * is_of_group
 
@@ -151,7 +151,7 @@ class RowConsumer:
         """
         for partition in self._partitions:
             polling = Polling(consumer=CONSUMER + 1, partition=partition, value=0)
-            if self._row["polled"] == "polled-http":
+            if self._row["consumer"] == "polled-http":
                 self._request(polling)
             else:
                 self._server.poll(self._topic, polling)
@@ -176,7 +176,7 @@ class RowConsumer:
             value=self._value(partition),
             auto_commit=int(self._row["commit"] == "commit"),
         )
-        if self._row["polled"] == "polled-http":
+        if self._row["consumer"] == "polled-http":
             yield from self._get(polling)
             return
         polled = self._server.poll(self._topic, polling, on=self._connect())
