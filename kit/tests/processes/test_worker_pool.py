@@ -28,6 +28,20 @@ for _, pid in WorkerPool(work, 1).run(["sleep"]):
 """
 
 
+INTERRUPTED_TWICE = (
+    PARENT.replace(
+        "for _, pid",
+        """
+class Interrupted(WorkerPool):
+    def _dismiss(self, worker):
+        raise KeyboardInterrupt
+
+for _, pid""",
+    ).replace("WorkerPool(work, 1).run", "Interrupted(work, 1).run")
+    + "    raise KeyboardInterrupt\n"
+)
+
+
 def work(job: str, send: Callable[[int], None]) -> None:
     if job == "dies":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -101,6 +115,14 @@ def test_workers_end_with_the_process_that_started_them() -> None:
         pid = int(parent.stdout.readline())
         parent.kill()
     until(lambda: not is_running(pid), "end of the worker")
+
+
+def test_a_process_whose_second_interrupt_broke_off_the_end_of_its_workers_ends() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_TWICE], stdout=subprocess.PIPE, check=False
+    )
+    assert done.returncode == -signal.SIGINT
+    assert not is_running(int(done.stdout))
 
 
 def is_running(pid: int) -> bool:

@@ -4,6 +4,7 @@ What the work needs, its closure, is there in each worker as it was when that wa
 jobs and results are pickled. Fork before any thread is started here: workers may start theirs.
 """
 
+import atexit
 import gc
 import math
 import os
@@ -75,6 +76,9 @@ class WorkerPool(Generic[J, R]):
         waiting = iter(jobs)
         # Workers notice at its end that this process has ended, however it did.
         life, held = os.pipe()
+        # At exit, multiprocessing waits for processes that still run. After a second interrupt,
+        # which broke off their end, it waited for ever: an idle worker expects its next job.
+        atexit.register(self._kill)
         try:
             self._fill(waiting, life, held)
             while self._workers:
@@ -86,6 +90,7 @@ class WorkerPool(Generic[J, R]):
             self._end()
             os.close(life)
             os.close(held)
+            atexit.unregister(self._kill)
 
     def _fill(self, waiting: Iterator[J], life: int, held: int) -> None:
         while len(self._workers) < self._size:
@@ -156,10 +161,14 @@ class WorkerPool(Generic[J, R]):
         return worker.job, JobLost(why)
 
     def _dismiss(self, worker: _Worker[J]) -> None:
-        self._workers.remove(worker)
-        worker.pipe.close()
         worker.process.kill()
         worker.process.join()
+        self._workers.remove(worker)
+        worker.pipe.close()
+
+    def _kill(self) -> None:
+        for worker in self._workers:
+            worker.process.kill()
 
     def _end(self) -> None:
         until = time.monotonic() + self._ends_within_s
