@@ -115,7 +115,7 @@ client = Command(
         click.Option(
             ["--role"],
             type=click.Choice(ROLES),
-            help="What the client does. Default: each that it plays.",
+            help="Role that is judged. Default: each role that the client plays.",
         ),
         click.Option(
             ["--protocol"],

@@ -68,11 +68,11 @@ EXAMPLES = (
 def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     """Send valid and malformed frames to a broker, or with --exec to a client.
 
-    Every answer of a broker is judged. A client must not die, hang, loop, or acknowledge, or
-    report to its user, what it was not given. A system behind an adapter is sent valid and broken
-    messages: it must answer all, and deliver unchanged what it accepts. The same seed gives the
-    same cases in the same order. Exit code: 0 no finding, 1 findings, 2 the campaign could not be
-    done, 3 only anomalies that never came back, 130 interrupted.
+    Every answer of a broker is judged. A client must not die, hang or loop, and must not
+    acknowledge or report to its user a message that it was not given. A system behind an adapter
+    is sent valid and broken messages: it must answer all, and deliver unchanged what it accepts.
+    The same seed gives the same cases in the same order. Exit code: 0 no finding, 1 findings, 2
+    the campaign could not be done, 3 only anomalies that never came back, 130 interrupted.
     """
     named = _name_target(arguments, options)
     protocol = named.protocol or read_target(named.url).protocol

@@ -86,7 +86,7 @@ def proxy(
 
     Bytes pass unchanged, but for two things: TLS and compression are declined in IDENTIFY, and
     answers of lookup servers lead to the proxy. A clause is judged only if the traffic shows it.
-    Exit code 1: a clause was violated. Exit code 2: nothing was seen of any clause.
+    Exit code 1: a clause was violated. Exit code 2: the traffic showed no clause.
     """
     target = read_target(url)
     part = _part_of(target, ordered)

@@ -85,9 +85,9 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
     """Judge a broker, clause by clause.
 
     An argument that contains :// is the target; the others are prefixes of case or clause ids.
-    Exit code: 0 no failure, 1 failures, 2 the run could not be done, 3 undecided, 130
-    interrupted. --reference judges the reference broker of each selected protocol in turn; from
-    the second protocol on, its name is added to the names of the files.
+    Exit code: 0 no failure, 1 failures, 2 the run could not be done, 3 no failure but undecided
+    cases, 130 interrupted. --reference judges the reference broker of each selected protocol in
+    turn; from the second protocol on, its name is added to the names of the files.
     """
     settings = settings_for(manner())
     named = named_target(arguments, settings, reference=options["reference"], given=given_keys())

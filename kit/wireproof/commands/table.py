@@ -14,13 +14,15 @@ class CommandEntry:
 COMMANDS = {
     "run": CommandEntry("wireproof.commands.run:run", "Judge a broker, clause by clause."),
     "client": CommandEntry(
-        "wireproof.commands.client:client", "Judge a client by what it does to the kit's peers."
+        "wireproof.commands.client:client",
+        "Judge a client by what it sends to servers that the kit plays.",
     ),
     "proxy": CommandEntry(
         "wireproof.commands.proxy:proxy", "Stand between clients and a broker, and judge both."
     ),
     "adapter": CommandEntry(
-        "wireproof.commands.adapter:adapter", "Check the adapter of a system without a wire."
+        "wireproof.commands.adapter:adapter",
+        "Check the adapter of a system that has no wire protocol.",
     ),
     "judge": CommandEntry(
         "wireproof.commands.bundles.judge:judge", "Judge a bundle again, without a broker."

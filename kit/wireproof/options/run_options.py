@@ -32,7 +32,8 @@ def client_options() -> Iterator[click.Option]:
     yield from _selecting_options()
     yield _claim_option()
     yield from _course_options(
-        "Seconds for the first connection, and that a case may take; default 30, and 6 to 15."
+        "Seconds that the client may take to connect (default 30), and that a case may take at "
+        "least (default 6 to 15)."
     )
     yield from _file_options()
 
