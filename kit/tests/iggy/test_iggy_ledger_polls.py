@@ -39,6 +39,35 @@ def test_both_transports_return_the_same() -> None:
     assert differing(headers=None) == "different:headers"
 
 
+def test_the_copies_of_a_message_that_is_stored_twice_are_not_compared() -> None:
+    recording = Recording()
+    recording.send(SENT)
+    recording.poll(stored(SENT))
+    recording.get(as_object(stored(SENT)), as_object(stored(SENT, 1)))
+
+    assert recording.broken() == {}
+
+
+def test_a_poll_may_begin_with_the_second_copy_when_the_first_is_gone() -> None:
+    recording = Recording()
+    recording.send(SENT)
+    recording.poll(stored(SENT), stored(SENT, 1))
+    recording.poll(stored(SENT, 1))
+
+    assert recording.broken() == {}
+
+
+def test_no_text_gives_the_width_of_a_header_over_another_transport() -> None:
+    odd = replace(NUMBER, value=b"\x01\x02\x03")
+    sent = SentMessage(5, (odd,), b"payload")
+    recording = Recording()
+    recording.send(sent)
+    recording.poll(stored(sent))
+    recording.get(as_object(replace(stored(sent), headers=(NUMBER,))))
+
+    assert recording.broken() == {"iggy.headers.width": "headers:value"}
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -209,6 +238,29 @@ def test_the_offset_that_is_told_is_the_stored_one() -> None:
     recording.tell_stored(2)
 
     assert recording.broken() == {"iggy.poll.stored-offset": "offset:other"}
+
+
+def test_what_a_poll_commits_is_no_offset_that_the_consumer_stored() -> None:
+    recording = Recording()
+    recording.send(*THREE)
+    recording.store(0)
+    recording.poll(*IN_ORDER, polling=Polling(strategy=FIRST, auto_commit=1))
+    recording.tell_stored(3)
+    assert recording.broken() == {"iggy.poll.auto-commit": "offset:other"}
+
+    recording.store(1)
+    recording.tell_stored(3)
+    assert recording.broken()["iggy.poll.stored-offset"] == "offset:other"
+
+
+def test_another_byte_than_one_may_commit() -> None:
+    recording = Recording()
+    recording.send(*THREE)
+    recording.store(0)
+    recording.poll(*IN_ORDER, polling=Polling(strategy=FIRST, auto_commit=2))
+    recording.tell_stored(2)
+
+    assert recording.broken() == {}
 
 
 def test_an_offset_stored_over_http_makes_the_stored_one_uncertain() -> None:

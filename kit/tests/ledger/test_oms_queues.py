@@ -163,6 +163,7 @@ def test_two_groups_are_told_one_store_timestamp() -> None:
         (2, 2, 2, {}),
         (2, 2, 3, {"oms.partition.delivered-from": "other"}),
         (4, 4, 4, {}),
+        (0, 0, 3, {}),
         (5, 5, 0, {"oms.partition.unknown": "replaced"}),
         (-1, -1, 0, {"oms.partition.unknown": "replaced"}),
         (257, 1, 1, {"oms.partition.unknown": "other-number"}),
@@ -251,6 +252,18 @@ def test_a_time_an_hour_ahead_shows_if_the_start_of_the_case_is_known(*, is_know
     outcomes = judge(talk, started_ms=CASE_STARTED_MS if is_known else None).outcomes
     found = {each.clause for each in outcomes if each.broken}
     assert found == ({"oms.store.timestamp"} if is_known else set())
+
+
+@pytest.mark.parametrize("days", [-2, 2])
+def test_the_clock_of_a_server_may_be_days_away(days: int) -> None:
+    talk = Conversation()
+    document = talk.send()
+    away_ms = days * 24 * HOUR_MS
+    attributes_of(document)[names.STORE_TIMESTAMP] = talk.now_ms + away_ms
+    talk.receive(document)
+    outcomes = judge(talk, ahead_ms=away_ms).outcomes
+    found = {each.clause for each in outcomes if each.broken}
+    assert not found & {"oms.store.timestamp-unit", "oms.store.timestamp"}
 
 
 def test_two_messages_have_two_ids() -> None:

@@ -120,9 +120,13 @@ CLAIMED = {"oms.round-trip.claimed": "dropped"}
 
 
 def judge(
-    talk: Conversation, *, claims: frozenset[str] = ALL, started_ms: float | None = None
+    talk: Conversation,
+    *,
+    claims: frozenset[str] = ALL,
+    started_ms: float | None = None,
+    ahead_ms: float = 0.0,
 ) -> OmsLedger:
-    ledger = OmsLedger(claims, RunClock(RUN_STARTED_MS))
+    ledger = OmsLedger(claims, RunClock(RUN_STARTED_MS, ahead_ms))
     ledger.read("case", talk.steps, started_ms)
     ledger.conclude()
     return ledger

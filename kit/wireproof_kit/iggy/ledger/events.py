@@ -49,10 +49,14 @@ class Changed(TopicEvent):
 
 @dataclass(frozen=True, slots=True)
 class OffsetStored(TopicEvent):
-    """A consumer may have stored an offset; ``offset`` is None if it is not known which."""
+    """A consumer may have stored an offset; ``offset`` is None if it is not known which.
+
+    ``by_poll``: a poll asked to commit it, of which no text says what is committed.
+    """
 
     consumer: Consumer | None
     offset: int | None
+    by_poll: bool = False
 
 
 @dataclass(frozen=True, slots=True)

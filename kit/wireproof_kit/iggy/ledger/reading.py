@@ -143,7 +143,7 @@ class _CaseReader:
     def _forget_stored(self, request: _Request) -> None:
         payload = request.payload
         if isinstance(payload, StoreConsumerOffset) or (
-            isinstance(payload, PollMessages) and payload.auto_commit == AUTO_COMMIT
+            isinstance(payload, PollMessages) and payload.auto_commit
         ):
             self._event(OffsetStored, request.topic, payload.partition_id, payload.consumer, None)
 
@@ -226,7 +226,9 @@ class _CaseReader:
             self._polled(payload, asked.topic, read_polled(answer, self._run.forms.head))
         elif isinstance(payload, StoreConsumerOffset):
             where = payload.partition_id, payload.consumer
-            self._event(OffsetStored, asked.topic, *where, payload.offset)
+            # What a group stores may end with the group: it is not followed.
+            offset = payload.offset if payload.consumer.kind == CONSUMER_KIND else None
+            self._event(OffsetStored, asked.topic, *where, offset)
         elif isinstance(payload, GetConsumerOffset) and answer.body:
             self._told(payload, asked.topic, answer.body)
 
@@ -243,11 +245,15 @@ class _CaseReader:
         partition = self._partition(poll, topic)
         is_closed = self._is_closed and topic is not None and self._run.topics.is_new(topic)
         self._event(PollAnswered, topic, partition, poll, result, is_closed)
+        if not poll.auto_commit or poll.consumer.kind != CONSUMER_KIND:
+            return
         if poll.auto_commit == AUTO_COMMIT and isinstance(result, Polled) and result.seen:
             last = result.messages[-1].offset
-            # What a group stores may end with the group: it is not followed.
-            stored_in = partition if poll.consumer.kind == CONSUMER_KIND else None
-            self._event(OffsetStored, topic, stored_in, poll.consumer, last)
+            self._event(OffsetStored, topic, partition, poll.consumer, last, True)
+        else:
+            # Another byte than 1 may commit, too; no text names the member of a poll over HTTP.
+            consumer = poll.consumer if isinstance(result, Polled) else None
+            self._event(OffsetStored, topic, partition, consumer, None)
 
     def _partition(self, poll: PollMessages, topic: TopicLife | None) -> int | None:
         """Return of which partition a poll is; None if the server chose one of several."""

@@ -208,18 +208,23 @@ def _headers_clause(
     if not word and changed:
         other = next(each for each in came if each not in sent)
         word = "key" if other[0] != key else "kind" if other[1] != kind else "value"
+    if is_of_odd_width(kind, value):
+        return "iggy.headers.width", word
     if over_http:
         is_other = kind not in _PUBLISHED_KINDS
         clause = "iggy.json.other-kinds" if is_other else "iggy.json.headers-object"
         return clause, "other" if word else ""
-    return _clause_of(key, kind, value, word), word
+    return _clause_of(kind, word), word
 
 
-def _clause_of(key: str, kind: int, value: bytes, word: str) -> str:
-    """Return the clause that a header breaks over TCP."""
+def is_of_odd_width(kind: int, value: bytes) -> bool:
+    """Return True if a value has another width than its kind has, or is no bool; none is given."""
     is_bool = kind != BOOL or value in (b"\x00", b"\x01")
-    if KIND_WIDTHS.get(kind, len(value)) != len(value) or not is_bool:
-        return "iggy.headers.width"
+    return KIND_WIDTHS.get(kind, len(value)) != len(value) or not is_bool
+
+
+def _clause_of(kind: int, word: str) -> str:
+    """Return the clause that a header breaks over TCP."""
     if word == "key":
         return "iggy.headers.key-text"
     if word in ("kind", "value"):

@@ -33,7 +33,8 @@ class OmsLedger:
         self._ahead_ms = clock.ahead_ms
         self._expired: list[_Late] = []
         self._has_aged = False
-        self._owners: dict[str, Entry[Content]] = {}
+        # No text says that the ids of two destinations differ.
+        self._owners: dict[tuple[str, str], Entry[Content]] = {}
 
     def read(self, case: str, steps: Iterable[Step], started_ms: float | None = None) -> None:
         """Read the steps of a case, and when it started by the kit's clock if that is known."""
@@ -89,7 +90,8 @@ class OmsLedger:
         theirs = entry.content.header.get(names.MESSAGE_ID)
         if not isinstance(told, str) or told in ("", theirs):
             return
-        if self._owners.setdefault(told, entry) is not entry:
+        place = delivery.event.destination, told
+        if self._owners.setdefault(place, entry) is not entry:
             yield Finding("oms.message.message-id-assigned", "same-id", told)
 
     def _see_expiry(self, delivery: Delivery, entry: Entry[Content], way: frozenset[str]) -> None:

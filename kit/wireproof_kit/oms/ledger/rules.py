@@ -229,10 +229,10 @@ def judge_partition(
     if not isinstance(due, int) or count is None or place is None:
         return
     told = delivery.attributes.get(names.PARTITION)
-    if 0 <= due < count:
+    if 0 < due < count:  # if they are numbered from 1, 0 does not exist
         word = "" if place == due else "other"
         yield _compared("oms.partition.delivered-from", word, names.PARTITION, due, place)
-    elif due != count:  # the last one if they are numbered from 1
+    elif due not in (0, count):  # the last one if they are numbered from 1
         word = "as-chosen" if place == due else "replaced"
         word = "other-number" if told not in (None, due) else word
         yield _compared("oms.partition.unknown", word, names.PARTITION, "a refusal", place)

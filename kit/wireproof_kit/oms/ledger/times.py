@@ -125,20 +125,19 @@ class Times:
             yield Finding("oms.store.timestamp-after-birth", word, difference=difference)
 
     def _unit(self, told: int) -> str:
-        if abs(told - self.run.started_ms) < _DAY_MS:
+        started, most = self.run.started_ms, _DAY_MS + abs(self.run.ahead_ms)
+        if abs(told - started) < most:
             return "milliseconds"
-        started = self.run.started_ms
-        fitting = (name for name, by in _UNITS.items() if abs(told / by - started) < _DAY_MS)
+        fitting = (name for name, by in _UNITS.items() if abs(told / by - started) < most)
         return next(fitting, "other-unit")
 
     def _agree(
         self, clause: str, name: str, told: JsonValue, entry: Entry[Content], last_us: int
     ) -> Finding:
         value, first_us = _whole(told) or 0, entry.at.step.at_us
-        earliest = self.run.started_ms - abs(self.run.ahead_ms)
-        clock = self._clocks.setdefault(
-            (entry.at.case, name), _CaseClock(earliest, earliest + _DAY_MS)
-        )
+        ahead = abs(self.run.ahead_ms)
+        earliest, latest = self.run.started_ms - ahead, self.run.started_ms + ahead + _DAY_MS
+        clock = self._clocks.setdefault((entry.at.case, name), _CaseClock(earliest, latest))
         if clock.agrees(value, first_us, last_us, self.run.tolerance_ms):
             return Finding(clause)
         due = f"{clock.low_ms + first_us / 1000:.0f} to {clock.high_ms + last_us / 1000:.0f}"
