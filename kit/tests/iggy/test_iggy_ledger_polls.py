@@ -21,6 +21,7 @@ from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES, PolledMessages
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import FIRST, NEXT, TIMESTAMP
 from wireproof_spec.iggy.message import OLD_MESSAGE, Message
 
@@ -66,6 +67,15 @@ def test_no_text_gives_the_width_of_a_header_over_another_transport() -> None:
     recording.get(as_object(replace(stored(sent), headers=(NUMBER,))))
 
     assert recording.broken() == {"iggy.headers.width": "headers:value"}
+
+
+@pytest.mark.parametrize("odd", [replace(TEXT, key=""), replace(TEXT, value=b"")])
+def test_no_text_says_what_becomes_of_an_empty_header(odd: Header) -> None:
+    recording = Recording()
+    recording.post(SentMessage(5, (odd, NUMBER), b"payload"))
+    recording.poll(stored(SentMessage(5, (NUMBER,), b"payload")))
+
+    assert recording.broken() == {}
 
 
 @pytest.mark.parametrize(

@@ -61,9 +61,12 @@ def is_refusable(content: Content) -> bool:
 
     Over HTTP empty payloads, header keys and header values may be accepted: no text names them.
     """
-    return not content.payload.length or not all(
-        header.key and header.value for header in content.headers
-    )
+    return not content.payload.length or has_empty_header(content)
+
+
+def has_empty_header(content: Content) -> bool:
+    """Return True if a header has an empty key or value: the layout has 1 to 255 bytes."""
+    return not all(header.key and header.value for header in content.headers)
 
 
 def _partition(how: Partitioning) -> int | None:

@@ -19,6 +19,7 @@ from wireproof_kit.iggy.ledger.contents import (
     HTTP,
     OTHER_PARTITION,
     Content,
+    has_empty_header,
     is_refusable,
     is_strict,
     read_contents,
@@ -198,6 +199,9 @@ class _CaseReader:
             Entry(each, topic, self._at, _way(each, contents, body), order=self._order)
             for each in contents
         ]
+        for entry in entries:
+            if has_empty_header(entry.content):
+                entry.settle(Fate.FREE)
         self.entries += entries
         return entries
 
