@@ -196,7 +196,12 @@ IN_ORDER = tuple(stored(each, n) for n, each in enumerate(THREE))
         (
             Polling(value=1),
             (replace(IN_ORDER[1], offset=2),),
-            {"iggy.message.offset": "offset:leads-astray", "iggy.poll.again": "different"},
+            {"iggy.message.offset": "offset:leads-astray"},
+        ),
+        (
+            Polling(),
+            (replace(IN_ORDER[2], offset=0),),
+            {"iggy.message.offset": "offset:leads-astray"},
         ),
         (Polling(strategy=FIRST, value=1), IN_ORDER, {}),
         (Polling(strategy=TIMESTAMP, value=START_US + 1), IN_ORDER[1:], {}),

@@ -150,7 +150,7 @@ class Partition:
             if _key(self._latest[delivery.over_http, other]) != own:
                 return other
         if before is not None and _key(before) != own and before.event is not delivery.event:
-            return min(self._offsets[_key(before)] - {offset}, default=None)
+            return min(told or self._offsets[_key(before)] - {offset}, default=None)
         return None
 
     def _find_other(self, delivery: Delivery) -> Delivery | None:
