@@ -126,17 +126,33 @@ def test_the_delivery_to_a_client_that_left_may_count_or_not(exchange: Exchange)
     assert exchange.broken() == {}
 
 
-@pytest.mark.parametrize("ready", [5, 0])
+@pytest.mark.parametrize(
+    ("ready", "is_late", "clause"),
+    [
+        (5, False, "never-other-tag"),
+        (0, False, "other-tag-alone"),
+        (5, True, "other-tag-alone"),
+    ],
+)
 def test_a_tagged_message_goes_to_no_client_with_another_tag(
-    exchange: Exchange, ready: int
+    exchange: Exchange, ready: int, is_late: bool, clause: str
 ) -> None:
     names = {"##client_dispatch_tag": "a"}
+    if not is_late:
+        exchange.subscribe(ready=ready)
     exchange.publish(header=names)
-    exchange.subscribe(ready=ready)
+    if is_late:  # the message may be on its way to the other client
+        exchange.subscribe(ready=ready)
     exchange.deliver(exchange.subscribe(tag="b"), changes={"extend": header(**names)})
 
-    clause = "ext.dispatch.never-other-tag" if ready else "ext.dispatch.other-tag-alone"
-    assert exchange.broken() == {clause: "to:other"}
+    assert exchange.broken() == {f"ext.dispatch.{clause}": "to:other"}
+
+
+def test_a_header_of_internal_names_alone_may_be_removed(exchange: Exchange) -> None:
+    exchange.publish(header={"##client_dispatch_tag": "a"})
+    exchange.deliver(exchange.subscribe(tag="a"), changes={"extend": Extend(0, None)})
+
+    assert exchange.broken() == {}
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ class _Member:
 
     number: int
     ready: int = 0
+    ready_since: int = 0
+    """The step of all cases with the first RDY after which it was always ready."""
 
 
 @dataclass(slots=True)
@@ -92,6 +94,7 @@ class Channel:
         elif (member := self.members.get(event.by)) is None:
             return
         elif isinstance(event, Ready):
+            member.ready_since = member.ready_since if member.ready else event.order
             member.ready = event.count
         elif isinstance(event, Acknowledged):
             self._acknowledge(event)
@@ -190,9 +193,14 @@ class Channel:
         if own.lower() == tag.lower():
             yield Finding("ext.dispatch.never-other-tag")
             return
-        # The kit may have read none of its messages yet: it is surely ready if RDY allows all.
+        # The kit may have read none of its messages yet: it is surely ready if RDY allows all. Of
+        # a client that was ready later, the message may have been on its way before.
         is_other = any(
-            not by.tag and member.ready >= self.published for by, member in self.members.items()
+            not by.tag
+            and by.partition == delivery.by.partition
+            and member.ready >= self.published
+            and member.ready_since < entry.order
+            for by, member in self.members.items()
         )
         clause = "ext.dispatch.never-other-tag" if is_other else "ext.dispatch.other-tag-alone"
         yield Finding(clause, "to:other", difference=Difference("tag", None, own, tag))

@@ -65,7 +65,7 @@ def judge_header(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]
     if (
         found == (sent or None)
         or is_respelled(sent, found)
-        or (found is None and sent is not None and sent.split() == [b"{}"])
+        or (found is None and is_respelled(sent, b"{}"))
     ):
         yield Finding(clause)
         return

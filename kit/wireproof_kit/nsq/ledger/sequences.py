@@ -19,7 +19,8 @@ def is_before(first: Entry[Content], second: Entry[Content]) -> bool:
     Cases run side by side, so only messages of one run of a case can be compared.
     """
     return (
-        first.at.case == second.at.case
+        first.fate is Fate.ACCEPTED
+        and first.at.case == second.at.case
         and _partition(first) == _partition(second)
         and first.content.partition is not None
         and 0 < first.answered_order < second.order
