@@ -255,27 +255,27 @@ def test_the_offset_that_is_told_is_the_stored_one() -> None:
     assert recording.broken() == {"iggy.poll.stored-offset": "offset:other"}
 
 
-def test_what_a_poll_commits_is_no_offset_that_the_consumer_stored() -> None:
+@pytest.mark.parametrize(
+    ("auto_commit", "told", "due"),
+    [
+        (1, 2, {}),
+        (1, 3, {"iggy.poll.auto-commit": "offset:other"}),
+        (2, 2, {}),  # another byte than 1 may commit
+    ],
+)
+def test_what_a_poll_commits_is_no_offset_that_the_consumer_stored(
+    auto_commit: int, told: int, due: dict[str, str]
+) -> None:
     recording = Recording()
     recording.send(*THREE)
     recording.store(0)
-    recording.poll(*IN_ORDER, polling=Polling(strategy=FIRST, auto_commit=1))
-    recording.tell_stored(3)
-    assert recording.broken() == {"iggy.poll.auto-commit": "offset:other"}
+    recording.poll(*IN_ORDER, polling=Polling(strategy=FIRST, auto_commit=auto_commit))
+    recording.tell_stored(told)
+    assert recording.broken() == due
 
     recording.store(1)
     recording.tell_stored(3)
     assert recording.broken()["iggy.poll.stored-offset"] == "offset:other"
-
-
-def test_another_byte_than_one_may_commit() -> None:
-    recording = Recording()
-    recording.send(*THREE)
-    recording.store(0)
-    recording.poll(*IN_ORDER, polling=Polling(strategy=FIRST, auto_commit=2))
-    recording.tell_stored(2)
-
-    assert recording.broken() == {}
 
 
 def test_an_offset_stored_over_http_makes_the_stored_one_uncertain() -> None:

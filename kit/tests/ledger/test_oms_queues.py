@@ -1,10 +1,15 @@
 """What OpenMessaging deliveries show beside each other: times, counts, groups, partitions."""
 
+from dataclasses import replace
+
 import pytest
 from oms_conversation import (
+    ALL,
     CASE_STARTED_MS,
     CLAIMED,
     HOUR_MS,
+    PLACE,
+    RUN_STARTED_MS,
     Conversation,
     attributes_of,
     broken,
@@ -14,6 +19,8 @@ from oms_conversation import (
     set_attribute,
 )
 
+from wireproof_kit.oms.ledger.ledger import OmsLedger
+from wireproof_kit.oms.ledger.times import RunClock
 from wireproof_spec.oms import names
 from wireproof_spec.strict_json import JsonValue
 
@@ -264,6 +271,22 @@ def test_the_clock_of_a_server_may_be_days_away(days: int) -> None:
     outcomes = judge(talk, ahead_ms=away_ms).outcomes
     found = {each.clause for each in outcomes if each.broken}
     assert not found & {"oms.store.timestamp-unit", "oms.store.timestamp"}
+
+
+def test_no_text_says_that_the_ids_of_two_destinations_differ() -> None:
+    talks = [Conversation(), Conversation()]
+    for talk in talks:
+        talk.receive(talk.send(answer=None))
+    elsewhere = [
+        replace(step, data=step.data.replace(PLACE.encode(), b"elsewhere"))
+        for step in talks[1].steps
+    ]
+    ledger = OmsLedger(ALL, RunClock(RUN_STARTED_MS))
+    ledger.read("case", talks[0].steps, None)
+    ledger.read("other", elsewhere, None)
+    ledger.conclude()
+
+    assert [each.clause for each in ledger.outcomes if each.broken] == []
 
 
 def test_two_messages_have_two_ids() -> None:

@@ -129,6 +129,16 @@ def test_ids_of_publishes_under_way_together_are_not_compared(
     assert exchange.broken() == broken
 
 
+def test_a_publish_that_may_have_failed_may_be_stored_late(exchange: Exchange) -> None:
+    exchange.publish(ORDERED, BODY, answer=error_frame("E_PUB_FAILED"))
+    exchange.publish(ORDERED, OTHER)
+    conn = exchange.subscribe(ORDERED)
+    exchange.deliver(conn, ORDERED, {"body": OTHER, "internal_id": 8})
+    exchange.deliver(conn, ORDERED)
+
+    assert "smart.order.in-order" not in exchange.broken()
+
+
 @pytest.mark.parametrize("is_first_late", [True, False])
 def test_an_ordered_channel_delivers_in_the_order_of_publishing(
     exchange: Exchange, is_first_late: bool
