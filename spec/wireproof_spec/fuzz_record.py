@@ -79,7 +79,10 @@ class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaig
 
     ``coverage`` counts cases by frame, field, mutation and state. ``unwatched_s`` is the time from
     which the process was no longer observed, because another one had taken its place. ``deaths``
-    are the seconds at which batches of new cases killed the target.
+    are the seconds at which new cases killed the target, ``repeated_deaths`` counts its deaths of
+    cases that were sent again. ``spared`` counts exercises of the kit's own clients that were left
+    out since exercises had had their share of the time. ``doubts`` say what the campaign did not
+    look at.
     """
 
     seed: int
@@ -97,4 +100,7 @@ class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaig
     workers: Count = 1
     unwatched_s: float | None = None
     deaths: tuple[float, ...] = ()
+    repeated_deaths: Count = 0
+    spared: Count = 0
+    doubts: tuple[str, ...] = ()
     coverage: dict[str, dict[str, dict[str, dict[str, int]]]] = {}

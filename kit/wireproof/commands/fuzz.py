@@ -105,6 +105,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
         workers=options["workers"],
         wanted=_describe_choice(options),
         role=CLIENT if is_client else "",
+        plan=plan,
     )
     view.begin(named.url, seed, bundle, first)
     if not pcap.is_installed():

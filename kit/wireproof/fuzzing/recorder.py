@@ -15,6 +15,8 @@ from wireproof.view.output import echo
 from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.coverage import Coverage
+from wireproof_kit.fuzz.campaign.doubts import find_doubts
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.records import finding_case
 from wireproof_kit.fuzz.campaign.workers import Ended, News, Opened, Status
 from wireproof_kit.protocols import kit_part
@@ -101,6 +103,7 @@ class FuzzRecorder:
     workers: int
     wanted: str
     role: str = ""
+    plan: WorkerPlan | None = None
     findings: dict[str, FindingRecord] = field(default_factory=dict[str, FindingRecord])
     statuses: dict[int, Status] = field(default_factory=dict[int, Status])
     coverage: Coverage = field(default_factory=Coverage)
@@ -234,7 +237,7 @@ class FuzzRecorder:
             return FOUND
         if not campaign.in_frame + campaign.reconnecting or self.failures:
             return NOT_DONE
-        return UNSURE if verdicts["unstable"] else 0
+        return UNSURE if verdicts["unstable"] or campaign.doubts else 0
 
     def _verdicts(self) -> dict[str, int]:
         counts = {"fail": 0, "known": 0, "unstable": 0}
@@ -266,10 +269,14 @@ class FuzzRecorder:
             workers=self.workers,
             unwatched_s=since_unwatched(told),
             deaths=tuple(sorted(at_s for each in told for at_s in each.deaths)),
+            repeated_deaths=sum(each.repeated_deaths for each in told),
+            spared=sum(each.spared for each in told),
+            doubts=() if self.plan is None else find_doubts(self.plan, told, self.coverage),
             coverage=self.coverage.as_json(),
         )
 
 
 def _statement(campaign: CampaignRecord, verdicts: dict[str, int]) -> str:
     found = ", ".join(f"{count} {name}" for name, count in verdicts.items() if count)
-    return f"{campaign.executed} cases in {campaign.seconds:.1f} s; {found or 'nothing found'}"
+    nothing = "nothing found in what was sent" if campaign.doubts else "nothing found"
+    return f"{campaign.executed} cases in {campaign.seconds:.1f} s; {found or nothing}"

@@ -27,7 +27,9 @@ from wireproof_spec.record import FooterRecord
 NOT_TRIED = "not_tried"
 """The name under which a client's session tells the states without cases, and why."""
 OFTEN_S, SELDOM_S = 0.5, 10.0
-WORDS = {0: "NOTHING FOUND", 1: "FOUND", 2: "NOT DONE", 3: "SEEN ONCE", 130: "INTERRUPTED"}
+MOST_SHOWN = 200
+"""How many bytes of a finding's cases the terminal shows; the bundle has all."""
+WORDS = {0: "NOTHING FOUND", 1: "FOUND", 2: "NOT DONE", 3: "IN DOUBT", 130: "INTERRUPTED"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +261,9 @@ def _format_finding(finding: FindingRecord, bundle: Path, style: Style) -> Itera
     size = sum(sent.length for each in finding.cases for sent in each.sent)
     sent = f"{len(finding.cases)} case(s), {size} bytes, state {finding.state}"
     yield f"         {sent}"
+    if 0 < size <= MOST_SHOWN:
+        data = b" | ".join(sent.data() for each in finding.cases for sent in each.sent)
+        yield from wrap_after_heading("", f"sent: {data!r}")
     for line in finding.log.splitlines():
         yield f"         log: {printable(line)}"
     yield f"         wireproof replay {finding.id} --bundle {shlex.quote(str(bundle))}"
@@ -281,15 +286,27 @@ def _summary(conclusion: Conclusion) -> Iterator[str]:
         "not sent again after a finding": campaign.skipped,
         "left out without --hazardous, as they may touch what was there before": campaign.left_out,
         "suspicions not seen again": campaign.not_again,
+        "exercises left out, as they had had their share of the time": campaign.spared,
     }
-    if campaign.deaths:
-        yield from wrap_after_heading("", f"the target died {describe_times(campaign.deaths)}")
+    if campaign.deaths or campaign.repeated_deaths:
+        yield from wrap_after_heading("", _describe_deaths(campaign))
     if campaign.unwatched_s is not None:
         yield from wrap_after_heading("", UNWATCHED.format(campaign.unwatched_s))
     if any(more.values()):
         told = ", ".join(f"{words} {count}" for words, count in more.items() if count)
         yield from wrap_after_heading("", f"{told}; {campaign.hunting_s:.1f} s on suspicions")
+    for doubt in campaign.doubts:
+        yield from wrap_after_heading("doubt", doubt)
     yield from _coverage(campaign)
+
+
+def _describe_deaths(campaign: CampaignRecord) -> str:
+    """Return how often the target died of new cases, and of cases that were sent again."""
+    count = len(campaign.deaths) + campaign.repeated_deaths
+    parts = [f"of new cases {describe_times(campaign.deaths)}"] if campaign.deaths else []
+    if campaign.repeated_deaths:
+        parts.append(f"of cases that were sent again {campaign.repeated_deaths} times")
+    return f"the target died {count} times: {', '.join(parts)}"
 
 
 def _coverage(campaign: CampaignRecord) -> Iterator[str]:

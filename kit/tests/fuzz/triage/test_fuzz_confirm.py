@@ -1,5 +1,6 @@
 """A finding is confirmed, however long it took to find the cases that raise it."""
 
+from collections.abc import Sequence
 from typing import cast
 
 import pytest
@@ -25,8 +26,8 @@ CHOICE = Choice(1, frames=("PUB_EXT",), states=("identified",))
 class Lengthy(CulpritSearch):
     """A hunt that takes all the time there is."""
 
-    def culprits(self, anomaly: Anomaly) -> tuple[Case, ...]:
-        found = super().culprits(anomaly)
+    def culprits(self, anomaly: Anomaly, named: Sequence[Case] = ()) -> tuple[Case, ...]:
+        found = super().culprits(anomaly, named)
         cast(Triage, self.prober).until = 0.0
         return found
 

@@ -1,12 +1,23 @@
-"""A target that is dead when the time is over: one death, not an anomaly for each connection."""
+"""The end of a campaign's time: what was cut, what is kept back, and a target that is dead."""
 
 import socket
+from typing import Any, cast
 
 import pytest
+from test_fuzz_standstill import CASES, Standing, anomaly
 
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
+from wireproof_kit.fuzz.campaign.program_campaign import ProgramCampaign
+from wireproof_kit.fuzz.campaign.progress import SilentListener
+from wireproof_kit.fuzz.campaign.target import AddressTarget
+from wireproof_kit.fuzz.campaign.worker_campaign import MOST_REPEATS_S
 from wireproof_kit.fuzz.case import Case, Step
-from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.driver import Choice, FuzzSessionOptions, Trouble
+from wireproof_kit.fuzz.oracle.rules import CLOSED
 from wireproof_kit.fuzz.triage.anomaly import Anomaly, tell_death
+from wireproof_kit.fuzz.triage.consequences import NO_TIME
+from wireproof_kit.fuzz.triage.triage import Triage
+from wireproof_kit.protocols import read_target
 
 
 class Oracle:
@@ -33,3 +44,50 @@ def test_of_a_dead_target_one_death_is_told(is_there: bool) -> None:
 
     assert [each.trouble.violated for each in told] == (["closed"] * 9 if is_there else ["dead"])
     assert not tell_death([], oracle)  # type: ignore[arg-type]  # as above
+
+
+def test_an_anomaly_that_there_was_no_time_to_repeat_says_so() -> None:
+    cut = Standing(lambda cases: True, most_probes=-1)
+    Triage(cast(Any, cut)).follow_all([anomaly(CASES[0], CLOSED)], lambda: False)
+    (finding,) = cut.findings.by_id.values()
+    assert (finding.shown, finding.unconfirmed) == (0, NO_TIME)
+
+    tried = Standing(lambda cases: False)
+    Triage(cast(Any, tried)).follow_all([anomaly(CASES[0], CLOSED)], lambda: False)
+    (finding,) = tried.findings.by_id.values()
+    assert (finding.shown, finding.unconfirmed) == (0, "")
+
+
+def test_time_for_repeats_is_kept_back_at_the_end() -> None:
+    for time_s, kept_s in ((20.0, 2.0), (600.0, MOST_REPEATS_S)):
+        campaign = ProgramCampaign(
+            plan=WorkerPlan(Choice(1), time_s=time_s),
+            listener=SilentListener(),
+            open_session=lambda _: None,
+        )
+        campaign._start_clock()
+        assert campaign._ends_at - campaign._sends_until == pytest.approx(kept_s)
+        assert not campaign.is_sent()
+        campaign._sends_until = 0.0
+        assert campaign.is_sent()
+        assert not campaign.is_over()
+
+
+@pytest.mark.parametrize("is_dead", [True, False])
+def test_a_target_that_can_be_restarted_is_alive_at_the_end(is_dead: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        if is_dead:
+            listening.close()
+        restarts: list[socket.socket] = []
+
+        def restart() -> bool:
+            restarts.append(socket.create_server(("127.0.0.1", port)))
+            return True
+
+        target = read_target(f"nsq://127.0.0.1:{port}")
+        for command in (None, restart):
+            AddressTarget(target, FuzzSessionOptions("t"), command).leave_alive()
+        assert len(restarts) == is_dead
+        for each in restarts:
+            each.close()

@@ -6,9 +6,11 @@ from typing import Any, cast
 
 import pytest
 
+from wireproof_kit.fuzz.campaign.blocklist import Blocklist
+from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.target_history import TargetHistory
 from wireproof_kit.fuzz.case import Case, Step
-from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.driver import Choice, Trouble
 from wireproof_kit.fuzz.oracle.rules import CLOSED, NO_ANSWER, NOT_CLOSED
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.findings import Findings
@@ -32,11 +34,10 @@ class Standing:
 
     def __init__(self, shows: Shows, *, most_probes: int | None = None) -> None:
         self.findings = Findings(1, report=lambda finding: None)
-        self.batches = SimpleNamespace(
-            generation=None, blocklist=SimpleNamespace(add=lambda case: None)
-        )
-        self.plan = SimpleNamespace(shrink=False, choice=SimpleNamespace(seed=1))
+        self.batches = SimpleNamespace(generation=None, blocklist=Blocklist())
+        self.plan = WorkerPlan(Choice(1), shrink=False)
         self.died = False
+        self.side_deaths: list[Anomaly] = []
         self.history = TargetHistory()
         self.elapsed_s = self.left_s = 5.0
         self.probes = 0

@@ -44,8 +44,9 @@ class Batches:
     """Makes the batches of one worker, and counts what became of their cases.
 
     `left_out` counts cases that may affect objects that the kit did not create, `skipped` cases
-    like one that was found to cost much. `restarts`: the target may be restarted as one of the
-    inputs.
+    like one that was found to cost much, `spared` exercises that were left out: while not
+    `has_exercises`, these have had their share of the time. `restarts`: the target may be
+    restarted as one of the inputs.
     """
 
     plan: WorkerPlan
@@ -55,6 +56,8 @@ class Batches:
     coverage: Coverage = field(default_factory=Coverage)
     skipped: int = 0
     left_out: int = 0
+    spared: int = 0
+    has_exercises: bool = True
 
     @property
     def first(self) -> int:
@@ -121,8 +124,10 @@ class Batches:
     def keep_sent(self, cases: Sequence[Case]) -> list[Case]:
         """Return the cases that may be sent; count their coverage, and the others as skipped."""
         allowed = self.select_allowed(cases)
-        kept = [case for case in allowed if self._is_sent(case)]
-        self.skipped += len(allowed) - len(kept)
+        due = [case for case in allowed if self.has_exercises or not case.exercise]
+        self.spared += len(allowed) - len(due)
+        kept = [case for case in due if self._is_sent(case)]
+        self.skipped += len(due) - len(kept)
         for case in kept:
             self.coverage.add(case)
         return kept

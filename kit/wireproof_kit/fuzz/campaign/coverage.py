@@ -46,6 +46,14 @@ class Coverage:
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
+    def kinds(self) -> frozenset[str]:
+        """Return the frame kinds of the cases."""
+        return frozenset(row[0] for row in self._counts)
+
+    def states(self) -> frozenset[str]:
+        """Return the states in which cases were sent."""
+        return frozenset(row[3] for row in self._counts)
+
     def fields(self) -> frozenset[tuple[str, str]]:
         """Return frame kind and path of each field that was mutated."""
         return frozenset((frame, field) for frame, field, _, _ in self._counts)

@@ -18,6 +18,8 @@ MOST_LINES: Final = 12
 LONGEST_LINE: Final = 200
 COMES_WITHIN_S: Final = 1.0
 """Seconds that the log command may take to pass on what the target wrote."""
+WRITTEN_WITHIN_S: Final = 0.3
+"""Seconds that a target may go on writing to its log once it accepts no more connections."""
 POLL_S: Final = 0.05
 ENDS_WITHIN_S: Final = 5.0
 
@@ -88,7 +90,7 @@ def read_last_words(log: Path | None, command: str | None) -> Generator[LastWord
         UsageFault: the command cannot be started.
     """
     if log is not None:
-        yield LogReader(log).read_new
+        yield LogReader(log, WRITTEN_WITHIN_S).read_new
     elif command is not None:
         with (
             tempfile.NamedTemporaryFile(prefix="wireproof-log-") as file,

@@ -23,6 +23,10 @@ class FuzzTarget(Protocol):
         """Restart a working target with its data; return True if it runs again."""
         ...
 
+    def leave_alive(self) -> None:
+        """Restart the target if it is dead and can be restarted: the campaign has ended."""
+        ...
+
     @property
     def can_restart(self) -> bool:
         """Whether a stuck target can be restarted."""

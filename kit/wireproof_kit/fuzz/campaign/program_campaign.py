@@ -48,7 +48,7 @@ class ProgramCampaign(WorkerCampaign):
                     self._perform(self.cases_of(record))
             for number in count(self.batches.first, self.batches.step):
                 self.batch = number
-                if self.is_over():
+                if self.is_sent():
                     break
                 self._run_batch()
                 if self._has_enough():
@@ -109,7 +109,7 @@ class ProgramCampaign(WorkerCampaign):
             pass
         cases = self._session.arrange(made.cases) if self._session else ()
         for start in range(0, len(cases), AT_ONCE):
-            if self.is_over() or self._has_enough():
+            if self.is_sent() or self._has_enough():
                 break
             self._perform(self.batches.keep_sent(cases[start : start + AT_ONCE]))
             self.listener.went_on(self)
@@ -124,6 +124,9 @@ class ProgramCampaign(WorkerCampaign):
         self.counts.single += len(cases) - in_frame
         self.counts.single_s += share * (len(cases) - in_frame)
         self.executed += len(cases)
+        if not found:
+            self.counts.calm += len(cases)
+            self.counts.calm_s += share * len(cases)
         self._triage.follow_all(found, self._has_enough)
 
     def _try(self, cases: Sequence[Case], enough: Callable[[Anomaly], bool]) -> list[Anomaly]:

@@ -18,7 +18,8 @@ from wireproof_kit.targets.process import read_start_time
 from wireproof_kit.targets.target import Target
 
 UP_WITHIN_S = 30.0
-# A supervisor may restart a target before the user's command does.
+# A supervisor may restart a target before the user's command does. If none has at the first death,
+# none is waited for at the later ones: with a broker that dies often, this took half of the time.
 COMES_BACK_S = 0.5
 POLL_S = 0.1
 CONNECT_S = 2.0
@@ -38,6 +39,7 @@ class AddressTarget:
     last_words: LastWords = lambda: ""
     is_shared: bool = False
     _openings: int = field(default=0, init=False)
+    _comes_back: bool = field(default=True, init=False)
     _patience: Patience | None = field(default=None, init=False)
     _born: int | None = field(default=None, init=False)
 
@@ -75,9 +77,15 @@ class AddressTarget:
 
     def revive(self, *, stuck: bool = False) -> bool:
         """Restart the target with the user's command, unless it recovered by itself."""
-        if not stuck and _is_up(self.target, COMES_BACK_S):
+        if not stuck and _is_up(self.target, COMES_BACK_S if self._comes_back else 0.0):
             return True  # another worker, or whoever watches over it, was faster
+        self._comes_back = self.is_shared
         return self.restart()
+
+    def leave_alive(self) -> None:
+        """Restart the target if it is dead and the user gave a command: a campaign has ended."""
+        if self.can_restart:
+            self.revive()
 
     def restart(self) -> bool:
         """Restart the target with the user's command."""
@@ -137,6 +145,9 @@ class ReferenceTarget:
             )
         return self._running is not None
 
+    def leave_alive(self) -> None:
+        """Do nothing: the reference ends with the campaign."""
+
     def close(self) -> None:
         """End the reference."""
         if self._running is not None:
@@ -184,11 +195,12 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> FuzzSessio
 def _is_up(target: Target, seconds: float = UP_WITHIN_S) -> bool:
     """Return True if the target accepts connections in time."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while True:
         try:
             socket.create_connection((target.host, target.port), CONNECT_S).close()
         except OSError:
+            if time.monotonic() >= deadline:
+                return False
             time.sleep(POLL_S)
         else:
             return True
-    return False

@@ -45,10 +45,12 @@ class TargetHistory:
     """The batches sent since the target was started, and all its deaths in a campaign.
 
     `past` are the numbers of the batches before the latest death; `up_s` is how long they took.
+    `repeated` counts the deaths of cases that were repeated, which `deaths` does not have.
     """
 
     started: float = field(default_factory=time.monotonic)
     deaths: list[Death] = field(default_factory=list[Death])
+    repeated: int = 0
     past: tuple[int, ...] = ()
     up_s: float = 0.0
     _batches: deque[int] = field(default_factory=lambda: deque[int](maxlen=MOST_BATCHES))

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from wireproof_kit.fuzz.campaign.batches import Batches
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
@@ -12,10 +13,15 @@ from wireproof_kit.fuzz.campaign.records import cases_of
 from wireproof_kit.fuzz.campaign.target_history import TargetHistory
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.send.engine import Counts
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.fuzz.triage.findings import Findings
 from wireproof_kit.fuzz.triage.triage import Triage
 from wireproof_spec.fuzz_record import FindingRecord
+
+REPEATS_SHARE: Final = 0.1
+"""The part of a campaign that is kept back at its end, to repeat what its last cases raise."""
+MOST_REPEATS_S: Final = 10.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,11 +39,13 @@ class WorkerCampaign:
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     patience_s: float = 0.0
     unwatched_s: float | None = None
+    side_deaths: list[Anomaly] = field(default_factory=list[Anomaly])
     batches: Batches = field(init=False)
     findings: Findings = field(init=False)
     history: TargetHistory = field(default_factory=TargetHistory)
     _triage: Triage = field(init=False)
     _started: float = 0.0
+    _sends_until: float = math.inf
     _ends_at: float = math.inf
 
     def cases_of(self, record: FindingRecord) -> tuple[Case, ...]:
@@ -71,10 +79,16 @@ class WorkerCampaign:
             return True
         return self.batches.is_behind(self.batch)
 
+    def is_sent(self) -> bool:
+        """Return True if no more new cases are sent: the rest of the time is for repeats."""
+        return self.is_over() or time.monotonic() >= self._sends_until
+
     def _start_clock(self) -> None:
         self._started = time.monotonic()
         if self.plan.time_s is not None:
             self._ends_at = self._started + self.plan.time_s
+            kept_s = min(self.plan.time_s * REPEATS_SHARE, MOST_REPEATS_S)
+            self._sends_until = self._ends_at - kept_s
 
     def _has_enough(self) -> bool:
         """Return True if the campaign stops at its first finding and has one."""

@@ -69,6 +69,8 @@ class Status:
     died: bool = False
     unwatched_s: float | None = None
     deaths: tuple[float, ...] = ()
+    repeated_deaths: int = 0
+    spared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,4 +284,6 @@ def _status(campaign: CampaignProgress) -> Status:
         campaign.died,
         campaign.unwatched_s,
         tuple(each.at_s for each in campaign.history.deaths),
+        campaign.history.repeated,
+        campaign.batches.spared,
     )

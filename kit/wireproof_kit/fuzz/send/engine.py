@@ -36,7 +36,11 @@ LAST_S = 1.0
 
 @dataclass(slots=True)
 class Counts:
-    """How many cases were sent, on shared connections (`piped`) or their own, and in what time."""
+    """How many cases were sent, on shared connections (`piped`) or their own, and in what time.
+
+    `calm` counts those of batches in which nothing was wrong, in `calm_s`. `exercised_s` are the
+    seconds of exercises.
+    """
 
     piped: int = 0
     piped_s: float = 0.0
@@ -44,6 +48,14 @@ class Counts:
     single_s: float = 0.0
     answers: int = 0
     left: int = 0
+    calm: int = 0
+    calm_s: float = 0.0
+    exercised_s: float = 0.0
+
+    @property
+    def sending_s(self) -> float:
+        """The seconds of sending cases and of awaiting their answers."""
+        return self.piped_s + self.single_s
 
 
 @dataclass(slots=True)
@@ -378,8 +390,10 @@ class Engine:
 
     def _exercise_bystanders(self, whole: tuple[Case, ...]) -> list[Anomaly]:
         """Let the bystanders do what cases ask for; return what was wrong then."""
+        started = time.monotonic()
         exercise = self.fuzz_session.health.exercise
         done = [(e, exercise(e.exercise, self.ends_at)) for e in whole if e.exercise]
+        self.counts.exercised_s += time.monotonic() - started
         return [Anomaly(trouble, whole, case) for case, trouble in done if trouble is not None]
 
     def _abandon(self, active: Sequence[Conversation], waiting: Sequence[Case]) -> None:

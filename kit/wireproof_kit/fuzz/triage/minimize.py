@@ -25,6 +25,7 @@ from wireproof_kit.fuzz.oracle.rules import (
 )
 from wireproof_kit.fuzz.send.write_styles import PAUSE_S
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
+from wireproof_kit.fuzz.triage.json_members import without_members
 
 TIMES = 5
 """How often a finding's cases are run on fresh connections to confirm it."""
@@ -69,35 +70,47 @@ class Prober(Protocol):
 
 @dataclass(slots=True)
 class CulpritSearch:
-    """Searches and minimizes the cases that cause an anomaly; `again` are its repetitions."""
+    """Searches and minimizes the cases that cause an anomaly; `again` are its repetitions.
+
+    `probes` were asked for; `sent` is how many of them there was time for.
+    """
 
     prober: Prober
     violated: str
     probes: int = 0
+    sent: int = 0
     again: list[Anomaly] = field(default_factory=list[Anomaly])
 
-    def culprits(self, anomaly: Anomaly) -> tuple[Case, ...]:
-        """Return the fewest cases that cause an anomaly again; none if it does not come again."""
-        if anomaly.case is not None and self.shows((anomaly.case,)):
-            return (anomaly.case,)
-        held = [case for case in anomaly.batch if case.is_held]
+    def culprits(self, anomaly: Anomaly, named: Cases = ()) -> tuple[Case, ...]:
+        """Return the fewest cases that cause an anomaly again; none if it does not come again.
+
+        `named` are those with a frame that the target's last words name: they are tried first.
+        """
+        alone = [anomaly.case] if anomaly.case is not None else []
+        for likely in ([case for case in named if not case.exercise], alone):
+            if likely and self.shows(likely):
+                return self._fewest(likely)
         others = [case for case in anomaly.batch if not (case.is_held or case.exercise)]
         if self.violated in COSTLY:
-            if held and self.shows(held):
-                return self._fewest(held)  # all at once: each alone takes as long as all of them
-            # Writes that must arrive apart rarely do on a busy machine.
-            apart = [paused for case in others if (paused := _pause_steps(case)) != case]
-            if apart and self.shows(apart):
-                return self._fewest(apart)
-            # To see that a case does no harm takes no time; to see that one does takes a restart.
-            # Those that were under way come first.
-            for case in others[:ALONE]:
-                if self.shows((case,)):
-                    return (case,)
+            found = self._costly(others, [case for case in anomaly.batch if case.is_held])
+            if found:
+                return found
         if not others or not self.shows(others):
             return ()
         fewest = self._fewest(others)
         return () if self.violated == MEMORY and len(fewest) > FEW else fewest
+
+    def _costly(self, others: list[Case], held: list[Case]) -> tuple[Case, ...]:
+        """Return the cases that cause what costs a restart, if some of them do alone."""
+        if held and self.shows(held):
+            return self._fewest(held)  # all at once: each alone takes as long as all of them
+        # Writes that must arrive apart rarely do on a busy machine.
+        apart = [paused for case in others if (paused := _pause_steps(case)) != case]
+        if apart and self.shows(apart):
+            return self._fewest(apart)
+        # To see that a case does no harm takes no time; to see that one does takes a restart.
+        # Those that were under way come first.
+        return next(((case,) for case in others[:ALONE] if self.shows((case,))), ())
 
     def smallest(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Return cases with fewer steps and bytes that still cause the anomaly."""
@@ -151,6 +164,7 @@ class CulpritSearch:
         self.probes += 1
         if self.prober.out_of_time():
             return False
+        self.sent += 1
         found = self.prober.probe(cases, self.violated)
         if found is not None:
             self.again.append(found)
@@ -168,6 +182,9 @@ def _smaller(cases: tuple[Case, ...]) -> Iterator[tuple[Case, ...]]:
 def _fewer_steps(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
     for at in range(len(steps)) if len(steps) > 1 else ():
         yield (*steps[:at], *steps[at + 1 :])
+    for at, step in enumerate(steps):
+        for data in without_members(step.data):
+            yield (*steps[:at], replace(step, data=data), *steps[at + 1 :])
     for at, step in enumerate(steps):
         for smaller in _smaller_step(step):
             yield (*steps[:at], smaller, *steps[at + 1 :])

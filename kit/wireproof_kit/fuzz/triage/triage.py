@@ -3,14 +3,12 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
-from wireproof_kit.fuzz.campaign.batches import Batches
 from wireproof_kit.fuzz.campaign.blocklist import is_like_another
-from wireproof_kit.fuzz.campaign.plan import WorkerPlan
-from wireproof_kit.fuzz.campaign.target_history import TargetHistory
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.oracle.client_deaths import find_reason
 from wireproof_kit.fuzz.oracle.client_rules import ENDED
 from wireproof_kit.fuzz.oracle.rules import DEAD, FILES, HUNG, LINGERS, MEMORY
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
@@ -23,8 +21,11 @@ from wireproof_kit.fuzz.triage.consequences import (
     STAYS_HUNG,
 )
 from wireproof_kit.fuzz.triage.finding import Finding, signature_of
-from wireproof_kit.fuzz.triage.findings import Findings
-from wireproof_kit.fuzz.triage.generalize import from_the_start, general_forms
+from wireproof_kit.fuzz.triage.generalize import (
+    from_the_start,
+    general_forms,
+    named_by_what_is_left,
+)
 from wireproof_kit.fuzz.triage.minimize import (
     COSTLY,
     FEW,
@@ -32,11 +33,15 @@ from wireproof_kit.fuzz.triage.minimize import (
     CulpritSearch,
     confirm,
 )
+from wireproof_kit.fuzz.triage.named_in import named_in
 from wireproof_kit.fuzz.triage.past import PastSearch
-from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.fuzz.triage.triaged_campaign import TriagedCampaign
 
 SEARCH_S: Final = 30.0
 """The most seconds to find the cases that cause an anomaly."""
+SEARCH_SHARE: Final = 1 / 6
+"""The part of a campaign that this search may take, but at least `LEAST_SEARCH_S`."""
+LEAST_SEARCH_S: Final = 10.0
 CONFIRM_S: Final = 10.0
 """Seconds reserved to confirm these cases, even if the search took its whole time.
 
@@ -54,73 +59,8 @@ PAST_TRIES: Final = 3
 """How many deaths may be searched in vain; then the campaign goes on with new inputs."""
 SHRINK_S: Final = 15.0
 """The most seconds of SEARCH_S to minimize cases; as many are left to confirm them."""
-
-
-class TriagedCampaign(Protocol):
-    """What triage uses of a campaign: its plan, findings, and target to probe and restart."""
-
-    @property
-    def plan(self) -> WorkerPlan:
-        """The plan of the campaign."""
-        ...
-
-    @property
-    def batches(self) -> Batches:
-        """The batches of cases, with the blocklist of cases that are no longer sent."""
-        ...
-
-    @property
-    def findings(self) -> Findings:
-        """The findings so far."""
-        ...
-
-    @property
-    def died(self) -> bool:
-        """Whether the target ended and could not be restarted."""
-        ...
-
-    @property
-    def elapsed_s(self) -> float:
-        """Seconds since the campaign's start."""
-        ...
-
-    @property
-    def left_s(self) -> float:
-        """Seconds until the campaign's end."""
-        ...
-
-    def is_over(self) -> bool:
-        """Return True if the campaign must end."""
-        ...
-
-    def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
-        """Send cases on fresh connections; return the anomaly of the rule `violated`, or None."""
-        ...
-
-    @property
-    def history(self) -> TargetHistory:
-        """The batches sent to the target since its start, and its deaths."""
-        ...
-
-    def recent_past(self) -> Sequence[Case]:
-        """Return the cases that were sent to the target before its latest death."""
-        ...
-
-    def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
-        """Send cases to a newly started target and wait; return the death they cause, or None."""
-        ...
-
-    def heal(self, found: Sequence[Anomaly]) -> bool:
-        """Restart the target if needed; return True if it is healthy."""
-        ...
-
-    def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
-        """Send cases once more and return the transcript."""
-        ...
-
-    def plan_exchange(self, cases: Sequence[Case]) -> Transcript:
-        """Return a transcript of the bytes that cases would send; nothing is sent."""
-        ...
+LEAST_SHRINK_S: Final = 5.0
+"""Seconds to minimize cases even if the search for them took its whole time."""
 
 
 @dataclass(slots=True)
@@ -147,29 +87,36 @@ class Triage:
                 self.campaign.findings.not_again += 1
             elif not self.follow(anomaly):
                 stood_still = stood_still or is_silent
+            while self.campaign.side_deaths and not enough():
+                self.follow(self.campaign.side_deaths.pop())
 
     def follow(self, anomaly: Anomaly) -> bool:
         """Triage an anomaly unless it is known; return True if it was seen again."""
-        campaign = self.campaign
-        if campaign.findings.is_known(anomaly):
+        campaign, started, came_again = self.campaign, time.monotonic(), True
+        is_sparing = self._has_spent_its_share()
+        cause = find_reason(self._log_of(anomaly))
+        known = campaign.findings.meet(anomaly, cause, sparing=is_sparing)
+        if known is not None:
             self._attribute(anomaly)
+            self._spare(anomaly, known, sparing=is_sparing)
             campaign.heal([anomaly])
-            return True
-        if self._has_spent_its_share() and campaign.findings.count_like(anomaly):
-            self._attribute(anomaly)
-            if anomaly.case is not None and anomaly.trouble.violated not in ANSWERED:
-                campaign.batches.blocklist.add(anomaly.case)
-            campaign.heal([anomaly])
-            return True
-        started = time.monotonic()
-        self.until = started + SEARCH_S
-        came_again = True
-        if not self.campaign.heal([anomaly]):
+        elif not campaign.heal([anomaly]):
             self._keep_last_words(anomaly)
         else:
+            self.until = time.monotonic() + self._search_s()
             came_again = self._search(anomaly)
         self.spent_s += time.monotonic() - started
         return came_again
+
+    def _spare(self, anomaly: Anomaly, known: Finding, *, sparing: bool) -> None:
+        """Send less of what shows a known finding again."""
+        blocklist = self.campaign.batches.blocklist
+        if known.signature.violated in COSTLY:
+            blocklist.add_deadly(known)
+        elif not sparing or anomaly.trouble.violated in ANSWERED:
+            return
+        if anomaly.case is not None:
+            blocklist.add(anomaly.case)
 
     def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
         """Send cases on fresh connections; return the anomaly of the rule `violated`, or None."""
@@ -191,14 +138,25 @@ class Triage:
         search = CulpritSearch(self, anomaly.trouble.violated)
         # What did not start again did so because of its past.
         is_restart = anomaly.case is not None and anomaly.case.is_restart
-        cases = () if is_restart else search.culprits(anomaly)
+        named = named_in(self._log_of(anomaly), anomaly.batch)
+        cases = () if is_restart else search.culprits(anomaly, named)
         if cases and search.violated == DEAD and not self._kill_again(search, cases):
             cases = ()
         if cases:
             self._record_culprits(search, anomaly, cases)
         elif search.violated != DEAD or not self._search_past():
-            self._keep_unconfirmed(anomaly)
+            self._keep_unconfirmed(anomaly, is_tried=search.sent > 0)
         return bool(cases)
+
+    def _search_s(self) -> float:
+        """Return how many seconds the search for the cases of one anomaly may take.
+
+        One anomaly must not take a short campaign, unless that ends with it.
+        """
+        plan = self.campaign.plan
+        if plan.stop_at_first or plan.time_s is None:
+            return SEARCH_S
+        return min(SEARCH_S, max(LEAST_SEARCH_S, plan.time_s * SEARCH_SHARE))
 
     def _kill_again(self, search: CulpritSearch, cases: tuple[Case, ...]) -> bool:
         """Return True if cases kill the target that was started since they seemed to.
@@ -234,13 +192,14 @@ class Triage:
         cases = self._valid_form(search, cases)
         if anomaly.trouble.violated not in ANSWERED:
             campaign.batches.blocklist.add(cases[-1])
-        if campaign.findings.is_seen_again(signature_of(anomaly, cases[-1])):
+        if campaign.findings.count_again(signature_of(anomaly, cases[-1])) is not None:
             self._attribute(anomaly)
             return
         if not (is_known and search.violated in (*COSTLY, LINGERS)):
             cases = self._generalize(search, cases)
             cases = search.at_leisure(cases)
             cases = self._minimize(search, cases) if campaign.plan.shrink else cases
+            cases = tuple(map(named_by_what_is_left, cases))
         again = search.again
         self.until = max(self.until, time.monotonic() + CONFIRM_S)
         shown, runs = confirm(self, cases, anomaly.trouble.violated, told=again.append)
@@ -263,8 +222,9 @@ class Triage:
         """Add a confirmed finding, or count it if it is known."""
         campaign = self.campaign
         self._attribute(seen)
-        signature = signature_of(seen, cases[-1])
-        if campaign.findings.is_seen_again(signature):
+        log = self._log_of(seen)
+        signature = campaign.findings.causes.get(find_reason(log)) or signature_of(seen, cases[-1])
+        if campaign.findings.count_again(signature) is not None:
             return
         campaign.findings.add(
             Finding(
@@ -276,7 +236,7 @@ class Triage:
                 runs,
                 campaign.record_exchange(cases, trouble.violated),
                 round(campaign.elapsed_s, 3),
-                log=self._log_of(seen),
+                log=log,
             )
         )
 
@@ -313,18 +273,27 @@ class Triage:
         """Minimize cases while enough time is left to confirm them."""
         now, until = time.monotonic(), self.until
         left_s = min(until - now, self.campaign.left_s)
-        self.until = now + min(SHRINK_S, left_s / 2)
+        self.until = now + max(LEAST_SHRINK_S, min(SHRINK_S, left_s / 2))
         cases = search.smallest(cases)
-        self.until = until
+        self.until = max(until, time.monotonic())
         return cases
 
-    def _keep_unconfirmed(self, anomaly: Anomaly) -> None:
-        """Record an anomaly that was not seen again unless the machine may have been slow."""
+    def _keep_unconfirmed(self, anomaly: Anomaly, *, is_tried: bool = True) -> None:
+        """Record an anomaly that was not seen again unless the machine may have been slow.
+
+        `is_tried`: there was time to send its cases again.
+        """
         violated = anomaly.trouble.violated
-        if violated == HUNG and self.campaign.is_over():
-            self._keep(anomaly, anomaly.suspects, shown=0, why=NO_TIME)
-        elif violated == DEAD:
+        if violated == DEAD:
             return  # the campaign tells at its end of all deaths that no case explains
+        if self.campaign.side_deaths:
+            return  # what a target does between its last sign of life and its death belongs to it
+        if not self.campaign.died and (
+            not is_tried or (violated == HUNG and self.campaign.is_over())
+        ):
+            is_hung = violated == HUNG or anomaly.case is None
+            cases = anomaly.suspects if is_hung else anomaly.suspects[-1:]
+            self._keep(anomaly, cases, shown=0, why=NO_TIME)
         elif violated in LATE or anomaly.case is None or self.campaign.died:
             # What a target did once before it stayed dead belongs to its death.
             self.campaign.findings.not_again += 1

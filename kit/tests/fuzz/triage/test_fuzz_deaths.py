@@ -1,0 +1,194 @@
+"""Deaths: one cause is one finding, named by what is left, and a deadly frame is sent no more."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from test_fuzz_standstill import Standing
+
+from wireproof_kit.fuzz.campaign.blocklist import DEADLY
+from wireproof_kit.fuzz.campaign.last_words import LogReader
+from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
+from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.oracle.rules import CLOSED, DEAD
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
+from wireproof_kit.fuzz.triage.generalize import named_by_what_is_left
+from wireproof_kit.fuzz.triage.json_members import without_members
+from wireproof_kit.fuzz.triage.named_in import named_in
+from wireproof_kit.fuzz.triage.triage import Triage
+
+FLATE = """panic: runtime error: invalid memory address or nil pointer dereference
+[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x737cb3]
+goroutine 126 [running]:
+compress/flate.(*Writer).Write(0x4?, {0xb1e81861030?, 0x819cc101?, 0xb1e8173f8f0?})
+\t/usr/local/go/src/compress/flate/deflate.go:709 +0x13
+github.com/youzan/nsq/nsqdserver.(*protocolV2).IDENTIFY(0xb1e8188c140)
+"""
+SLICE = """panic: runtime error: slice bounds out of range [2:1]
+goroutine 418 [running]:
+github.com/youzan/nsq/nsqdserver.(*protocolV2).internalPubExtAndTrace(0x38af06c04ad8)
+github.com/youzan/nsq/nsqdserver.(*protocolV2).PUBEXT(...)
+"""
+
+
+def case(index: int, kind: str, *labels: str, mutation: str = "zero") -> Case:
+    steps = tuple(Step(b"%d" % index, label=label) for label in labels or (f"{kind}: size zero",))
+    return Case(index, "fresh", kind, "size", mutation, steps, True)
+
+
+class Dying(Standing):
+    """A target that says in its log why it died, and dies of some cases only."""
+
+    def __init__(self, *, deadly: Sequence[str], log: str) -> None:
+        super().__init__(lambda cases: any(each.frame_kind in deadly for each in cases))
+        self.log = log
+
+    def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
+        if violated != DEAD and super().probe(cases, violated) is not None:
+            self.side_deaths.append(self.dies_of(*cases))
+            return None
+        found = super().probe(cases, violated)
+        return replace(found, log=self.log) if found is not None else None
+
+    def probe_fresh(self, cases: Sequence[Case], wait_s: float) -> Anomaly | None:
+        return None
+
+    def dies_of(self, *cases: Case, log: str = "") -> Anomaly:
+        words = log or self.log
+        return Anomaly(Trouble(DEAD, "it died"), cases, cases[-1], DEAD, log=words)
+
+
+def test_deaths_whose_last_words_name_one_function_are_one_finding() -> None:
+    target = Dying(deadly=["IDENTIFY"], log=FLATE)
+    triage = Triage(cast(Any, target))
+    triage.follow(target.dies_of(case(1, "IDENTIFY")))
+    probes = target.probes
+
+    again = FLATE.replace("goroutine 126", "goroutine 7").replace("0x4?", "0x8?")
+    triage.follow(target.dies_of(case(2, "conversation"), log=again))
+
+    (finding,) = target.findings.by_id.values()
+    assert (finding.signature.frame_kind, finding.seen) == ("IDENTIFY", 2)
+    assert target.probes == probes, "a death that is known is not looked for again"
+
+
+def test_another_function_is_another_finding() -> None:
+    target = Dying(deadly=["IDENTIFY", "PUB_EXT"], log=FLATE)
+    triage = Triage(cast(Any, target))
+    triage.follow(target.dies_of(case(1, "IDENTIFY")))
+    target.log = SLICE
+    triage.follow(target.dies_of(case(2, "PUB_EXT")))
+
+    kinds = [each.signature.frame_kind for each in target.findings.by_id.values()]
+    assert kinds == ["IDENTIFY", "PUB_EXT"]
+
+
+def test_a_frame_of_which_a_target_dies_often_is_sent_no_more() -> None:
+    target = Dying(deadly=["IDENTIFY"], log=FLATE)
+    triage = Triage(cast(Any, target))
+    blocklist = target.batches.blocklist
+    for number in range(DEADLY):
+        other = case(90, "IDENTIFY", mutation="never sent")
+        assert not blocklist.holds(other, None), number
+        triage.follow(target.dies_of(case(number, "IDENTIFY", mutation=f"m{number}")))
+
+    assert blocklist.holds(other, None)
+    assert not blocklist.holds(case(91, "PUB"), None)
+
+
+def test_a_death_that_comes_of_looking_for_something_else_is_looked_for_itself() -> None:
+    target = Dying(deadly=["PUB_EXT"], log=SLICE)
+    seen = case(3, "PUB_EXT")
+    closed = Anomaly(Trouble(CLOSED, "closed"), (seen,), seen, CLOSED)
+
+    Triage(cast(Any, target)).follow_all([closed], lambda: False)
+
+    (finding,) = target.findings.by_id.values()
+    assert finding.signature.violated == DEAD, "what it did before its death belongs to that"
+
+
+def test_the_cases_that_the_last_words_name_are_tried_first() -> None:
+    cases = [
+        case(1, "PUB"),
+        case(2, "PUB_EXT"),
+        case(3, "conversation", "0: PUB_EXT"),
+        case(4, "-"),
+    ]
+
+    assert named_in(SLICE, cases) == cases[1:3]
+    assert named_in(FLATE, cases) == []
+    assert named_in("", cases) == []
+    handler = "thread 'x' panicked at server::send_messages_handler::handle"
+    assert named_in(handler, [case(5, "send_messages"), *cases]) == [case(5, "send_messages")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "named"),
+    [
+        ("PUB", ("magic", "PUB: size zero"), "PUB"),
+        ("PUB", ("magic", "IDENTIFY"), "IDENTIFY"),
+        ("conversation", ("magic", "0: IDENTIFY"), "IDENTIFY"),
+        ("conversation", ("0: IDENTIFY: json a: b",), "IDENTIFY"),
+        ("PUB", ("PUB: frame followed", "SUB"), "PUB"),
+        ("-", ("nothing",), "-"),
+    ],
+)
+def test_a_finding_is_named_by_the_frame_that_is_left(
+    kind: str, labels: tuple[str, ...], named: str
+) -> None:
+    left = named_by_what_is_left(case(1, kind, *labels))
+
+    assert left.frame_kind == named
+    assert (left.mutation == GRAMMAR) == (named != kind)
+
+
+def test_a_document_is_shrunk_to_the_member_that_matters() -> None:
+    document = {"a": 1, "deflate": True, "b": {"c": [1, 2], "level": -8}, "d": "}"}
+    data = json.dumps(document).encode()
+    frame = b"IDENTIFY\n" + len(data).to_bytes(4) + data
+
+    def still(data: bytes) -> bool:
+        return b"deflate" in data and b"level" in data
+
+    while smaller := next(filter(still, without_members(frame)), b""):
+        frame = smaller
+
+    head, _, rest = frame.partition(b"\n")
+    assert head == b"IDENTIFY"
+    assert json.loads(rest[4:]) == {"deflate": True, "b": {"level": -8}}
+    assert int.from_bytes(rest[:4]) == len(rest) - 4
+
+
+def test_lengths_around_a_document_stay_right_when_it_shrinks() -> None:
+    header = b'{"a":1,"b":2}'
+    body = len(header).to_bytes(2) + header + b"body"
+    for data in without_members(b"PUB_EXT t\n" + len(body).to_bytes(4) + body):
+        left = data.partition(b"\n")[2]
+        length = int.from_bytes(left[4:6])
+        assert int.from_bytes(left[:4]) == len(left) - 4
+        assert left[6 + length :] == b"body"
+
+    post = b"POST /pub HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s" % (len(header), header)
+    for data in without_members(post):
+        head, _, left = data.partition(b"\r\n\r\n")
+        assert int(head.rpartition(b" ")[2]) == len(left)
+
+    wrong = b"IDENTIFY\n" + (99).to_bytes(4) + header
+    assert all(data[9:13] == (99).to_bytes(4) for data in without_members(wrong))
+    assert not list(without_members(b'PUB t\n{"broken": ')) + list(without_members(b"{}"))
+
+
+def test_last_words_that_come_late_belong_to_the_death(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("started\n")
+    reader = LogReader(log)
+    with log.open("a") as file:
+        file.write(FLATE)
+    assert reader.read_new().startswith("panic")
+    with log.open("a") as file:
+        file.write(SLICE)
+
+    assert reader.read_new().startswith("panic: runtime error: slice")

@@ -1,0 +1,84 @@
+"""Leaves members out of the JSON documents in a frame, and corrects the lengths around them."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias, cast
+
+_WIDTHS: Final = (4, 2)
+"""Bytes of a binary length in front of a document."""
+_NEAR: Final = 16
+"""How many bytes in front of a document a binary length may begin."""
+_CONTENT_LENGTH: Final = re.compile(rb"(content-length: *)(\d+)", re.IGNORECASE)
+_HEAD_ENDS: Final = b"\r\n\r\n"
+
+Members: TypeAlias = dict[str, object]
+
+
+def without_members(data: bytes) -> Iterator[bytes]:
+    """Yield the bytes with fewer members in their first JSON object, the most left out first.
+
+    A length in front of the object, of two or four bytes or of an HTTP head, that was right stays
+    right. Nothing is yielded if the bytes contain no JSON object with members.
+    """
+    found = _find_object(data)
+    if found is None:
+        return
+    start, end, members = found
+    for fewer in _fewer(members):
+        document = json.dumps(fewer, separators=(",", ":")).encode()
+        if len(document) < end - start:
+            yield _exchange(data, start, end, document)
+
+
+def _find_object(data: bytes) -> tuple[int, int, Members] | None:
+    """Return where the first JSON object with members begins and ends, and its members."""
+    text = data.decode("latin-1")  # one character for each byte, so that offsets are the same
+    decoder = json.JSONDecoder()
+    start = text.find("{")
+    while start >= 0:
+        try:
+            found, end = decoder.raw_decode(text, start)
+            if found:
+                return start, end, cast(Members, json.loads(data[start:end]))
+        except (ValueError, RecursionError):
+            pass
+        start = text.find("{", start + 1)
+    return None
+
+
+def _fewer(members: Members) -> Iterator[Members]:
+    """Yield the members without halves of them, without ever smaller parts, without inner ones."""
+    names = list(members)
+    parts: list[Sequence[str]] = []
+    size = len(names) // 2
+    while size > 1:
+        parts += [names[at : at + size] for at in range(0, len(names), size)]
+        size //= 2
+    for left_out in (*parts, *([name] for name in names)):
+        yield {name: value for name, value in members.items() if name not in left_out}
+    for name, value in members.items():
+        if isinstance(value, dict):
+            for inner in _fewer(cast(Members, value)):
+                yield {**members, name: inner}
+
+
+def _exchange(data: bytes, start: int, end: int, document: bytes) -> bytes:
+    """Return the bytes with another document, and with the lengths that measure it corrected."""
+    less = end - start - len(document)
+    head = bytearray(data[:start])
+    for width in _WIDTHS:
+        for at in range(max(0, start - _NEAR), start - width + 1):
+            value = int.from_bytes(data[at : at + width])
+            if value in (end - start, len(data) - at - width):
+                head[at : at + width] = (value - less).to_bytes(width)
+    body_at = data.find(_HEAD_ENDS) + len(_HEAD_ENDS)
+    whole = bytes(head)
+    if len(_HEAD_ENDS) <= body_at <= start:
+        told = b"%d" % (len(data) - body_at)
+        whole = _CONTENT_LENGTH.sub(
+            lambda found: found[1] + b"%d" % (int(told) - less) if found[2] == told else found[0],
+            whole,
+            count=1,
+        )
+    return whole + document + data[end:]
