@@ -1,18 +1,24 @@
 """The rules of content of NSQ, each broken alone in a transcript, and what each allows."""
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
 from nsq_exchange import BODY, EXT, HEADER, ORDERED, PLAIN, Exchange, header
 
+from wireproof_kit.nsq.lookup.servers import UPDATE_PATH
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
+from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame
 from wireproof_spec.nsq.message import Extend
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
+
+ORDERED_EXT = replace(ORDERED, name="wp_ordered_ext", extend=True)
+BARE = Extend(0, None)
 
 
 @pytest.fixture
@@ -92,10 +98,9 @@ def test_ids_and_position_are_those_of_the_answer(exchange: Exchange) -> None:
 
 def test_bytes_with_two_readings_are_read_as_the_answer_says(exchange: Exchange) -> None:
     """Offset, size, version 0: the bytes are also version 0, another offset, another size."""
-    topic = replace(ORDERED, name="wp_ordered_ext", extend=True)
     answer = response_frame(encode(TRACE_RESPONSE, TraceResponse(7, 77, 688, 47)))
-    exchange.publish(topic, header=None, trace_id=77, answer=answer)
-    conn = exchange.subscribe(topic)
+    exchange.publish(ORDERED_EXT, header=None, trace_id=77, answer=answer)
+    conn = exchange.subscribe(ORDERED_EXT)
     head = struct.pack(">qHQQ", 1_700_000_000_000_000_000, 1, 7, 77)
     exchange.receive(conn, message_frame(head + struct.pack(">QI", 688, 47) + b"\0" + BODY))
 
@@ -108,6 +113,7 @@ def test_a_requeued_message_has_one_attempt_more_and_the_same_id(exchange: Excha
     conn = exchange.subscribe()
     message_id = exchange.deliver(conn)
     exchange.send(conn, frames.req(message_id, 0))
+    exchange.ask(conn)
     exchange.deliver(conn, changes={"attempts": 1, "internal_id": 9})
 
     assert exchange.broken() == {
@@ -227,6 +233,96 @@ def test_nonsense_from_a_target_is_read_over(exchange: Exchange, data: bytes) ->
     exchange.receive(exchange.subscribe(), data)
     exchange.transcript.add("request", "H", data=data)
     exchange.transcript.add("response", "H", data=data)
+
+    assert exchange.broken() == {}
+
+
+def by_mpub_ext() -> Outgoing:
+    return frames.mpub_ext(EXT, [(HEADER, BODY)])
+
+
+def by_mpub_trace() -> Outgoing:
+    return frames.mpub_trace(EXT, [(5, BODY)])
+
+
+@pytest.mark.parametrize("command", [by_mpub_ext, by_mpub_trace])
+def test_commands_that_no_text_names_bind_nothing(
+    exchange: Exchange, command: Callable[[], Outgoing]
+) -> None:
+    exchange.send("P", command())
+    exchange.receive("P", response_frame(b"OK"))
+    conn = exchange.subscribe()
+    exchange.deliver(conn, changes={"extend": Extend(0, None)})
+    exchange.deliver(conn, changes={"body": b"split otherwise", "internal_id": 8})
+
+    assert exchange.broken() == {}
+
+
+def batch_to(exchange: Exchange, topic: Topic) -> None:
+    exchange.send("P", frames.mpub(topic, [BODY]))
+    exchange.receive("P", response_frame(b"OK"))
+
+
+def post_to(path: str) -> Callable[[Exchange, Topic], None]:
+    def post(exchange: Exchange, topic: Topic) -> None:
+        exchange.request(path, {"topic": topic.name, "partition": topic.partition}, BODY)
+
+    return post
+
+
+@pytest.mark.parametrize(
+    ("publish", "is_named"),
+    [
+        (Exchange.publish, True),
+        (batch_to, False),
+        (post_to("/pub"), False),
+        (post_to("/mpub"), False),
+    ],
+    ids=["PUB", "MPUB", "pub", "mpub"],
+)
+def test_the_partition_counts_where_a_text_names_it(
+    exchange: Exchange, publish: Callable[[Exchange, Topic], None], is_named: bool
+) -> None:
+    publish(exchange, replace(PLAIN, partition=1))
+    exchange.deliver(exchange.subscribe(PLAIN), PLAIN)
+
+    assert exchange.broken() == ({"smart.partition.own-messages": "foreign"} if is_named else {})
+
+
+@pytest.mark.parametrize(
+    ("topic", "found", "clause", "word"),
+    [
+        (EXT, PLAIN, "ext.consume.layout", "plain"),
+        (PLAIN, EXT, "ext.consume.plain-topic", "plain-ext"),
+        (ORDERED_EXT, ORDERED, "smart.order.ext-place", "ordered"),
+        (ORDERED, ORDERED_EXT, "smart.order.layout", "ordered-ext"),
+    ],
+)
+def test_a_message_has_the_ext_part_if_its_topic_has(
+    exchange: Exchange, topic: Topic, found: Topic, clause: str, word: str
+) -> None:
+    exchange.publish(topic, header=None)
+    exchange.deliver(exchange.subscribe(topic), found, {"extend": BARE} if found.extend else {})
+
+    assert exchange.broken() == {clause: f"delivered:layout-{word}"}
+
+
+@pytest.mark.parametrize("extended", [False, True])
+def test_an_upgrade_leaves_the_layout_of_its_time_open(exchange: Exchange, extended: bool) -> None:
+    conn = exchange.subscribe(PLAIN, identity={"extend_support": extended})
+    exchange.request(UPDATE_PATH, {"topic": PLAIN.name, "upgradeext": "true"})
+    exchange.publish(PLAIN)
+    exchange.deliver(conn, PLAIN)
+    exchange.deliver(conn, EXT, {"attempts": 2, "extend": BARE})
+
+    assert exchange.broken() == {}
+
+
+def test_a_client_of_the_other_kind_may_get_either_layout(exchange: Exchange) -> None:
+    """That it was not refused is a breach of ext.subscribe.support-refused alone."""
+    exchange.publish(PLAIN)
+    conn = exchange.subscribe(PLAIN, identity={"extend_support": True})
+    exchange.deliver(conn, PLAIN)
 
     assert exchange.broken() == {}
 

@@ -89,7 +89,8 @@ def deliver_two(exchange: Exchange, topic: Topic, ids: tuple[int, int]) -> str:
         exchange.publish(topic, body)
     conn = exchange.subscribe(topic)
     exchange.deliver(conn, topic, {"internal_id": ids[0]})
-    exchange.deliver(conn, topic, {"internal_id": ids[1], "body": OTHER})
+    later = {"internal_id": ids[1], "body": OTHER}
+    exchange.deliver(conn, topic, later | ({"disk_queue_offset": 42} if topic.ordered else {}))
     return conn
 
 
@@ -146,7 +147,7 @@ def test_an_ordered_channel_delivers_in_the_order_of_publishing(
     for body in (BODY, OTHER):
         exchange.publish(ORDERED, body)
     conn = exchange.subscribe(ORDERED)
-    late = [{"body": OTHER, "internal_id": 8}, {}]
+    late = [{"body": OTHER, "internal_id": 8, "disk_queue_offset": 42}, {}]
     for changes in late if is_first_late else late[::-1]:
         exchange.deliver(conn, ORDERED, changes)
 

@@ -176,7 +176,7 @@ class NsqSession:
 
     def open_ledger(self) -> NsqLedger:
         """Return what judges the messages of all cases of a run."""
-        return NsqLedger()
+        return NsqLedger(self._pool.find)
 
     def close(self) -> None:
         """Delete the topics of this run if the target allows it."""

@@ -18,8 +18,9 @@ from wireproof_kit.nsq.ledger.events import (
     Ready,
     Subscription,
 )
+from wireproof_kit.nsq.ledger.holding import Holding
 from wireproof_kit.nsq.ledger.publishes import Content
-from wireproof_kit.nsq.ledger.sequences import is_before
+from wireproof_kit.nsq.ledger.sequences import is_before, judge_growth, place_of
 from wireproof_kit.observation import Difference
 from wireproof_spec.nsq.limits import MAX_ATTEMPTS
 
@@ -39,22 +40,6 @@ class _Member:
 
 
 @dataclass(slots=True)
-class _Seen:
-    """The latest delivery of a message on one subscription."""
-
-    message_id: bytes
-    attempts: int
-    at_us: int
-    copies: int = 1
-    """How often it came without being finished or given back."""
-    is_returned: bool = False
-    finished: int = 0
-    """When FIN was sent in time, as the count of the steps of all cases; 0 if it was not."""
-    is_finished: bool = False
-    """True if a later answer on the connection shows that the broker has read FIN."""
-
-
-@dataclass(slots=True)
 class Channel:
     """What one channel has delivered, and to whom.
 
@@ -68,21 +53,12 @@ class Channel:
     joined: int = 0
     has_left: bool = False
     """True once a client left; the broker may give it messages until it notices."""
-    _seen: dict[tuple[int, Subscription], _Seen] = field(
-        default_factory=dict[tuple[int, Subscription], _Seen]
-    )
+    _holding: Holding = field(default_factory=Holding)
     _ids: dict[int, bytes] = field(default_factory=dict[int, bytes])
-    _latest: dict[Subscription, Entry[Content]] = field(
-        default_factory=dict[Subscription, Entry[Content]]
+    _latest: dict[Subscription, tuple[Entry[Content], Delivery]] = field(
+        default_factory=dict[Subscription, tuple[Entry[Content], Delivery]]
     )
     """The message published last of those that came on a subscription."""
-    _finished: dict[Subscription, list[_Seen]] = field(
-        default_factory=dict[Subscription, list[_Seen]]
-    )
-    """The messages for which FIN was sent on a subscription."""
-    _held: dict[tuple[Subscription, bytes], _Seen] = field(
-        default_factory=dict[tuple[Subscription, bytes], _Seen]
-    )
 
     def follow(self, event: ChannelEvent) -> None:
         """Follow an event that is no delivery."""
@@ -97,28 +73,11 @@ class Channel:
             member.ready_since = member.ready_since if member.ready else event.order
             member.ready = event.count
         elif isinstance(event, Acknowledged):
-            self._acknowledge(event)
-        else:
-            self._hear(event)
-
-    def _hear(self, event: ChannelEvent) -> None:
-        """Follow an answer, which shows that the broker has read what came before, or an error."""
-        if isinstance(event, Answered):
-            for seen in self._finished.get(event.by, ()):
-                seen.is_finished |= seen.finished < event.asked
+            self._holding.command(event)
+        elif isinstance(event, Answered):
+            self._holding.answer(event)
         elif isinstance(event, Objected):
-            for seen in self._finished.pop(event.by, ()):
-                seen.is_finished = False
-
-    def _acknowledge(self, event: Acknowledged) -> None:
-        seen = self._held.get((event.by, event.message_id))
-        if seen is None:
-            return
-        if event.command == "REQ":
-            seen.is_returned = True
-        elif event.command == "FIN" and _is_certain(seen, event):
-            seen.finished = event.order
-            self._finished.setdefault(event.by, []).append(seen)
+            self._holding.object(event.by)
 
     def way(self, delivery: Delivery, entry: Entry[Content]) -> frozenset[str]:
         """Return what is unusual in how a message came."""
@@ -133,32 +92,26 @@ class Channel:
     def judge(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
         """Yield what a delivery shows, given what the channel delivered before."""
         yield from self._judge_attempts(delivery, entry)
-        seen = self._seen.get((id(entry), delivery.by))
-        if seen is not None and seen.is_finished:
+        if self._holding.is_finished(delivery, entry):
             yield Finding("smart.message-id.finish", "again")
         if (before := self._ids.get(id(entry))) is not None:
             yield from _judge_same_id(delivery, before)
-        elif delivery.by.command in ORDERED:
+        elif delivery.by.is_ordered:
             yield from self._judge_order(delivery, entry)
         yield from self._judge_tag(delivery, entry)
 
     def note(self, delivery: Delivery, entry: Entry[Content]) -> None:
         """Note a delivery."""
-        name, message = delivery.message.message_id, delivery.message
-        seen = _Seen(name, message.attempts, delivery.at.step.at_us)
-        before = self._held.get((delivery.by, name))
-        if before is not None and not (before.is_returned or before.finished):
-            seen.copies += before.copies
-        self._seen[id(entry), delivery.by] = self._held[delivery.by, name] = seen
-        self._ids.setdefault(id(entry), name)
-        latest = self._latest.setdefault(delivery.by, entry)
-        if entry.order > latest.order:
-            self._latest[delivery.by] = entry
+        self._holding.note(delivery, entry)
+        self._ids.setdefault(id(entry), delivery.message.message_id)
+        latest = self._latest.get(delivery.by)
+        if latest is None or place_of(entry) > place_of(latest[0]):
+            self._latest[delivery.by] = entry, delivery
 
     def _judge_attempts(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
         """Judge attempts: 1 at first, then 1 more; another client may have had it meanwhile."""
         found, clause = delivery.message.attempts, _attempts_clause(delivery)
-        before = self._seen.get((id(entry), delivery.by))
+        before = self._holding.find(delivery, entry)
         last = before.attempts if before else 0
         if last >= MAX_ATTEMPTS and found in (0, 1, last, last + 1):
             return  # no text says how a count goes on that leaves 12 bits no room
@@ -166,10 +119,8 @@ class Channel:
             what = "high-bits" if delivery.layout.extend else "attempts:other"
             yield Finding(clause, what, difference=_count("below 4096", found))
             return
-        # A real broker sometimes sends the first message of a channel twice at once, as attempt 1.
         # Whether a time-out ended between two deliveries rests on time, so that no rule asks it.
-        is_counted = before is None or before.is_returned
-        least = last + is_counted
+        least = last + (before is None or before.is_counted)
         is_alone = len(self.members) == 1 and not self.has_left
         if least <= found and (found <= last + 1 or not is_alone):
             yield Finding(clause)
@@ -179,12 +130,17 @@ class Channel:
 
     def _judge_order(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
         """Judge a message that comes for the first time by what came before on its connection."""
-        latest = self._latest.get(delivery.by)
-        if latest is None or latest.content.partition != entry.content.partition:
+        if delivery.by not in self._latest:
             return
-        word = "out-of-order" if is_before(entry, latest) else ""
-        if word or is_before(latest, entry):
-            yield Finding("smart.order.in-order", word)
+        latest, before = self._latest[delivery.by]
+        leader = delivery.event.new_leader
+        clause = f"smart.cluster.{leader}-order" if leader else "smart.order.in-order"
+        if is_before(entry, latest):
+            yield Finding(clause, "out-of-order")
+        elif is_before(latest, entry):
+            yield Finding(clause)
+            if not leader:
+                yield from judge_growth(before, delivery)
 
     def _judge_tag(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
         own, tag = delivery.by.tag, entry.content.tag
@@ -206,22 +162,10 @@ class Channel:
         yield Finding(clause, "to:other", difference=Difference("tag", None, own, tag))
 
 
-def _is_certain(seen: _Seen, event: Acknowledged) -> bool:
-    """Return True if FIN finishes a message if the broker reads it soon.
-
-    It was sent in the first half of the time-out for a message that came once.
-    """
-    timeout_ms = event.by.timeout_ms
-    if timeout_ms is None or seen.copies > 1 or seen.is_returned:
-        return False
-    return (event.at.step.at_us - seen.at_us) * 2 < timeout_ms * 1000
-
-
 def _attempts_clause(delivery: Delivery) -> str:
     if delivery.layout.extend:
         return "ext.consume.attempts"
-    is_ordered = delivery.by.command in ORDERED
-    return "smart.order.attempts" if is_ordered else "ext.consume.plain-topic"
+    return "smart.order.attempts" if delivery.by.is_ordered else "ext.consume.plain-topic"
 
 
 def _judge_same_id(delivery: Delivery, before: bytes) -> Iterator[Finding]:

@@ -43,6 +43,12 @@ class Delivery:
         return self.event.at
 
     @property
+    def has_ext(self) -> bool:
+        """True if the message must have the ext part, or has it where either layout is right."""
+        due = None if self.event.is_upgraded else self.by.has_ext
+        return self.layout.extend if due is None else due
+
+    @property
     def is_placed(self) -> bool:
         """True if its offset and size are those of the answer to its publish."""
         place = self.message.disk_queue_offset, self.message.disk_queue_data_size

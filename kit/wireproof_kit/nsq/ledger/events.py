@@ -17,6 +17,10 @@ class Subscription:
     command: str
     extended: bool
     tag: str
+    is_ordered: bool = False
+    """True for an ordered subscription to a topic that is known to be ordered."""
+    has_ext: bool | None = None
+    """Whether its messages have the ext part; None if no text says that."""
     opening: tuple[Place, ...] = field(default=(), compare=False)
     """Where the client sent IDENTIFY and the subscription, which say how messages are laid out."""
     timeout_ms: int | None = None
@@ -49,9 +53,15 @@ class Left(ChannelEvent):
 
 @dataclass(frozen=True, slots=True)
 class Delivered(ChannelEvent):
-    """The broker delivered a message; ``data`` follows the frame type."""
+    """The broker delivered a message; ``data`` follows the frame type.
+
+    ``new_leader`` tells how the partition may have got another leader in the case, if at all.
+    """
 
     data: bytes
+    new_leader: str = ""
+    is_upgraded: bool = False
+    """True if the case asked for the upgrade of the topic before."""
 
 
 @dataclass(frozen=True, slots=True)

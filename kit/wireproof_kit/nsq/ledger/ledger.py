@@ -10,9 +10,9 @@ from wireproof_kit.nsq.ledger.channels import Channel
 from wireproof_kit.nsq.ledger.deliveries import Delivery, Matcher, token_of
 from wireproof_kit.nsq.ledger.events import Delivered
 from wireproof_kit.nsq.ledger.publishes import Content
-from wireproof_kit.nsq.ledger.reading import Reading
+from wireproof_kit.nsq.ledger.reading import FindTopic, Reading
 from wireproof_kit.nsq.ledger.rules import RULES
-from wireproof_kit.nsq.ledger.sequences import judge_increase
+from wireproof_kit.nsq.ledger.sequences import IDS, OFFSETS, judge_increase
 from wireproof_kit.nsq.topics.sources import PREFIX
 from wireproof_kit.wire.transcript import Step
 
@@ -20,8 +20,8 @@ from wireproof_kit.wire.transcript import Step
 class NsqLedger:
     """Judges what a broker delivered in the cases of one run."""
 
-    def __init__(self) -> None:
-        self._reading = Reading()
+    def __init__(self, find_topic: FindTopic) -> None:
+        self._reading = Reading(find_topic)
         self.outcomes = Outcomes()
         self.matcher = Matcher()
         self._ids: dict[int, tuple[int, Place]] = {}
@@ -67,11 +67,17 @@ class NsqLedger:
 
     def _judge_increase(self) -> None:
         entries = self._reading.entries
+        offsets: dict[int, tuple[int, Place]] = {}
         for entry in entries:
-            if entry.content.answer is not None and entry.answered_at is not None:
-                self._ids[id(entry)] = entry.content.answer.internal_id, entry.answered_at
-        for finding, entry, at in judge_increase(entries, self._ids, self._reading.deleted):
-            self.outcomes.add(finding, entry.way, entry.evidence(at))
+            answer, at = entry.content.answer, entry.answered_at
+            if answer is not None and at is not None:
+                self._ids[id(entry)] = answer.internal_id, at
+                offsets[id(entry)] = answer.disk_queue_offset, at
+        for known, numbers in ((self._ids, IDS), (offsets, OFFSETS)):
+            for finding, entry, at in judge_increase(
+                entries, known, numbers, self._reading.changes
+            ):
+                self.outcomes.add(finding, entry.way, entry.evidence(at))
 
     def _judge(self, channel: Channel, delivery: Delivery) -> None:
         """Judge a delivery by the entry that explains it best."""

@@ -47,7 +47,10 @@ class HeaderLaw(Enum):
 
 @dataclass(slots=True)
 class Content:
-    """A published message; ``trace_id`` is None if the texts do not say which one it has."""
+    """A published message; ``trace_id`` is None if the texts do not say which one it has.
+
+    ``partition`` is None where no text lets the publish name one: the broker chooses.
+    """
 
     topic: str
     partition: int | None
@@ -58,7 +61,12 @@ class Content:
     is_traced: bool = False
     is_alone: bool = True
     """False for a message of a batch, whose answer tells nothing of it alone."""
+    is_said: bool = True
+    """False if no text names the command or request, so that any other reading of it is right."""
     answer: TraceResponse | None = None
+    conn: str = ""
+    number: int = 0
+    """The number of the message among those of its connection ``conn``."""
 
     @property
     def tag(self) -> str | None:
@@ -81,8 +89,12 @@ def read_publish(command: Command) -> Iterator[Content]:
     partition = _read_partition(words)
     if len(words) > 1 and partition is None:
         return
+    if isinstance(body.value, MpubBody):
+        partition = None
+    is_said = not isinstance(body.value, MpubTraceBody | MpubExtBody)
     for message, is_alone in _messages(body.value):
-        content = Content(words[0], partition, Digest.of(message.body), is_alone=is_alone)
+        digest = Digest.of(message.body)
+        content = Content(words[0], partition, digest, is_alone=is_alone, is_said=is_said)
         if isinstance(message, PubTraceBody):
             content.trace_id, content.is_traced = message.trace_id, True
         elif isinstance(message, PubExtBody):
@@ -157,25 +169,27 @@ def read_post(request: HttpRequest) -> Iterator[Content]:
     partition = _read_partition(words)
     if not words[0] or (len(words) > 1 and partition is None):
         return
-    content = Content(words[0], partition, Digest.of(request.body))
     if request.path == "/mpub":
-        yield from _lines(request, words[0], partition)
+        yield from _lines(request, words[0])
         return
+    content = Content(words[0], None, Digest.of(request.body))
     if request.path == "/pubtrace":
         trace = query.get("trace_id", "")
         is_number = trace.isascii() and trace.isdecimal() and int(trace[:21]) <= MOST_TRACE_ID
         content.trace_id, content.is_traced = (int(trace), True) if is_number else (None, False)
+        content.is_said = False
     elif request.path == "/pub_ext":
+        content.partition = partition
         _add_http_header(content, request, query.get("ext"))
     yield content
 
 
-def _lines(request: HttpRequest, topic: str, partition: int | None) -> Iterator[Content]:
+def _lines(request: HttpRequest, topic: str) -> Iterator[Content]:
     if "binary" in request.query or b"\r" in request.body:
         return
     for line in request.body.split(b"\n"):
         if line:
-            yield Content(topic, partition, Digest.of(line), is_alone=False)
+            yield Content(topic, None, Digest.of(line), is_alone=False)
 
 
 def _add_http_header(content: Content, request: HttpRequest, ext: str | None) -> None:

@@ -4,15 +4,18 @@ A connection is read as long as its bytes are whole commands: behind bytes that 
 incomplete a broker may read on elsewhere, so what is published there is only possible.
 """
 
+import itertools
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from wireproof_kit.clients.http_requests import HttpRequests, NotHttp
 from wireproof_kit.ledger.entries import Entry, Fate, Place
 from wireproof_kit.ledger.reading import RunReading
+from wireproof_kit.nsq.broker import ORDERED
 from wireproof_kit.nsq.clients.events import PUBLISHES, SUBSCRIPTIONS
+from wireproof_kit.nsq.ledger.changes import Changes
 from wireproof_kit.nsq.ledger.events import (
     Acknowledged,
     Answered,
@@ -36,8 +39,8 @@ from wireproof_kit.nsq.ledger.publishes import (
     read_post,
     read_publish,
 )
-from wireproof_kit.nsq.lookup.servers import DELETE_PATH
 from wireproof_kit.nsq.observe.trace_layout import observe_trace
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.wire.http import read_response
 from wireproof_kit.wire.transcript import Step
 from wireproof_spec.decoding import decode
@@ -70,6 +73,8 @@ PASSING_REFUSALS: Final = frozenset(
 """Refusals of what may have been stored: they tell of the broker's state, not of the message."""
 MOST_OPENING: Final = 8
 """The most steps of a connection's opening that are kept as evidence."""
+FindTopic = Callable[[str], Topic | None]
+"""Finds a topic by its name; None for one of a kind that is not known for certain."""
 _ANY_SIZE: Final = (1 << 31) - 1
 
 
@@ -120,21 +125,27 @@ class _Http:
 class Reading(RunReading[Content, ChannelEvent]):
     """Reads the transcripts of the cases of one run."""
 
-    def __init__(self) -> None:
+    def __init__(self, find_topic: FindTopic) -> None:
         super().__init__()
-        self.deleted: set[tuple[str, str]] = set()
-        """Case and topic of topics whose deletion was asked for: ids may begin anew."""
+        self._find_topic = find_topic
+        self.changes: dict[str, Changes] = {}
+        """What each run of a case asked of its topics."""
 
     def open_case(self, case: str) -> "_CaseReader":
         """Return what reads the steps of one run of a case."""
-        return _CaseReader(case, self.orders, self.deleted)
+        changes = self.changes[case] = Changes()
+        return _CaseReader(case, self.orders, changes, self._find_topic)
 
 
 class _CaseReader:
-    def __init__(self, case: str, orders: Iterator[int], deleted: set[tuple[str, str]]) -> None:
+    def __init__(
+        self, case: str, orders: Iterator[int], changes: Changes, find_topic: FindTopic
+    ) -> None:
         self._case = case
         self._orders = orders
-        self._deleted = deleted
+        self._changes = changes
+        self._find_topic = find_topic
+        self._published = itertools.count(1)
         self._nodes: dict[str, _Node] = {}
         self._http: dict[str, _Http] = {}
         self.entries: list[Entry[Content]] = []
@@ -204,11 +215,12 @@ class _CaseReader:
             return
         if name == "IDENTIFY" or name in SUBSCRIPTIONS:
             node.open_at(self._at)
-        entries = [self._entry(content, node) for content in read_publish(command)]
+        entries = [self._entry(content, conn, node) for content in read_publish(command)]
         body = command.body.data[4:] if command.body and name == "IDENTIFY" else b""
         node.asked.append(_Asked(name, words, body, entries, self._order))
 
-    def _entry(self, content: Content, node: _Node | None) -> Entry[Content]:
+    def _entry(self, content: Content, conn: str, node: _Node | None) -> Entry[Content]:
+        content.conn, content.number = conn, next(self._published)
         way = {
             HTTP: node is None,
             BATCH: not content.is_alone,
@@ -222,7 +234,7 @@ class _CaseReader:
             frozenset(name for name, has in way.items() if has),
             order=self._order,
         )
-        if node is not None and not node.is_sure:
+        if not content.is_said or (node is not None and not node.is_sure):
             entry.settle(Fate.FREE)
         self.entries.append(entry)
         return entry
@@ -232,7 +244,7 @@ class _CaseReader:
         try:
             while (frame := node.frames.next_frame()) is not NEED_MORE:
                 if frame.frame_type == FRAME_TYPE_MESSAGE:
-                    self._event(node, Delivered, frame.data)
+                    self._deliver(node, frame.data)
                 elif frame.frame_type == FRAME_TYPE_RESPONSE:
                     self._respond(node, step.connection, frame.data)
                 elif frame.frame_type == FRAME_TYPE_ERROR:
@@ -265,11 +277,25 @@ class _CaseReader:
         if len(words) < 2:
             return
         partition = read_number(words[2]) if len(words) > 2 else None
+        topic = self._find_topic(words[0])
+        # A client of the other kind should have been refused, so no text says what it gets.
+        is_due = topic is not None and topic.extend == node.extended
         node.subscription = Subscription(
             *(self._case, conn, words[0], words[1], partition, asked.name),
-            *(node.extended, node.tag, node.opening, node.timeout_ms),
+            *(node.extended, node.tag),
+            is_ordered=topic is not None and topic.ordered and asked.name in ORDERED,
+            has_ext=node.extended if is_due else None,
+            opening=node.opening,
+            timeout_ms=node.timeout_ms,
         )
         self._event(node, Joined)
+
+    def _deliver(self, node: _Node, data: bytes) -> None:
+        if node.subscription is not None:
+            topic = node.subscription.topic
+            is_upgraded = topic in self._changes.upgraded
+            leader = self._changes.new_leader(topic)
+            self._event(node, Delivered, data, leader, is_upgraded)
 
     def _refuse(self, node: _Node, data: bytes) -> None:
         code = error_code(data)
@@ -280,7 +306,10 @@ class _CaseReader:
             # It may answer a command that is not answered otherwise, such as RDY.
             _give_up(node.asked)
             return
-        for entry in node.asked.popleft().entries:
+        asked = node.asked.popleft()
+        if code == error_codes.E_FAILED_ON_NOT_LEADER and asked.words:
+            self._changes.note_other_leader(asked.words[0])
+        for entry in asked.entries:
             fate = Fate.POSSIBLE if code in PASSING_REFUSALS else Fate.REFUSED
             entry.settle(fate, self._at, self._order)
 
@@ -297,9 +326,12 @@ class _CaseReader:
         except NotHttp:
             return
         for each in requests:
-            if each.path == DELETE_PATH:
-                self._deleted.update((self._case, topic) for topic in each.query.get("topic", ()))
-        entries = [self._entry(content, None) for each in requests for content in read_post(each)]
+            self._changes.note(each)
+        entries = [
+            self._entry(content, step.connection, None)
+            for each in requests
+            for content in read_post(each)
+        ]
         if len(requests) != 1:
             for entry in entries:
                 entry.settle(Fate.FREE)

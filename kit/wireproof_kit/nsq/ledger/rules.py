@@ -10,7 +10,6 @@ from typing import Final
 from wireproof_kit.ledger.entries import Entry
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.ledger.times import FIRST_S, LAST_S
-from wireproof_kit.nsq.broker import ORDERED
 from wireproof_kit.nsq.ledger.deliveries import Delivery
 from wireproof_kit.nsq.ledger.publishes import Content, HeaderLaw, has_escapes
 from wireproof_kit.nsq.observe.delivery import note_excess
@@ -32,11 +31,10 @@ Rule = Callable[[Delivery, Entry[Content]], Iterator[Finding]]
 def judge_body(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
     """Judge whether a message came in the layout of its subscription, with its body."""
     clause = _layout_clause(delivery)
-    layout = delivery.layout
-    if (
-        layout.ordered != (delivery.by.command in ORDERED)
-        and delivery.by.command != "SUB_ADVANCED"
-    ):
+    layout, by = delivery.layout, delivery.by
+    # What other commands bring is not said, nor what SUB_ORDER brings of a topic without order.
+    is_wrong = layout.ordered != by.is_ordered and (by.is_ordered or by.command == "SUB")
+    if is_wrong or layout.extend != delivery.has_ext:
         yield Finding(clause, f"delivered:layout-{layout.name}")
         return
     if not delivery.altered:
@@ -104,7 +102,7 @@ def judge_ids(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
 def judge_position(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
     """Judge offset and size of an ordered message by the answer to its publish."""
     answer, message = entry.content.answer, delivery.message
-    if answer is None or not delivery.layout.ordered or delivery.by.command not in ORDERED:
+    if answer is None or not delivery.layout.ordered or not delivery.by.is_ordered:
         return
     due = (answer.disk_queue_offset, answer.disk_queue_data_size)
     found = (message.disk_queue_offset, message.disk_queue_data_size)
@@ -160,7 +158,6 @@ RULES: Sequence[Rule] = (
 
 
 def _layout_clause(delivery: Delivery) -> str:
-    ordered = delivery.by.command in ORDERED
-    if ordered:
-        return "smart.order.ext-place" if delivery.layout.extend else "smart.order.layout"
-    return "ext.consume.layout" if delivery.layout.extend else "ext.consume.plain-topic"
+    if delivery.by.is_ordered:
+        return "smart.order.ext-place" if delivery.has_ext else "smart.order.layout"
+    return "ext.consume.layout" if delivery.has_ext else "ext.consume.plain-topic"

@@ -55,6 +55,7 @@ class TopicPool:
         self._shared: dict[str, Future[Topic]] = {}
         self._fresh: dict[str, deque[Future[Topic]]] = defaultdict(deque)
         self._made: list[Topic] = []
+        self._by_name: dict[str, Topic] = {}
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
 
@@ -111,6 +112,11 @@ class TopicPool:
             seconds = f"{TAKE_SECONDS:g} s"
             raise ArrangementFailed(f"{argument} did not appear in {seconds}") from error
 
+    def find(self, name: str) -> Topic | None:
+        """Return a topic by its name; None if it is none that was made or found for cases."""
+        with self._lock:
+            return self._by_name.get(name)
+
     def next_name(self) -> str:
         """Return an unused topic name of this run."""
         return self._maker.name(next(self._numbers))
@@ -151,5 +157,6 @@ class TopicPool:
         took = time.monotonic() - began
         self.adopt(topic)
         with self._lock:
+            self._by_name[topic.name] = topic
             self._quickest[argument] = min(took, self._quickest.get(argument, took))
         return topic
