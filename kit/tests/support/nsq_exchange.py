@@ -66,7 +66,7 @@ class Exchange:
         headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> None:
         """Publish with a header by HTTP; the broker answers OK."""
-        query = {"topic": EXT.name, "partition": 0, "ext": ext}
+        query: dict[str, str | int] = {"topic": EXT.name, "partition": 0, "ext": ext}
         self.request("/pub_ext", query, body, headers)
 
     def subscribe(

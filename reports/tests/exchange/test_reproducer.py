@@ -56,7 +56,7 @@ def answer_all(link: socket.socket, got: list[bytes]) -> None:
         got.append(data)
         for word in re.findall(rb"IDENTIFY|PUB_EXT |SUB |INTERNAL_CREATE|RDY ", data):
             beat = server_frame(0, b"_heartbeat_")
-            link.sendall(beat + message(99, None, b"now") if word == b"RDY " else ok())
+            link.sendall(beat + message(99, None, b"then") if word == b"RDY " else ok())
 
 
 def ran(tmp_path: Path, text: str, *arguments: str) -> str:
@@ -85,9 +85,11 @@ def test_the_script_sends_the_same_and_prints_the_answers(tmp_path: Path) -> Non
     with broker(answer_all) as (address, got):
         said = ran(tmp_path, script(case, header()), address)
 
-    assert got[0] == b"  V2INTERNAL_CREATE_TOPIC wp_9f2c_4 0 true\n"
+    created = re.fullmatch(rb"  V2INTERNAL_CREATE_TOPIC (wp_[0-9a-f]{4}_4) 0 true\n", got[0])
+    assert created
+    assert created[1] != TOPIC, "what an earlier run left there must not come"
     sent = b"".join(step.data() for step in case.transcript.steps if step.kind == "send")
-    assert b"".join(got[1:]) == sent
+    assert b"".join(got[1:]) == sent.replace(TOPIC, created[1])
     assert said.count("same as recorded") == 1
     assert "recorded: 00 00 00 22" in said
 
@@ -181,7 +183,8 @@ def test_a_traced_response_has_the_trace_id_that_was_recorded(
             link.sendall(traced(2, came) if b"PUB_TRACE" in data else b"")
 
     talk = Exchange().open(extend_support=True)
-    talk.send([(b"PUB_TRACE " + TOPIC + b" 0\n" + bytes(12), "traced")]).receive(traced(1, 7))
+    body = struct.pack(">IQ", 9, 7) + b"m"
+    talk.send([(b"PUB_TRACE " + TOPIC + b" 0\n" + body, "traced")]).receive(traced(1, 7))
     case = failed("x/y", "ext.publish", "t", "ok", ["no"], transcript=talk.record())
     with broker(serve) as (address, _):
         said = ran(tmp_path, script(case, header()), address, "mine")
@@ -227,7 +230,7 @@ def test_without_a_word_of_it_http_has_the_usual_port(url: str, place: str) -> N
 def test_a_long_body_is_short_in_the_script() -> None:
     text = script(crash(65535), header())
 
-    assert len(text) < 11_000
+    assert len(text) < 14_000
     assert "This input has killed a target." in text
 
 
@@ -290,7 +293,7 @@ def test_no_text_of_a_bundle_becomes_code(text: str) -> None:
     names = [
         alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names
     ]
-    assert names == ["re", "socket", "sys", "time"]
+    assert names == ["re", "secrets", "socket", "sys", "time"]
     assert re.fullmatch(r"[\w./#@%+,: -]+", ways.command)
     assert re.fullmatch(r"[\w./#@%+,:-]+", ways.file)
 
@@ -328,6 +331,54 @@ def test_the_exit_code_says_whether_it_shows(tmp_path: Path) -> None:
     with broker(refuse_all) as (address, _):
         assert code_of(tmp_path, text, address) == 1
     assert code_of(tmp_path, text, "127.0.0.1:1") == 2
+
+
+@pytest.mark.parametrize(
+    ("came", "code"),
+    [
+        (message(99, None, b"then"), 0),
+        (message(99, None, b"now."), 1),
+        (message(99, None, b"then", attempts=2), 1),
+        (message(99, b"{}", b"then"), 1),
+    ],
+)
+def test_another_message_is_not_what_was_recorded(came: bytes, code: int, tmp_path: Path) -> None:
+    def deliver(link: socket.socket, got: list[bytes]) -> None:
+        while data := link.recv(65536):
+            for word in re.findall(rb"IDENTIFY|SUB |INTERNAL_CREATE|RDY ", data):
+                link.sendall(came if word == b"RDY " else ok())
+
+    with broker(deliver) as (address, _):
+        assert code_of(tmp_path, script(subscribed(), header()), address) == code
+
+
+@pytest.mark.parametrize(
+    ("answer", "accepted", "partitions"),
+    [
+        (ok(), ["ok"], {0, 2}),
+        (server_frame(1, b"E_TOPIC_NOT_EXIST"), ["ok"], {0, 2}),
+        (server_frame(1, b"E_TOPIC_NOT_EXIST"), ["E_TOPIC_NOT_EXIST"], {0}),
+        (ok(), ["E_TOPIC_NOT_EXIST"], {0, 2}),
+    ],
+)
+def test_the_partitions_that_were_there_are_created(
+    answer: bytes, accepted: list[str], partitions: set[int]
+) -> None:
+    talk = Exchange().open(extend_support=True)
+    talk.send([(b"PUB " + TOPIC + b" 2\n\0\0\0\1m", "publish")]).receive(answer)
+    case = failed("x/y", "ext.publish", "t", "x", accepted, transcript=talk.record())
+
+    found = re.findall(r"CREATE_TOPIC wp_9f2c_4 (\d+) ", script(case, header()))
+
+    assert set(map(int, found)) == partitions
+
+
+def test_a_secret_that_is_not_masked_is_sent_as_it_was() -> None:
+    talk = Exchange().open(extend_support=True)
+    talk.send([(b"AUTH\n\0\0\0\0", "auth")]).receive(server_frame(1, b"E_INVALID"))
+    case = failed("x/y", "ext.publish", "t", "x", ["ok"], transcript=talk.record())
+
+    assert "'send', b'AUTH\\n\\x00\\x00\\x00\\x00'" in script(case, header())
 
 
 def test_a_death_shows_when_nobody_listens_any_more(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ class Plan:
     connections log in. ``exercises`` is the template with the function `exercise`, if clients of
     the fuzzer did something by themselves. ``arranged`` are the names and numbers that a campaign
     gave to what it created for its cases, by purpose. ``violated`` is the rule of a finding.
+    ``may_be_refused``: the exchange is of a finding, or a conformant target may refuse a request.
 
     If the finding shows on other connections than those of its cases, ``due`` are the bodies of
     the messages that were acknowledged, and a planner gives the template with the functions
@@ -53,6 +54,7 @@ class Plan:
     bystanders: str = ""
     watched: tuple[tuple[bytes, ...], ...] = ()
     listing: bytes = b""
+    may_be_refused: bool = False
 
     @property
     def is_beside(self) -> bool:

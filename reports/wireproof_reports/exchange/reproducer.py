@@ -24,6 +24,9 @@ LONGEST_SOURCE = 1600
 PIECE = 64
 INDENT = "\n        "
 
+_REFUSED = re.compile(r"E_|error|closed|40\d|refused")
+"""How an observation begins if a target refused a request."""
+
 _RUN = re.compile(rb"(.)\1{%d,}" % (LONG_RUN - 1), re.DOTALL)
 
 
@@ -125,11 +128,11 @@ def script(case: CaseRecord, header: HeaderRecord, finding: FindingRecord | None
     may be a ``finding`` of the fuzzer.
     """
     addresses = addresses_of(header, case, finding)
-    plan = _make_plan(_acts(case, addresses), header.target, finding)
+    plan = _make_plan(_acts(case, addresses), header.target, finding, case.accepted)
     steps = [_source(act) for act in plan.acts]
     due = [literal(body) for body in plan.due]
     restarts = any(act.kind == "restart" for act in plan.acts)
-    modules = ["re", "socket", "sys", "time"]
+    modules = ["re", "secrets", "socket", "sys", "time"]
     modules += ["base64", "zlib"] if any("zlib." in text for text in (*steps, *due)) else []
     modules += ["os", "ssl"] if plan.login else []
     modules += ["threading"] if plan.exercises else []
@@ -219,13 +222,19 @@ def _act(step: StepRecord) -> Act | None:
     return Act(step.conn, "close", "target" if step.note.startswith("by the target") else "")
 
 
-def _make_plan(acts: Iterator[Act], target: TargetRecord, finding: FindingRecord | None) -> Plan:
+def _make_plan(
+    acts: Iterator[Act],
+    target: TargetRecord,
+    finding: FindingRecord | None,
+    accepted: Sequence[str],
+) -> Plan:
     every = tuple(acts)
     plan = Plan(
         tuple(act for act in every if act.kind != "due"),
         secured=frozenset(act for key, act in _LOGINS.items() if key in target.given),
         arranged=finding.names if finding else {},
         violated=finding.violated if finding else "",
+        may_be_refused=finding is not None or any(map(_REFUSED.match, accepted)),
         due=tuple(act.data for act in every if act.kind == "due" and isinstance(act.data, bytes)),
     )
     planner = report_part(target.protocol).plan

@@ -16,6 +16,13 @@ _TOPIC = re.compile(
     rb"|[?&]topic=(wp_[.\w-]{1,61})"
 )
 """A command may follow a body, so it need not begin a line."""
+_PLACE = re.compile(
+    rb"M?PUB(?:_TRACE|_EXT)? (?P<topic>wp_[.\w-]{1,61}) (?P<partition>\d{1,4})\b"
+    rb"|SUB(?:_ORDERED|_ORDER|_ADVANCED)? (?P<read>wp_[.\w-]{1,61}) [.\w#-]+ (?P<of>\d{1,4})\b"
+)
+_QUERY = re.compile(rb"[?&](topic|partition)=([.\w-]{1,64})")
+_ERROR = b"\0\0\0\1"
+_FIRST = 0
 _OWN = b"wp_exercise"
 """The topic for what clients of the fuzzer did by themselves."""
 _NEIGHBOUR = b"wp_neighbour"
@@ -40,12 +47,16 @@ def make_replayable(plan: Plan) -> Plan:
     secured = plan.secured if exercises or beside else frozenset[str]()
     secured |= {act.kind for act in acts} & {"secure", "secret"}
     opening = b"" if secured else names.MAGIC
-    create = opening + names.INTERNAL_CREATE_TOPIC + b" %s 0 %s\n"
+    create = opening + names.INTERNAL_CREATE_TOPIC + b" %s %d %s\n"
     return replace(
         plan,
         acts=acts,
         names=topics,
-        create=tuple(create % (topic, _kind(acts, topic)) for topic in topics),
+        create=tuple(
+            create % (topic, partition, _kind(acts, topic))
+            for topic in topics
+            for partition in _partitions(plan, topic)
+        ),
         reader="nsq/reader.py.jinja",
         probe=names.MAGIC + names.IDENTIFY + b"\n" + (2).to_bytes(4) + b"{}",
         secured=secured,
@@ -65,7 +76,8 @@ def _watched(topics: Sequence[bytes]) -> tuple[tuple[bytes, ...], ...]:
 def _without_secret(act: Act) -> Act:
     """Return an act for whoever knows the secret if AUTH was sent, which is recorded masked."""
     data = _bytes(act, "send")
-    is_masked = data.startswith(_AUTH) and not data[len(_AUTH) + 4 :].strip(b"*")
+    secret = data[len(_AUTH) + 4 :]
+    is_masked = data.startswith(_AUTH) and secret and not secret.strip(b"*")
     return replace(act, kind="secret", data=b"") if is_masked else act
 
 
@@ -77,6 +89,37 @@ def _topics(acts: Sequence[Act]) -> tuple[bytes, ...]:
         if act.kind == "exercise":
             found[_OWN] = None
     return tuple(found)
+
+
+def _partitions(plan: Plan, topic: bytes) -> list[int]:
+    """Return the partitions of a topic to create: the first, and those that were used.
+
+    A partition was there if a command for it was not refused. Where a case expects no refusal,
+    each partition that it names was there: that it was refused may be what the case shows.
+    """
+    found = {_FIRST}
+    for at, act in enumerate(plan.acts):
+        used = [number for name, number in _places(_bytes(act, "send")) if name == topic]
+        if used and (not plan.may_be_refused or _is_taken(plan.acts[at + 1 :], act.connection)):
+            found.update(used)
+    return sorted(found)
+
+
+def _places(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """Yield each topic and partition that sent bytes name."""
+    for match in _PLACE.finditer(data):
+        yield match["topic"] or match["read"], int(match["partition"] or match["of"])
+    query = dict(_QUERY.findall(data.partition(b"\r\n")[0]))
+    if query.get(b"partition", b"").isdigit():
+        yield query.get(b"topic", b""), int(query[b"partition"])
+
+
+def _is_taken(later: Sequence[Act], connection: str) -> bool:
+    """Return True if what a connection received next is no error."""
+    said = (each.data for each in later if each.connection == connection)
+    answer = next((data for data in said if isinstance(data, bytes) and data), b"")
+    is_http = answer.startswith(b"HTTP/")
+    return answer.split(b" ")[1:2] == [b"200"] if is_http else answer[4:HEAD] != _ERROR
 
 
 def _kind(acts: Sequence[Act], topic: bytes) -> bytes:

@@ -78,6 +78,9 @@ class Reviving:
     last_words: LastWords = lambda: ""
     pid: int | None = field(default=None, init=False)
 
+    def leave_alive(self) -> None:
+        """Do nothing."""
+
     def open(self) -> FuzzSession:
         self.pid = self.pids.pop(0)
         told: dict[str, Any] = dict.fromkeys(
