@@ -314,7 +314,11 @@ def _run_trial(trial: Trial) -> CampaignResult:
         said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
         said += events[-1].get("failures", []) if events else []
         what = said[-1] if said and done.returncode not in (0, 1) else "nothing"
-        return CampaignResult(trial, done.returncode, trial.time_s, what, executed, wall_s)
+        code = done.returncode
+        if code == UNSURE and events and events[-1]["doubts"]:
+            # Beside other campaigns little is sent. That is said, and is no false finding.
+            code, what = NOTHING_FOUND, events[-1]["doubts"][0]
+        return CampaignResult(trial, code, trial.time_s, what, executed, wall_s)
     first = max(findings, key=lambda each: each["shown"] > 0 and not each["unconfirmed"])
     what = f"{first['violated']}: {first['frame']} {first['field']}: {first['mutation']}"
     if first["unconfirmed"]:

@@ -251,6 +251,12 @@ class FuzzRecorder:
                 counts["unstable"] += 1
         return counts
 
+    def _doubts(self, told: Sequence[Status]) -> tuple[str, ...]:
+        """Return what the campaign did not look at, unless it ended early with a finding."""
+        plan = self.plan
+        is_ended = plan is not None and plan.stop_at_first and bool(self.findings)
+        return () if plan is None or is_ended else find_doubts(plan, told, self.coverage)
+
     def _campaign(self) -> CampaignRecord:
         told = list(self.statuses.values())
         return CampaignRecord(
@@ -271,7 +277,7 @@ class FuzzRecorder:
             deaths=tuple(sorted(at_s for each in told for at_s in each.deaths)),
             repeated_deaths=sum(each.repeated_deaths for each in told),
             spared=sum(each.spared for each in told),
-            doubts=() if self.plan is None else find_doubts(self.plan, told, self.coverage),
+            doubts=self._doubts(told),
             coverage=self.coverage.as_json(),
         )
 

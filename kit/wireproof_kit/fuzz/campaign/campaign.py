@@ -53,8 +53,11 @@ EXERCISE_SHARE: Final = 0.15
 
 Measured with the reference: of 28 s they took 18, and sending cases 3.
 """
+EXERCISE_S: Final = 3.0
+"""About how long an exercise takes, in seconds."""
+LONG_ENOUGH_S: Final = 30.0
 FIRST_EXERCISES: Final = 2
-"""The number of the last batch whose exercise is due whatever it takes."""
+"""The number of the last batch with the first exercise of a kind."""
 RECORD_S: Final = 10.0
 """The most seconds for recording the transcript of many cases."""
 
@@ -218,9 +221,15 @@ class Campaign(WorkerCampaign):
             self._restart_after(batch)
 
     def _may_exercise(self) -> bool:
-        """Return True if exercises have not had their share of the time; each is done once."""
-        is_first = self.batch // self.batches.step <= FIRST_EXERCISES
-        return is_first or self.counts.exercised_s < EXERCISE_SHARE * self.elapsed_s
+        """Return True if another exercise fits into the share of the time that exercises have.
+
+        In a campaign that is long enough each kind is done at once, for the first time.
+        """
+        time_s = self.plan.time_s
+        is_long = time_s is None or time_s >= LONG_ENOUGH_S
+        if is_long and self.batch // self.batches.step <= FIRST_EXERCISES:
+            return True
+        return self.counts.exercised_s + EXERCISE_S < EXERCISE_SHARE * self.elapsed_s
 
     def _restart_after(self, batch: int) -> None:
         case = self.batches.restart_after(batch)
