@@ -82,7 +82,8 @@ class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaig
     are the seconds at which new cases killed the target, ``repeated_deaths`` counts its deaths of
     cases that were sent again. ``spared`` counts exercises of the kit's own clients that were left
     out since exercises had had their share of the time. ``doubts`` say what the campaign did not
-    look at.
+    look at. ``unjudged`` counts the cases not all of whose answers could be judged, by why that
+    was, frame and state.
     """
 
     seed: int
@@ -103,4 +104,5 @@ class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaig
     repeated_deaths: Count = 0
     spared: Count = 0
     doubts: tuple[str, ...] = ()
+    unjudged: dict[str, dict[str, dict[str, int]]] = {}
     coverage: dict[str, dict[str, dict[str, dict[str, int]]]] = {}

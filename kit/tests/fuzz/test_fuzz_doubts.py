@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from test_fuzz_recorder import LastWord, recorder_in
 
+from wireproof.options.global_options import OutputStyle
+from wireproof.view.fuzzing import choose_fuzz_view
+from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.fuzz.campaign.batches import Batches
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.doubts import find_doubts
@@ -13,7 +16,8 @@ from wireproof_kit.fuzz.campaign.workers import Ended, Opened, Status
 from wireproof_kit.fuzz.case import RETURNED, WHOLE, Case, Step
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.generate.held_cases import nothing_in
-from wireproof_kit.fuzz.send.engine import Counts
+from wireproof_kit.fuzz.send.conversation import OPAQUE, UNSURE
+from wireproof_kit.fuzz.send.counts import Counts
 
 SENT = Coverage({("PUB_EXT", "size", "zero", "closing-beating"): 100})
 CALM = Counts(piped=100, calm=100, calm_s=1.0, piped_s=1.0)
@@ -88,3 +92,25 @@ def test_exercises_that_had_their_share_are_counted_apart() -> None:
     batches.has_exercises = False
     assert batches.keep_sent([case, exercise]) == [case]
     assert (batches.spared, batches.skipped) == (1, 0)
+
+
+def test_cases_that_are_not_judged_in_full_are_told_by_frame_and_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorder = recorder_in(tmp_path, LastWord())
+    recorder.view = choose_fuzz_view(OutputStyle(), plan())
+    counts = Counts(piped=100)
+    case = Case(0, "closing-beating", "PUB_EXT", "size", "zero", (Step(b"x"),), True)
+    counts.leave_unjudged(OPAQUE, [case, case])
+    counts.leave_unjudged(UNSURE, [case])
+    recorder.hear(Opened({}, {}, 1.0))
+    recorder.hear(Ended(Status(0, executed=100, counts=counts), SENT))
+    recorder.close(interrupted=False)
+
+    out = " ".join(capsys.readouterr().out.split())
+    assert "PUB_EXT 1 1 1 100 97" in out
+    assert "in state closing-beating 100 97" in out
+    assert f"2 cases: {OPAQUE}" in out
+    campaign = read_bundle(tmp_path / "b.jsonl").campaign
+    assert campaign is not None
+    assert campaign.unjudged[UNSURE] == {"PUB_EXT": {"closing-beating": 1}}

@@ -16,7 +16,7 @@ from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import Ended, Opened, Status
 from wireproof_kit.fuzz.driver import Choice
-from wireproof_kit.fuzz.send.engine import Counts
+from wireproof_kit.fuzz.send.counts import Counts
 from wireproof_spec.fuzz_record import FindingRecord, FuzzCaseRecord, SentRecord
 
 CASE = FuzzCaseRecord(0, "fresh", "magic", "magic", "empty", (SentRecord(),))

@@ -278,8 +278,19 @@ class FuzzRecorder:
             repeated_deaths=sum(each.repeated_deaths for each in told),
             spared=sum(each.spared for each in told),
             doubts=self._doubts(told),
+            unjudged=_unjudged(told),
             coverage=self.coverage.as_json(),
         )
+
+
+def _unjudged(told: Sequence[Status]) -> dict[str, dict[str, dict[str, int]]]:
+    """Return how many cases were not judged in full, by why that was, frame and state."""
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for each in told:
+        for (why, kind, state), count in sorted(each.counts.unjudged.items()):
+            states = found.setdefault(why, {}).setdefault(kind, {})
+            states[state] = states.get(state, 0) + count
+    return found
 
 
 def _statement(campaign: CampaignRecord, verdicts: dict[str, int]) -> str:

@@ -3,6 +3,7 @@
 import shlex
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -312,13 +313,29 @@ def _describe_deaths(campaign: CampaignRecord) -> str:
 def _coverage(campaign: CampaignRecord) -> Iterator[str]:
     if not campaign.coverage:
         return
-    yield f"{'covered':<32}{'fields':>8}{'mutations':>11}{'states':>8}{'cases':>10}"
+    lost: Counter[tuple[str, str]] = Counter()
+    for why, kinds in campaign.unjudged.items():
+        counts = Counter({("frame", kind): sum(states.values()) for kind, states in kinds.items()})
+        for states in kinds.values():
+            counts.update({("state", state): count for state, count in states.items()})
+        lost.update(counts)
+        told = sum(sum(states.values()) for states in kinds.values())
+        yield from wrap_after_heading("", f"not judged in full: {told} cases: {why}")
+    yield f"{'covered':<32}{'fields':>8}{'mutations':>11}{'states':>8}{'cases':>10}{'judged':>10}"
+    by_state: Counter[str] = Counter()
     for frame, fields in campaign.coverage.items():
         mutations = {name for done in fields.values() for name in done}
-        states = {s for done in fields.values() for counts in done.values() for s in counts}
-        cases = sum(n for done in fields.values() for c in done.values() for n in c.values())
+        states = Counter[str]()
+        for done in fields.values():
+            for counts_of in done.values():
+                states.update(counts_of)
+        by_state.update(states)
+        cases = states.total()
         row = f"{len(fields):>8}{len(mutations):>11}{len(states):>8}{cases:>10}"
-        yield f"  {printable(frame):<30}{row}"
+        yield f"  {printable(frame):<30}{row}{max(cases - lost['frame', frame], 0):>10}"
+    for state, cases in sorted(by_state.items()):
+        judged = max(cases - lost["state", state], 0)
+        yield f"  {'in state ' + printable(state):<57}{cases:>10}{judged:>10}"
 
 
 def _table(campaign: CampaignRecord) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Protocol
 from wireproof_kit.fuzz.campaign.batches import Batches
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.target_history import TargetHistory
-from wireproof_kit.fuzz.send.engine import Counts
+from wireproof_kit.fuzz.send.counts import Counts
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.fuzz.triage.findings import Findings
 

@@ -12,7 +12,7 @@ from wireproof_kit.fuzz.campaign.progress import CampaignListener
 from wireproof_kit.fuzz.campaign.records import cases_of
 from wireproof_kit.fuzz.campaign.target_history import TargetHistory
 from wireproof_kit.fuzz.case import Case
-from wireproof_kit.fuzz.send.engine import Counts
+from wireproof_kit.fuzz.send.counts import Counts
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.fuzz.triage.findings import Findings

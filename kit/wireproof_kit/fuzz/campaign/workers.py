@@ -18,7 +18,7 @@ from wireproof_kit.fuzz.campaign.progress import CampaignListener, CampaignProgr
 from wireproof_kit.fuzz.campaign.records import finding_record
 from wireproof_kit.fuzz.campaign.target import AddressTarget, ReferenceTarget
 from wireproof_kit.fuzz.driver import ClientFuzzSession, FuzzSessionOptions
-from wireproof_kit.fuzz.send.engine import Counts
+from wireproof_kit.fuzz.send.counts import Counts
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.processes.worker_pool import JobLost, WorkerPool

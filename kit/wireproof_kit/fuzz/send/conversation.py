@@ -4,6 +4,7 @@ import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from wireproof_kit.fuzz.case import (
     ByteByByte,
@@ -31,6 +32,11 @@ from wireproof_kit.fuzz.send.connection import REFUSED, CaseConnection
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.step_notes import ACKNOWLEDGED
 
+OPAQUE: Final = "answers that cannot be read, as they are compressed or encrypted"
+UNSURE: Final = "bytes that one broker may read otherwise than another"
+CUT: Final = "no time left"
+UNJUDGED: Final = (OPAQUE, UNSURE, CUT)
+"""Why not all answers to a case were judged."""
 SINGLY = 96
 """How many bytes of a step are sent one by one; the rest follows in one write."""
 
@@ -127,6 +133,14 @@ class Conversation:
     def is_complete(self) -> bool:
         """Return True if the target answered the last request, or closed, on every connection."""
         return all(self._has_answered(line) for line in self._lines.values())
+
+    @property
+    def unjudged(self) -> str:
+        """Why not all answers could be judged: one of `UNJUDGED`, or empty."""
+        expected = [line.expected for line in self._lines.values()]
+        if any(each.opaque for each in expected):
+            return OPAQUE
+        return "" if all(each.certain for each in expected) else UNSURE
 
     @property
     def is_refused(self) -> bool:

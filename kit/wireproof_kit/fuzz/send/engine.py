@@ -18,7 +18,8 @@ from wireproof_kit.fuzz.driver import End, FuzzSession, Generation, Trouble
 from wireproof_kit.fuzz.oracle.rules import DEAD, DELIVERY, HUNG, LINGERS, NO_ANSWER, NOT_CLOSED
 from wireproof_kit.fuzz.send import pump
 from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter, trigger
-from wireproof_kit.fuzz.send.conversation import Conversation
+from wireproof_kit.fuzz.send.conversation import CUT, Conversation
+from wireproof_kit.fuzz.send.counts import Counts
 from wireproof_kit.fuzz.send.fresh_names import NO_RENAMING, Renaming
 from wireproof_kit.fuzz.send.held_open import HeldOpen
 from wireproof_kit.fuzz.send.pipeline import Pipeline, PipelinedCase, may_end
@@ -32,30 +33,6 @@ SILENCES = 3
 """After this many missing answers in one batch, the rest of the batch is not sent."""
 LAST_S = 1.0
 """Seconds for recording the transcript of a finding after the campaign's time is over."""
-
-
-@dataclass(slots=True)
-class Counts:
-    """How many cases were sent, on shared connections (`piped`) or their own, and in what time.
-
-    `calm` counts those of batches in which nothing was wrong, in `calm_s`. `exercised_s` are the
-    seconds of exercises.
-    """
-
-    piped: int = 0
-    piped_s: float = 0.0
-    single: int = 0
-    single_s: float = 0.0
-    answers: int = 0
-    left: int = 0
-    calm: int = 0
-    calm_s: float = 0.0
-    exercised_s: float = 0.0
-
-    @property
-    def sending_s(self) -> float:
-        """The seconds of sending cases and of awaiting their answers."""
-        return self.piped_s + self.single_s
 
 
 @dataclass(slots=True)
@@ -373,6 +350,8 @@ class Engine:
         judgement = conversation.judgement()
         if not conversation.is_complete:
             self._unfinished.append(conversation)
+        if conversation.unjudged:
+            self.counts.leave_unjudged(conversation.unjudged, [conversation.case])
         conversation.close()
         self.counts.single += 1
         self._ended.update(dict.fromkeys(conversation.ends, conversation.case))
@@ -400,6 +379,7 @@ class Engine:
         """Drop the cases that are left when the time is over."""
         self.was_cut = True
         self.counts.left += len(active) + len(waiting)
+        self.counts.leave_unjudged(CUT, [*(each.case for each in active), *waiting])
         for each in active:
             each.close()
 
