@@ -192,3 +192,18 @@ def test_last_words_that_come_late_belong_to_the_death(tmp_path: Path) -> None:
         file.write(SLICE)
 
     assert reader.read_new().startswith("panic: runtime error: slice")
+
+
+@pytest.mark.parametrize(("count", "is_told"), [(3, False), (40, True)])
+def test_a_finding_of_many_cases_says_that_it_is_not_known_which(
+    count: int, is_told: bool
+) -> None:
+    cases = tuple(case(number, f"K{number}") for number in range(count))
+    target = Standing(lambda sent: len(sent) >= count)
+    target.plan = replace(target.plan, shrink=False)
+    seen = Anomaly(Trouble(CLOSED, "closed"), cases, None)
+
+    Triage(cast(Any, target)).follow(seen)
+
+    (finding,) = target.findings.by_id.values()
+    assert (f"which of {count} cases" in finding.trouble.words) == is_told

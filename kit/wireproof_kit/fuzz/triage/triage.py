@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from wireproof_kit.fuzz.campaign.blocklist import is_like_another
@@ -39,9 +39,9 @@ from wireproof_kit.fuzz.triage.triaged_campaign import TriagedCampaign
 
 SEARCH_S: Final = 30.0
 """The most seconds to find the cases that cause an anomaly."""
-SEARCH_SHARE: Final = 1 / 6
+SEARCH_SHARE: Final = 1 / 4
 """The part of a campaign that this search may take, but at least `LEAST_SEARCH_S`."""
-LEAST_SEARCH_S: Final = 10.0
+LEAST_SEARCH_S: Final = 15.0
 CONFIRM_S: Final = 10.0
 """Seconds reserved to confirm these cases, even if the search took its whole time.
 
@@ -214,7 +214,13 @@ class Triage:
         if not shown or (is_cut_short and len(cases) > FEW):
             self._keep_unconfirmed(anomaly)
             return
-        self._add(again[-1], again[-1].trouble, cases, shown, runs)
+        trouble = again[-1].trouble
+        if len(cases) > FEW:
+            told = (
+                f"{trouble.words}; time was over before it was known which of {len(cases)} cases"
+            )
+            trouble = replace(trouble, words=f"{told} are needed for it")
+        self._add(again[-1], trouble, cases, shown, runs)
 
     def _add(
         self, seen: Anomaly, trouble: Trouble, cases: tuple[Case, ...], shown: int, runs: int
