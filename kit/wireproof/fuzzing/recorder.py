@@ -141,7 +141,7 @@ class FuzzRecorder:
                 echo(f"wireproof: {BEFORE_FIRST}", err=True)
                 return INTERRUPTED
             raise KitError(self.failures[0] if self.failures else TOO_SHORT)
-        campaign = self._campaign()
+        campaign = self._campaign(interrupted=interrupted)
         code = self._code(campaign, interrupted=interrupted)
         for finding in self.findings.values():
             self._writer.add(finding)
@@ -257,7 +257,7 @@ class FuzzRecorder:
         is_ended = plan is not None and plan.stop_at_first and bool(self.findings)
         return () if plan is None or is_ended else find_doubts(plan, told, self.coverage)
 
-    def _campaign(self) -> CampaignRecord:
+    def _campaign(self, *, interrupted: bool) -> CampaignRecord:
         told = list(self.statuses.values())
         return CampaignRecord(
             seed=self.seed,
@@ -277,7 +277,7 @@ class FuzzRecorder:
             deaths=tuple(sorted(at_s for each in told for at_s in each.deaths)),
             repeated_deaths=sum(each.repeated_deaths for each in told),
             spared=sum(each.spared for each in told),
-            doubts=self._doubts(told),
+            doubts=() if interrupted else self._doubts(told),
             unjudged=_unjudged(told),
             coverage=self.coverage.as_json(),
         )

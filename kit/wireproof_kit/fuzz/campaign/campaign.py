@@ -81,7 +81,8 @@ class Campaign(WorkerCampaign):
         """Run until the time is over, all cases are sent or the user interrupts."""
         self._start_clock()
         self.open()
-        self.listener.went_on(self)  # the first batch may take long: the target is ready now
+        if not self.is_over():
+            self.listener.went_on(self)  # the first batch may take long: the target is ready now
         try:
             for record in self.plan.corpus:
                 if self._engine is not None and not self.is_over():
