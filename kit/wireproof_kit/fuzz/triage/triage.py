@@ -138,13 +138,14 @@ class Triage:
         search = CulpritSearch(self, anomaly.trouble.violated)
         # What did not start again did so because of its past.
         is_restart = anomaly.case is not None and anomaly.case.is_restart
-        named = named_in(self._log_of(anomaly), anomaly.batch)
+        is_death = search.violated == DEAD
+        named = named_in(self._log_of(anomaly), anomaly.batch) if is_death else ()
         cases = () if is_restart else search.culprits(anomaly, named)
-        if cases and search.violated == DEAD and not self._kill_again(search, cases):
+        if cases and is_death and not self._kill_again(search, cases):
             cases = ()
         if cases:
             self._record_culprits(search, anomaly, cases)
-        elif search.violated != DEAD or not self._search_past():
+        elif not is_death or not self._search_past():
             self._keep_unconfirmed(anomaly, is_tried=search.sent > 0)
         return bool(cases)
 
