@@ -315,9 +315,9 @@ def _run_trial(trial: Trial) -> CampaignResult:
         said += events[-1].get("failures", []) if events else []
         what = said[-1] if said and done.returncode not in (0, 1) else "nothing"
         code = done.returncode
-        if code == UNSURE and events and events[-1]["doubts"]:
+        if code == UNSURE and events and events[-1]["gaps"]:
             # Beside other campaigns little is sent. That is said, and is no false finding.
-            code, what = NOTHING_FOUND, events[-1]["doubts"][0]
+            code, what = NOTHING_FOUND, events[-1]["gaps"][0]
         return CampaignResult(trial, code, trial.time_s, what, executed, wall_s)
     first = max(findings, key=lambda each: each["shown"] > 0 and not each["unconfirmed"])
     what = f"{first['violated']}: {first['frame']} {first['field']}: {first['mutation']}"

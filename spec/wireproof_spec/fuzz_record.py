@@ -81,7 +81,7 @@ class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaig
     which the process was no longer observed, because another one had taken its place. ``deaths``
     are the seconds at which new cases killed the target, ``repeated_deaths`` counts its deaths of
     cases that were sent again. ``spared`` counts exercises of the kit's own clients that were left
-    out since exercises had had their share of the time. ``doubts`` say what the campaign did not
+    out since exercises had had their share of the time. ``gaps`` say what the campaign did not
     look at. ``unjudged`` counts the cases not all of whose answers could be judged, by why that
     was, frame and state.
     """
@@ -103,6 +103,6 @@ class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaig
     deaths: tuple[float, ...] = ()
     repeated_deaths: Count = 0
     spared: Count = 0
-    doubts: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
     unjudged: dict[str, dict[str, dict[str, int]]] = {}
     coverage: dict[str, dict[str, dict[str, dict[str, int]]]] = {}

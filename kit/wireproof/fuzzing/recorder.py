@@ -15,7 +15,7 @@ from wireproof.view.output import echo
 from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.coverage import Coverage
-from wireproof_kit.fuzz.campaign.doubts import find_doubts
+from wireproof_kit.fuzz.campaign.gaps import find_gaps
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.records import finding_case
 from wireproof_kit.fuzz.campaign.workers import Ended, News, Opened, Status
@@ -237,7 +237,7 @@ class FuzzRecorder:
             return FOUND
         if not campaign.in_frame + campaign.reconnecting or self.failures:
             return NOT_DONE
-        return UNSURE if verdicts["unstable"] or campaign.doubts else 0
+        return UNSURE if verdicts["unstable"] or campaign.gaps else 0
 
     def _verdicts(self) -> dict[str, int]:
         counts = {"fail": 0, "known": 0, "unstable": 0}
@@ -251,11 +251,11 @@ class FuzzRecorder:
                 counts["unstable"] += 1
         return counts
 
-    def _doubts(self, told: Sequence[Status]) -> tuple[str, ...]:
+    def _gaps(self, told: Sequence[Status]) -> tuple[str, ...]:
         """Return what the campaign did not look at, unless it ended early with a finding."""
         plan = self.plan
         is_ended = plan is not None and plan.stop_at_first and bool(self.findings)
-        return () if plan is None or is_ended else find_doubts(plan, told, self.coverage)
+        return () if plan is None or is_ended else find_gaps(plan, told, self.coverage)
 
     def _campaign(self, *, interrupted: bool) -> CampaignRecord:
         told = list(self.statuses.values())
@@ -277,7 +277,7 @@ class FuzzRecorder:
             deaths=tuple(sorted(at_s for each in told for at_s in each.deaths)),
             repeated_deaths=sum(each.repeated_deaths for each in told),
             spared=sum(each.spared for each in told),
-            doubts=() if interrupted else self._doubts(told),
+            gaps=() if interrupted else self._gaps(told),
             unjudged=_unjudged(told),
             coverage=self.coverage.as_json(),
         )
@@ -295,5 +295,5 @@ def _unjudged(told: Sequence[Status]) -> dict[str, dict[str, dict[str, int]]]:
 
 def _statement(campaign: CampaignRecord, verdicts: dict[str, int]) -> str:
     found = ", ".join(f"{count} {name}" for name, count in verdicts.items() if count)
-    nothing = "nothing found in what was sent" if campaign.doubts else "nothing found"
+    nothing = "nothing found, but not all was looked at" if campaign.gaps else "nothing found"
     return f"{campaign.executed} cases in {campaign.seconds:.1f} s; {found or nothing}"

@@ -30,7 +30,7 @@ NOT_TRIED = "not_tried"
 OFTEN_S, SELDOM_S = 0.5, 10.0
 MOST_SHOWN = 200
 """How many bytes of a finding's cases the terminal shows; the bundle has all."""
-WORDS = {0: "NOTHING FOUND", 1: "FOUND", 2: "NOT DONE", 3: "IN DOUBT", 130: "INTERRUPTED"}
+WORDS = {0: "NOTHING FOUND", 1: "FOUND", 2: "NOT DONE", 3: "INCONCLUSIVE", 130: "INTERRUPTED"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,30 +284,36 @@ def _summary(conclusion: Conclusion) -> Iterator[str]:
         f"({_rate(campaign.reconnecting, campaign.reconnecting_s)})"
     )
     more = {
-        "not sent again after a finding": campaign.skipped,
-        "left out without --hazardous, as they may touch what was there before": campaign.left_out,
-        "suspicions not seen again": campaign.not_again,
-        "exercises left out, as they had had their share of the time": campaign.spared,
+        "cases not sent, as they are like those of a finding": campaign.skipped,
+        "cases left out without --hazardous, as they may touch what was there before": (
+            campaign.left_out
+        ),
+        "suspicions not reproduced": campaign.not_again,
+        "exercises of the kit's own clients left out, as their share of the time was used up": (
+            campaign.spared
+        ),
     }
     if campaign.deaths or campaign.repeated_deaths:
         yield from wrap_after_heading("", _describe_deaths(campaign))
     if campaign.unwatched_s is not None:
         yield from wrap_after_heading("", UNWATCHED.format(campaign.unwatched_s))
     if any(more.values()):
-        told = ", ".join(f"{words} {count}" for words, count in more.items() if count)
-        yield from wrap_after_heading("", f"{told}; {campaign.hunting_s:.1f} s on suspicions")
-    for doubt in campaign.doubts:
-        yield from wrap_after_heading("doubt", doubt)
+        told = ", ".join(f"{count} {words}" for words, count in more.items() if count)
+        spent = f"{campaign.hunting_s:.1f} s spent on suspicions"
+        yield from wrap_after_heading("", f"{told}; {spent}")
+    for gap in campaign.gaps:
+        yield from wrap_after_heading("gap", gap)
     yield from _coverage(campaign)
 
 
 def _describe_deaths(campaign: CampaignRecord) -> str:
-    """Return how often the target died of new cases, and of cases that were sent again."""
-    count = len(campaign.deaths) + campaign.repeated_deaths
-    parts = [f"of new cases {describe_times(campaign.deaths)}"] if campaign.deaths else []
-    if campaign.repeated_deaths:
-        parts.append(f"of cases that were sent again {campaign.repeated_deaths} times")
-    return f"the target died {count} times: {', '.join(parts)}"
+    """Return how often the target died on new cases, and on cases that were sent again."""
+    new, again = campaign.deaths, campaign.repeated_deaths
+    if not again:
+        return f"the target died {describe_times(new)}"
+    parts = [f"on new cases {describe_times(new)}"] if new else []
+    parts.append(f"on cases sent again {again} times")
+    return f"the target died {len(new) + again} times: {', '.join(parts)}"
 
 
 def _coverage(campaign: CampaignRecord) -> Iterator[str]:
@@ -320,7 +326,7 @@ def _coverage(campaign: CampaignRecord) -> Iterator[str]:
             counts.update({("state", state): count for state, count in states.items()})
         lost.update(counts)
         told = sum(sum(states.values()) for states in kinds.values())
-        yield from wrap_after_heading("", f"not judged in full: {told} cases: {why}")
+        yield from wrap_after_heading("", f"{told} cases only partly judged: {why}")
     yield f"{'covered':<32}{'fields':>8}{'mutations':>11}{'states':>8}{'cases':>10}{'judged':>10}"
     by_state: Counter[str] = Counter()
     for frame, fields in campaign.coverage.items():

@@ -206,4 +206,4 @@ def test_a_finding_of_many_cases_says_that_it_is_not_known_which(
     Triage(cast(Any, target)).follow(seen)
 
     (finding,) = target.findings.by_id.values()
-    assert (f"which of {count} cases" in finding.trouble.words) == is_told
+    assert (f"before the {count} cases were reduced" in finding.trouble.words) == is_told

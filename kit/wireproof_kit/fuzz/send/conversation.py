@@ -32,9 +32,9 @@ from wireproof_kit.fuzz.send.connection import REFUSED, CaseConnection
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.step_notes import ACKNOWLEDGED
 
-OPAQUE: Final = "answers that cannot be read, as they are compressed or encrypted"
-UNSURE: Final = "bytes that one broker may read otherwise than another"
-CUT: Final = "no time left"
+OPAQUE: Final = "their answers are compressed or encrypted"
+UNSURE: Final = "different brokers may read their bytes differently"
+CUT: Final = "there was no time left"
 UNJUDGED: Final = (OPAQUE, UNSURE, CUT)
 """Why not all answers to a case were judged."""
 SINGLY = 96

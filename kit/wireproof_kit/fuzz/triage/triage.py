@@ -217,10 +217,8 @@ class Triage:
             return
         trouble = again[-1].trouble
         if len(cases) > FEW:
-            told = (
-                f"{trouble.words}; time was over before it was known which of {len(cases)} cases"
-            )
-            trouble = replace(trouble, words=f"{told} are needed for it")
+            cut = f"time ran out before the {len(cases)} cases were reduced to those that cause it"
+            trouble = replace(trouble, words=f"{trouble.words}; {cut}")
         self._add(again[-1], trouble, cases, shown, runs)
 
     def _add(

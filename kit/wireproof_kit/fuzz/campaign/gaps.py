@@ -11,7 +11,7 @@ LEAST_PART: Final = 1 / 4
 """The part of the cases that a target can take in a campaign of which fewer say little."""
 
 
-def find_doubts(plan: WorkerPlan, told: Sequence[Status], coverage: Coverage) -> tuple[str, ...]:
+def find_gaps(plan: WorkerPlan, told: Sequence[Status], coverage: Coverage) -> tuple[str, ...]:
     """Return what a campaign did not look at, a sentence each; empty if it did what was asked.
 
     That is a chosen frame kind or state of which no case was sent, or most of the cases that the
@@ -40,9 +40,10 @@ def _too_few(plan: WorkerPlan, told: Sequence[Status]) -> Iterator[str]:
     possible = calm / calm_s * plan.time_s * len(told)
     if executed < possible * LEAST_PART and not _is_whole(plan, executed):
         sending_s = sum(each.counts.sending_s for each in told) / len(told)
+        other_s = plan.time_s - sending_s
         yield (
-            f"the target could have taken about {possible:.0f} cases in {plan.time_s:g} s, and "
-            f"was sent {executed}: sending took {sending_s:.0f} s; give more --time"
+            f"sent only {executed} of about {possible:.0f} cases that the target takes in "
+            f"{plan.time_s:g} s; other work took {other_s:.0f} s; increase --time"
         )
 
 

@@ -10,7 +10,7 @@ from wireproof.view.fuzzing import choose_fuzz_view
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.fuzz.campaign.batches import Batches
 from wireproof_kit.fuzz.campaign.coverage import Coverage
-from wireproof_kit.fuzz.campaign.doubts import find_doubts
+from wireproof_kit.fuzz.campaign.gaps import find_gaps
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import Ended, Opened, Status
 from wireproof_kit.fuzz.case import RETURNED, WHOLE, Case, Step
@@ -28,47 +28,47 @@ def plan(*frames: str, states: tuple[str, ...] = (), time_s: float | None = None
 
 
 def test_a_chosen_kind_or_state_of_which_nothing_was_sent_is_named() -> None:
-    assert find_doubts(plan("PUB", states=("closing",)), (), SENT) == ()
-    assert find_doubts(plan("MPUB", states=("fresh",)), (), SENT) == (
+    assert find_gaps(plan("PUB", states=("closing",)), (), SENT) == ()
+    assert find_gaps(plan("MPUB", states=("fresh",)), (), SENT) == (
         "no case of the chosen frame kind MPUB was sent",
         "no case in the chosen state fresh was sent",
     )
 
 
 @pytest.mark.parametrize(
-    ("executed", "time_s", "doubts"),
+    ("executed", "time_s", "gaps"),
     [(250, 10.0, 0), (249, 10.0, 1), (1, None, 0)],
 )
 def test_fewer_than_a_quarter_of_what_the_target_can_take_is_said(
-    executed: int, time_s: float | None, doubts: int
+    executed: int, time_s: float | None, gaps: int
 ) -> None:
     told = [Status(0, executed=executed, counts=CALM)]
 
-    assert len(find_doubts(plan(time_s=time_s), told, SENT)) == doubts
+    assert len(find_gaps(plan(time_s=time_s), told, SENT)) == gaps
 
 
-def test_a_slow_target_that_had_its_share_is_no_doubt() -> None:
+def test_a_slow_target_that_had_its_share_is_no_gap() -> None:
     slow = Counts(single=40, single_s=9.0, calm=40, calm_s=9.0)
 
-    assert find_doubts(plan(time_s=10.0), [Status(0, executed=40, counts=slow)], SENT) == ()
-    assert find_doubts(plan(time_s=10.0), [Status(0, counts=Counts(single=3))], SENT) == ()
+    assert find_gaps(plan(time_s=10.0), [Status(0, executed=40, counts=slow)], SENT) == ()
+    assert find_gaps(plan(time_s=10.0), [Status(0, counts=Counts(single=3))], SENT) == ()
 
 
 def test_each_of_several_workers_counts() -> None:
     told = [Status(n, executed=250, counts=CALM) for n in range(2)]
 
-    assert find_doubts(plan(time_s=10.0), told, SENT) == ()
-    assert len(find_doubts(plan(time_s=10.0), [told[0], Status(1, counts=CALM)], SENT)) == 1
+    assert find_gaps(plan(time_s=10.0), told, SENT) == ()
+    assert len(find_gaps(plan(time_s=10.0), [told[0], Status(1, counts=CALM)], SENT)) == 1
 
 
 def test_all_the_cases_that_were_asked_for_are_enough() -> None:
     whole = WorkerPlan(Choice(1), time_s=10.0, cases=100)
 
-    assert find_doubts(whole, [Status(0, executed=100, counts=CALM)], SENT) == ()
-    assert len(find_doubts(whole, [Status(0, executed=99, counts=CALM)], SENT)) == 1
+    assert find_gaps(whole, [Status(0, executed=100, counts=CALM)], SENT) == ()
+    assert len(find_gaps(whole, [Status(0, executed=99, counts=CALM)], SENT)) == 1
 
 
-def test_a_campaign_with_doubts_and_no_finding_ends_with_exit_code_3(tmp_path: Path) -> None:
+def test_a_campaign_with_gaps_and_no_finding_ends_with_exit_code_3(tmp_path: Path) -> None:
     view = LastWord()
     recorder = recorder_in(tmp_path, view)
     recorder.plan = plan("MPUB")
@@ -78,9 +78,9 @@ def test_a_campaign_with_doubts_and_no_finding_ends_with_exit_code_3(tmp_path: P
     assert recorder.close(interrupted=False) == 3
     assert view.conclusion is not None
     campaign = view.conclusion.campaign
-    assert campaign.doubts == ("no case of the chosen frame kind MPUB was sent",)
+    assert campaign.gaps == ("no case of the chosen frame kind MPUB was sent",)
     assert (campaign.repeated_deaths, campaign.spared) == (2, 3)
-    assert "nothing found in what was sent" in view.conclusion.footer.statement
+    assert "nothing found, but not all was looked at" in view.conclusion.footer.statement
 
 
 def test_exercises_that_had_their_share_are_counted_apart() -> None:
@@ -110,7 +110,7 @@ def test_cases_that_are_not_judged_in_full_are_told_by_frame_and_state(
     out = " ".join(capsys.readouterr().out.split())
     assert "PUB_EXT 1 1 1 100 97" in out
     assert "in state closing-beating 100 97" in out
-    assert f"2 cases: {OPAQUE}" in out
+    assert f"2 cases only partly judged: {OPAQUE}" in out
     campaign = read_bundle(tmp_path / "b.jsonl").campaign
     assert campaign is not None
     assert campaign.unjudged[UNSURE] == {"PUB_EXT": {"closing-beating": 1}}
