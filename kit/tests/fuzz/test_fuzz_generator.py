@@ -43,13 +43,6 @@ from wireproof_spec.nsq.publish import MPUB_EXT_BODY, MpubExtBody, PubExtBody
 pytestmark = pytest.mark.long
 
 SOON = 6000
-SOON_ENOUGH = 2000
-DROPPED = "dropped with its blank"
-ALONE = "only its first word in the line"
-WITH_WORDS = (
-    *("PUB", "PUB_EXT", "PUB_TRACE", "MPUB", "MPUB_EXT", "MPUB_TRACE", "SUB", "SUB_ORDER"),
-    *("SUB_ORDERED", "SUB_ADVANCED", "FIN", "REQ", "TOUCH", "RDY", "INTERNAL_CREATE_TOPIC"),
-)
 COUNTED = {"nsq": "MPUB_EXT", "iggy": "send_messages"}
 PROTOCOLS = pytest.mark.parametrize("protocol", GRAMMARS)
 
@@ -367,33 +360,3 @@ def test_some_cases_are_exercises_of_bystanders_unless_frames_or_states_are_chos
     assert not asking("iggy")
     assert not asking("nsq", frames=["PUB"])
     assert not asking("nsq", states=["identified"])
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_each_word_of_each_command_is_dropped_soon(seed: int) -> None:
-    """A command without its parameters is a common mistake, and has killed brokers."""
-    dropped: dict[str, int] = {}
-    alone: dict[str, int] = {}
-    for case in itertools.islice(Generator(NSQ, seed).cases(), SOON_ENOUGH):
-        if case.mutation == DROPPED:
-            dropped.setdefault(case.frame_kind, case.index)
-        elif case.mutation == ALONE:
-            alone.setdefault(case.frame_kind, case.index)
-
-    for kind in WITH_WORDS:
-        assert kind in dropped, kind
-        assert kind in alone, kind
-        print(f"{kind}: a word dropped at {dropped[kind]}, all at {alone[kind]}")
-
-
-def test_a_word_is_dropped_with_its_blank() -> None:
-    sent = {
-        case.steps[0].data.partition(b"\n")[0].split(b" ")[0]: case.steps[0].data.partition(b"\n")[
-            0
-        ]
-        for case in itertools.islice(Generator(NSQ, 1).cases(), SOON_ENOUGH)
-        if case.mutation == ALONE
-    }
-
-    assert sent[b"PUB"] == b"PUB"
-    assert all(name == line for name, line in sent.items())

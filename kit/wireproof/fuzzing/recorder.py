@@ -142,6 +142,8 @@ class FuzzRecorder:
                 return INTERRUPTED
             raise KitError(self.failures[0] if self.failures else TOO_SHORT)
         campaign = self._campaign(interrupted=interrupted)
+        if not (campaign.in_frame or campaign.reconnecting or interrupted or self.failures):
+            self.failures.append(TOO_SHORT)
         code = self._code(campaign, interrupted=interrupted)
         for finding in self.findings.values():
             self._writer.add(finding)

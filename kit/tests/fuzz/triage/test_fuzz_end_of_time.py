@@ -91,3 +91,17 @@ def test_a_target_that_can_be_restarted_is_alive_at_the_end(is_dead: bool) -> No
         assert len(restarts) == is_dead
         for each in restarts:
             each.close()
+
+
+def test_what_the_last_cases_raise_is_repeated_though_all_are_sent() -> None:
+    """A campaign of so many cases has no end of time."""
+    campaign = ProgramCampaign(
+        plan=WorkerPlan(Choice(1), cases=256),
+        listener=SilentListener(),
+        open_session=lambda _: None,
+    )
+    campaign._start_clock()
+    campaign.batch = 1
+
+    assert campaign.is_sent()
+    assert not campaign.is_over()

@@ -91,6 +91,9 @@ class _Found:
     def __init__(self) -> None:
         self.findings: list[Finding] = []
 
+    def on_open(self, campaign: CampaignProgress) -> None:
+        """Ignore that the target is ready."""
+
     def went_on(self, campaign: CampaignProgress) -> None:
         """Ignore the progress."""
 

@@ -82,7 +82,7 @@ class Campaign(WorkerCampaign):
         self._start_clock()
         self.open()
         if not self.is_over():
-            self.listener.went_on(self)  # the first batch may take long: the target is ready now
+            self.listener.on_open(self)  # the first batch may take long: the target is ready now
         try:
             for record in self.plan.corpus:
                 if self._engine is not None and not self.is_over():

@@ -83,6 +83,9 @@ class CampaignProgress(Protocol):
 class CampaignListener(Protocol):
     """Receives the events of a campaign."""
 
+    def on_open(self, campaign: CampaignProgress) -> None:
+        """Receive what is known of the target, once it is ready."""
+
     def went_on(self, campaign: CampaignProgress) -> None:
         """Receive the campaign's progress after each batch."""
 
@@ -92,6 +95,9 @@ class CampaignListener(Protocol):
 
 class SilentListener:
     """A listener of a campaign that ignores all events."""
+
+    def on_open(self, campaign: CampaignProgress) -> None:
+        """Ignore that the target is ready."""
 
     def went_on(self, campaign: CampaignProgress) -> None:
         """Ignore the end of a batch."""

@@ -74,14 +74,13 @@ class WorkerCampaign:
         return self._triage.spent_s
 
     def is_over(self) -> bool:
-        """Return True if the time is over, all cases are sent or the user interrupted."""
-        if self.died or self.is_interrupted() or time.monotonic() >= self._ends_at:
-            return True
-        return self.batches.is_behind(self.batch)
+        """Return True if the time is over, the target is dead or the user interrupted."""
+        return self.died or self.is_interrupted() or time.monotonic() >= self._ends_at
 
     def is_sent(self) -> bool:
         """Return True if no more new cases are sent: the rest of the time is for repeats."""
-        return self.is_over() or time.monotonic() >= self._sends_until
+        all_sent = self.batches.is_behind(self.batch)
+        return self.is_over() or all_sent or time.monotonic() >= self._sends_until
 
     def _start_clock(self) -> None:
         self._started = time.monotonic()

@@ -253,6 +253,10 @@ class _Reporter:
     report: Report
     is_opened: bool = False
 
+    def on_open(self, campaign: CampaignProgress) -> None:
+        """Report what is known of the target."""
+        self._open(campaign)
+
     def went_on(self, campaign: CampaignProgress) -> None:
         """Report the progress."""
         self._open(campaign)

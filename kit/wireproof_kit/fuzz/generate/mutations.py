@@ -338,8 +338,6 @@ ANY_FIELD = (
     Mutation("two writes, cut before it", style=write_styles.split_before),
     Mutation("two writes, cut inside it", style=write_styles.split_inside),
 )
-WORD_DROPPED = Mutation("dropped with its blank", structure.drop_word)
-WORDS_DROPPED = Mutation("only its first word in the line", structure.drop_words)
 _RAW: frozenset[Role] = frozenset(("number", "enumerator", "body"))
 """Roles of fields that may hold any byte."""
 _MARKS = {"a line feed": b"\n", "a blank": b" ", "a NUL": b"\0"}

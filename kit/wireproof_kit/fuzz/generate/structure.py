@@ -7,8 +7,6 @@ from wireproof_kit.fuzz.case import Field
 from wireproof_kit.fuzz.generate.edits import Edits, FieldIndex, number_edit
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 
-_BLANK = b" "
-_IS_LINE = re.compile(rb"[A-Z][ -~]*").fullmatch
 _ITEM = re.compile(r".*?\]")
 
 
@@ -30,25 +28,6 @@ def items(prepared: FieldIndex) -> Iterator[Field]:
 def drop_field(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
     """Return the edits that remove a field from a frame."""
     return ((field.start, field.end, b""),) if field.end > field.start else None
-
-
-def is_word(prepared: FieldIndex, field: Field) -> bool:
-    """Return True if a field is a word of the frame's first line, with a blank in front of it."""
-    before = prepared.frame.data[: field.start]
-    return field.end > field.start and before.endswith(_BLANK) and _IS_LINE(before) is not None
-
-
-def drop_word(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """Return the edits that remove a word of a line with the blank in front of it."""
-    return ((field.start - 1, field.end, b""),) if is_word(prepared, field) else None
-
-
-def drop_words(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
-    """Return the edits that leave only the first word of a frame's first line."""
-    line, feed, _ = prepared.frame.data.partition(b"\n")
-    first = line.find(_BLANK)
-    is_line = feed and first > 0 and _IS_LINE(line[: first + 1])
-    return ((first, len(line), b""),) if is_line else None
 
 
 def double_field(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:

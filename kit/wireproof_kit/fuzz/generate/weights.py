@@ -10,12 +10,9 @@ from functools import cache
 from random import Random
 
 from wireproof_kit.fuzz.case import GRAMMAR, Field, Role
-from wireproof_kit.fuzz.generate import structure
 from wireproof_kit.fuzz.generate.edits import FieldIndex
 from wireproof_kit.fuzz.generate.mutations import (
     FRAME,
-    WORD_DROPPED,
-    WORDS_DROPPED,
     Column,
     FieldMutation,
     Mutation,
@@ -63,22 +60,14 @@ _Slot = tuple[Field, str, Sequence[Mutation], int, int]
 
 
 class MutationOrder:
-    """An endless sequence of the mutations of a frame; no two rounds through it are the same.
+    """An endless sequence of the mutations of a frame; no two rounds through it are the same."""
 
-    It begins with those that come `first`, once.
-    """
-
-    __slots__ = ("_every", "_first", "_heavy", "_schedule")
+    __slots__ = ("_every", "_heavy", "_schedule")
 
     def __init__(
-        self,
-        schedule: Sequence[_Slot],
-        heavy: Sequence[_Slot] = (),
-        every: int = 1,
-        first: Sequence[FieldMutation] = (),
+        self, schedule: Sequence[_Slot], heavy: Sequence[_Slot] = (), every: int = 1
     ) -> None:
         """Create a sequence; every `every`-th mutation is a heavy one if there are any."""
-        self._first = first
         self._schedule = schedule
         self._heavy = heavy
         self._every = every
@@ -88,9 +77,6 @@ class MutationOrder:
 
     def __getitem__(self, at: int) -> FieldMutation:
         """Return the mutation of a turn."""
-        if at < len(self._first):
-            return self._first[at]
-        at -= len(self._first)
         times, place = divmod(at, self._every)
         if place == self._every - 1 and self._heavy:
             return _entry(self._heavy, times)
@@ -117,20 +103,7 @@ def turns(
     ]
     order.shuffle(schedule)
     order.shuffle(heavy)
-    every = max(len(schedule) // HEAVY, 2)
-    return MutationOrder(schedule, heavy, every, _words_dropped(prepared, there))
-
-
-def _words_dropped(
-    prepared: FieldIndex, there: Sequence[tuple[Field, str, Column]]
-) -> Sequence[FieldMutation]:
-    """Return the mutations that drop words of the command line: few, and often not foreseen."""
-    of_line = [each for each in there if structure.is_word(prepared, each[0])]
-    if not of_line:
-        return ()
-    dropped = [FieldMutation(field, WORD_DROPPED, row) for field, row, _ in of_line]
-    whole = next(field for field, row, _ in there if row == FRAME)
-    return [*dropped, FieldMutation(whole, WORDS_DROPPED, FRAME)]
+    return MutationOrder(schedule, heavy, max(len(schedule) // HEAVY, 2))
 
 
 def calm_turns(
