@@ -64,7 +64,7 @@ LONG = (
 )
 """Faults that need time, a past, a combination, a neighbour or a restart: each campaign has
 `LONG_S`."""
-SAMPLE_LEGAL_S = 10
+SAMPLE_LEGAL_S = 20
 
 
 class Trial(msgspec.Struct, frozen=True):
