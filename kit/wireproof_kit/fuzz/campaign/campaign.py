@@ -261,7 +261,9 @@ class Campaign(WorkerCampaign):
             return
         self.is_watched = batch.is_watched
         before_s = self.counts.sending_s
+        engine.is_counting = True
         found = engine.perform_sorted(batch, patient=False, quiet=quiet, meanwhile=meanwhile)
+        engine.is_counting = False
         cases = batch.batch
         self.executed += len(cases)
         if not found:

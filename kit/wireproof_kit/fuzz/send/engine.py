@@ -40,8 +40,8 @@ class Engine:
     """Sends batches of cases to one target, and nothing after `ends_at` (monotonic clock).
 
     `is_brief`: answers get a fraction of the patience, since health checks show a dead target
-    anyway. `was_cut`: the time ran out while answers were awaited. `is_unused`: nothing was sent
-    so far.
+    anyway. `is_counting`: new cases are sent, and those not fully judged are counted. `was_cut`:
+    the time ran out while answers were awaited. `is_unused`: nothing was sent so far.
     """
 
     fuzz_session: FuzzSession
@@ -51,6 +51,7 @@ class Engine:
     counts: Counts = field(default_factory=Counts)
     renaming: Renaming = NO_RENAMING
     is_brief: bool = False
+    is_counting: bool = False
     most_silences: float = SILENCES
     was_cut: bool = False
     is_unused: bool = True
@@ -350,7 +351,7 @@ class Engine:
         judgement = conversation.judgement()
         if not conversation.is_complete:
             self._unfinished.append(conversation)
-        if conversation.unjudged:
+        if conversation.unjudged and self.is_counting:
             self.counts.leave_unjudged(conversation.unjudged, [conversation.case])
         conversation.close()
         self.counts.single += 1
@@ -379,7 +380,8 @@ class Engine:
         """Drop the cases that are left when the time is over."""
         self.was_cut = True
         self.counts.left += len(active) + len(waiting)
-        self.counts.leave_unjudged(CUT, [*(each.case for each in active), *waiting])
+        if self.is_counting:
+            self.counts.leave_unjudged(CUT, [*(each.case for each in active), *waiting])
         for each in active:
             each.close()
 
