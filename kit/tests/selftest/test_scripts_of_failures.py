@@ -29,7 +29,6 @@ FAULTS = {
     "header-cut-at-4096": ("nsq/consume/header/long-value", "nsq/consume/header-length/4097"),
     "layout-length-little-endian": ("nsq/consume/body/every-byte",),
     "attempts-from-zero": ("nsq/consume/attempts-first", "nsq/consume/attempts-put-back"),
-    "code-for-bad-topic-differs": ("nsq/publish",),
 }
 MOST = 4
 
