@@ -24,6 +24,16 @@ from statistics import median
 import fuzz_causes
 import msgspec
 from fuzz_causes import CLIENT, client_command
+from fuzz_trials import (
+    CORRECT,
+    FOUND,
+    NOTHING_FOUND,
+    PLACE,
+    TOGETHER,
+    UNSURE,
+    CampaignResult,
+    Trial,
+)
 
 from wireproof_kit.errors import KitError
 from wireproof_kit.selftest.plan import VARIANT, list_trials
@@ -33,13 +43,9 @@ PROTOCOLS = ("nsq", "iggy", f"nsq{CLIENT}", f"iggy{CLIENT}")
 SEEDS = (1, 2, 3)
 TIME_S = 60
 GRACE_S = 90
-FOUND, NOTHING_FOUND, UNSURE = 1, 0, 3
-CORRECT = "correct"
-TOGETHER = "+"
 MOST_TOGETHER = 10
 USUAL_S = 15.0
 """Seconds that a campaign takes until its fault is found, start and end included, as measured."""
-PLACE = Path("out/fuzz-proof")
 KEPT = PLACE / "outcomes.jsonl"
 SAMPLE = {
     "nsq": ("parser-size-magnitude", "parser-trace-buffer-shared"),
@@ -65,64 +71,6 @@ LONG = (
 """Faults that need time, a past, a combination, a neighbour or a restart: each campaign has
 `LONG_S`."""
 SAMPLE_LEGAL_S = 20
-
-
-class Trial(msgspec.Struct, frozen=True):
-    """One campaign: the reference broker with its fault, the duration, the exit code due."""
-
-    protocol: str
-    kind: str
-    preset: str
-    seed: int
-    time_s: int
-
-    @property
-    def name(self) -> str:
-        """Name it in a table."""
-        first, *more = self.switches
-        return f"{self.protocol} {first}" + (f" and {len(more)} more" if more else "")
-
-    @property
-    def switches(self) -> tuple[str, ...]:
-        """Return the names of the faults or variants that are on at once."""
-        return tuple(self.preset.split(TOGETHER))
-
-    @property
-    def extra(self) -> tuple[str, ...]:
-        """Return the options of the reference that switch the faults or variants on."""
-        if self.kind == CORRECT:
-            return ()
-        return tuple(word for name in self.switches for word in (f"--{self.kind}", name))
-
-    @property
-    def bundle(self) -> Path:
-        """Return where its campaign is kept."""
-        return PLACE / f"{self.name.replace(' ', '-')}-{self.seed}.jsonl"
-
-    @property
-    def due(self) -> int:
-        """Return the expected exit code."""
-        return FOUND if self.kind == "fault" else NOTHING_FOUND
-
-
-class CampaignResult(msgspec.Struct, frozen=True):
-    """The result of a trial: exit code, seconds to the first finding, the finding, cases sent.
-
-    `doubt` says why the fault did not cause the finding.
-    """
-
-    trial: Trial
-    code: int
-    at_s: float
-    what: str
-    executed: int
-    wall_s: float
-    doubt: str = ""
-
-    @property
-    def is_right(self) -> bool:
-        """Return whether the exit code is the expected one and the fault caused the finding."""
-        return self.code == self.trial.due and not self.doubt
 
 
 @dataclass(slots=True)
