@@ -14,7 +14,7 @@ from wireproof_spec.fuzz_record import FindingRecord, FuzzCaseRecord, SentRecord
 BENCH = Path(__file__).resolve().parents[3] / "bench"
 sys.path.append(str(BENCH))
 import fuzz_causes  # noqa: E402  # the bench is no package
-import fuzz_proof  # noqa: E402
+import fuzz_trials  # noqa: E402
 
 pytestmark = pytest.mark.long
 
@@ -70,11 +70,11 @@ def test_each_finding_must_be_the_faults() -> None:
 
 
 def test_an_outcome_in_doubt_is_wrong_though_something_was_found() -> None:
-    trial = fuzz_proof.Trial("nsq", "fault", "parser-some", 1, 60)
-    found = (trial, fuzz_proof.FOUND, 3.0, "answer: PUB", 256, 5.0)
+    trial = fuzz_trials.Trial("nsq", "fault", "parser-some", 1, 60)
+    found = (trial, fuzz_trials.FOUND, 3.0, "answer: PUB", 256, 5.0)
 
-    assert fuzz_proof.CampaignResult(*found).is_right
-    assert not fuzz_proof.CampaignResult(*found, doubt="it shows on both").is_right
+    assert fuzz_trials.CampaignResult(*found).is_right
+    assert not fuzz_trials.CampaignResult(*found, doubt="it shows on both").is_right
 
 
 @pytest.fixture(scope="module")
