@@ -14,8 +14,9 @@ from pathlib import Path
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.ingest import How, ingest
+from wireproof_reports.pipeline.jars import SparkFault
 from wireproof_reports.pipeline.place import HistoryFault, check_writable
-from wireproof_reports.pipeline.session import SparkFault, Wanted, session
+from wireproof_reports.pipeline.session import Wanted, session
 from wireproof_reports.pipeline.shipping import VERSION
 from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
 from wireproof_reports.wording import count_noun, escape_unprintable
@@ -62,7 +63,7 @@ def _take(history: str, landing: str) -> int:
         told = escape_unprintable(f"{line.file}, line {line.line}: {line.reason}")
         print(f"quarantined  {told}")
     if rest := taken.lines - len(taken.quarantined):
-        print(f"quarantined  {count_noun(rest, 'more line')} in the table quarantine")
+        print(f"quarantined  {count_noun(rest, 'more line')} in the view quarantine")
     for refused in taken.refused:
         print(f"wireproof: refused: {escape_unprintable(refused.reason)}", file=sys.stderr)
     return 2 if taken.refused else 0

@@ -1,26 +1,28 @@
-"""The tables of a history: one row for each fact that bundles record.
+"""The table of a history: one row for each fact that bundles record, of six kinds.
 
-Tables only grow: a column is never removed, renamed or redefined. A new column names the version
-of the tables that introduced it, and is empty in older rows. Integers that may exceed 2^53 are
-stored as text.
+A history is one Delta table with the rows of all kinds; the column ``kind`` tells them apart, and
+columns that a kind does not have are null in its rows. A view is the rows of one kind with its
+columns. The table only grows: a column is never removed, renamed or redefined. A new column names
+the version of the columns that introduced it, and is null in older rows. Integers that may exceed
+2^53 are stored as text.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-FORMAT = 2
-"""Of the history as a whole: Delta tables; 1 were Parquet files named by ``history.json``. A newer
-one cannot be read."""
+FORMAT = 3
+"""Of the history as a whole: one Delta table; 2 were six of them, 1 were Parquet files named by
+``history.json``. A newer format cannot be read, an older one is converted."""
 
 VERSION = 4
-"""Of the tables' columns; older rows can be read, newer ones cannot."""
+"""Of the columns; older rows can be read, newer ones cannot."""
 
 Kind = Literal["text", "texts", "count", "flag", "time", "bytes"]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a history table; ``count``: 64-bit integer, ``time``: UTC with microseconds."""
+    """A column of a history; ``count``: 64-bit integer, ``time``: UTC with microseconds."""
 
     name: str
     kind: Kind
@@ -161,7 +163,7 @@ QUARANTINE = (
 """One row for a line of a bundle that is no record of this version, as it was; or one row, with
 line 0, for a bundle that was refused whole."""
 
-TABLES: dict[str, tuple[Column, ...]] = {
+VIEWS: dict[str, tuple[Column, ...]] = {
     "results": RESULTS,
     "runs": RUNS,
     "grammar": GRAMMAR,
@@ -169,12 +171,23 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "campaigns": CAMPAIGNS,
     "quarantine": QUARANTINE,
 }
+"""The columns of each view, without those that are partition columns of the table."""
 
-PARTITIONS = ("protocol", "day")
-"""Partition columns of every table, a text and a date: the day on which the run began, or null."""
+KINDS: dict[str, str] = {
+    "results": "result",
+    "runs": "run",
+    "grammar": "grammar",
+    "findings": "finding",
+    "campaigns": "campaign",
+    "quarantine": "quarantine",
+}
+"""What the column ``kind`` is in the rows of each view."""
 
-FIRST = "results"
-"""The table that a batch is written to first, whether it has rows for it or not."""
+COLUMNS: tuple[Column, ...] = tuple(
+    {column.name: column for columns in VIEWS.values() for column in columns}.values()
+)
+"""All columns of the table but the partition columns; a name has one type in all views."""
 
-LAST = "runs"
-"""The table that a batch is written to last; its commit names the versions of all others."""
+PARTITIONS = ("kind", "protocol", "day")
+"""Partition columns: two texts, and the date on which the run began, in UTC. A refused bundle has
+no protocol and no day."""

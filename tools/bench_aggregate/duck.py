@@ -68,7 +68,7 @@ QUERIES = {
 
 
 def connect(history: str, threads: int) -> "duckdb.DuckDBPyConnection":
-    """Return a DuckDB connection that has the history's tables as views."""
+    """Return a DuckDB connection that has the history's results as a view."""
     # Imported here: at the end of a process that loaded it and asked nothing, DuckDB prints leaks.
     import duckdb
 
@@ -77,7 +77,7 @@ def connect(history: str, threads: int) -> "duckdb.DuckDBPyConnection":
     duck.execute("set enable_progress_bar = false")
     duck.execute(
         f"create view results as select * from read_parquet("
-        f"'{history}/results/*/*/*.parquet', hive_partitioning = true)"
+        f"'{history}/kind=result/*/*/*.parquet', hive_partitioning = true)"
     )
     return duck
 

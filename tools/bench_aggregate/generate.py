@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, write_deltalake
+from deltalake import CommitProperties, write_deltalake
 
-from wireproof_reports.pipeline.columns import arrow_schema
-from wireproof_reports.pipeline.history import STATS_COLUMNS, stats_columns
+from wireproof_reports.pipeline.columns import ARROW
+from wireproof_reports.pipeline.commit import SKIPPING
 from wireproof_reports.pipeline.target import version_key
-from wireproof_spec.history import FORMAT, VERSION
+from wireproof_spec.history import FORMAT, KINDS, PARTITIONS, VERSION, VIEWS
 
 SEED = 20_261_121
 VENDORS, VERSIONS, CLAUSES, CASES, INTERFACES, GROUPS = 20, 10, 500, 1_500, 12, 25
@@ -26,7 +26,7 @@ ROWS_A_DAY = 100_000
 MOST_DAYS = 365
 FIRST_DAY = date(2025, 11, 1)
 PROTOCOL = "nsq"
-REVISION = 4
+REVISION = 5
 """Of these histories; one that an older generator has left is written again."""
 
 VERDICTS = np.array(
@@ -83,7 +83,7 @@ def world(rng: np.random.Generator) -> World:
 def generate(history: Path, rows: int) -> None:
     """Write a synthetic history of about `rows` results, unless the folder has it already.
 
-    The last hundredth of the runs is a batch of its own, published after all others.
+    The last hundredth of the runs is a batch of its own, after all others.
     """
     done = history / "done"
     if done.exists() and done.read_text() == str(REVISION):
@@ -94,33 +94,31 @@ def generate(history: Path, rows: int) -> None:
     known = world(rng)
     days = max(1, min(MOST_DAYS, rows // ROWS_A_DAY))
     runs = max(days, rows // CASES)
-    written = 0
     for day in range(days):
         count = runs * (day + 1) // days - runs * day // days
         last = max(1, runs // 100) if day == days - 1 else 0
         for batch, some in ((1, count - last), (2, last)):
             if some > 0:
-                of_day = _day(known, rng, day=day, days=days, count=some)
-                written += some
-                is_end = day == days - 1
-                _write(history, of_day, day, some, batch, written if is_end else 0)
+                _write(history, _day(known, rng, day=day, days=days, count=some), day, some, batch)
     done.write_text(str(REVISION))
 
 
-def _write(history: Path, of_day, day: int, runs: int, batch: int, published: int) -> None:
-    """Write what came of a day's runs; publish when so many runs are in."""
-    _write_day(history, "results", of_day[0], day, runs * CASES, batch, {"wireproof": "claimed"})
-    note: dict[str, object] = {"wireproof": "claimed"}
-    if published:
-        note = {
-            "wireproof": "published",
-            "format": FORMAT,
-            "tables": VERSION,
-            "batch": batch,
-            "versions": {"results": DeltaTable(history / "results").version()},
-            "rows": {"results": published * CASES, "runs": published},
-        }
-    _write_day(history, "runs", of_day[1], day, runs, batch, note)
+def _write(history: Path, of_day, day: int, runs: int, batch: int) -> None:
+    """Write what came of a day's runs as one commit of their batch."""
+    counts = {"results": runs * CASES, "runs": runs}
+    parts = [
+        _columns(view, columns, day, counts[view], batch)
+        for view, columns in zip(counts, of_day, strict=True)
+    ]
+    note = {"wireproof": "added", "format": FORMAT, "columns": VERSION, "batch": batch}
+    write_deltalake(
+        history,
+        pa.concat_tables(parts),
+        partition_by=list(PARTITIONS),
+        mode="append",
+        configuration={"delta.dataSkippingStatsColumns": SKIPPING},
+        commit_properties=CommitProperties(custom_metadata={"userMetadata": json.dumps(note)}),
+    )
 
 
 def _day(known, rng, *, day: int, days: int, count: int) -> tuple[dict, dict]:
@@ -207,24 +205,15 @@ def _lists(count: int, only: str) -> pa.ListArray:
     )
 
 
-def _write_day(
-    history: Path, table: str, columns, day: int, rows: int, batch: int, note: dict[str, object]
-) -> None:
-    """Write a day; columns that the questions do not read, and that are not here, are empty."""
-    types = arrow_schema(table).append(pa.field("batch", pa.int64()))
+def _columns(view: str, columns, day: int, rows: int, batch: int) -> pa.Table:
+    """Return rows of a view with all columns; those that the questions do not read are empty."""
+    types = ARROW.append(pa.field("batch", pa.int64()))
     when = FIRST_DAY + timedelta(days=day)
-    shared = {"protocol": PROTOCOL, "day": when, "batch": batch}
+    shared = {"kind": KINDS[view], "protocol": PROTOCOL, "day": when, "batch": batch}
+    own = {column.name for column in VIEWS[view]}
     for name in types.names:
         if name in shared:
             columns[name] = pa.repeat(pa.scalar(shared[name], types.field(name).type), rows)
-        elif name not in columns:
+        elif name not in columns or name not in own:
             columns[name] = pa.nulls(rows, types.field(name).type)
-    whole = pa.table({name: columns[name] for name in types.names})
-    write_deltalake(
-        history / table,
-        whole.cast(types),
-        partition_by=["protocol", "day"],
-        mode="append",
-        configuration={STATS_COLUMNS: stats_columns(table)},
-        commit_properties=CommitProperties(custom_metadata={"userMetadata": json.dumps(note)}),
-    )
+    return pa.table({name: columns[name] for name in types.names}).cast(types)

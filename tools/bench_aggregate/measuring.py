@@ -14,9 +14,17 @@ from pathlib import Path
 import duck  # beside this file
 import tuned
 
-from wireproof_reports.pipeline.history import Published, publications
 from wireproof_reports.pipeline.place import PARTIALS
 from wireproof_reports.pipeline.session import Wanted, session
+from wireproof_reports.pipeline.table import (
+    State,
+    read_state,
+    read_state_as_of,
+    read_table,
+)
+from wireproof_reports.pipeline.table import (
+    measure as measure_extent,
+)
 from wireproof_reports.pipeline.tables import open_tables
 from wireproof_reports.questions.answers import answer
 
@@ -32,23 +40,25 @@ def measure(
     began = time.monotonic()
     with session(Wanted(f"local[{CORES}]"), log) as spark:
         started = time.monotonic() - began
-        newest, *older = publications(spark, str(history))
+        newest = read_state(spark, str(history))
+        older = [read_state_as_of(spark, str(history), str(newest.version - 1))]
         opened, tables = time_opening(spark, history, newest)
         opening = {"cold": opened}
         questions = first_pass(tables, names, once=once)
-        added = incremental(spark, history, older[0], newest, names) if older else {}
+        added = incremental(spark, history, older[0], newest, names)
         if passes:
             connection = duck.connect(str(history), CORES)
             tuned.open_views(spark, str(history))
         for _ in range(passes):
             another_pass(spark, history, connection, questions, opening)
+        rows = measure_extent(read_table(spark, str(history), newest)).rows["results"]
         java, heap, spent = java_process()
     for figures in (*questions.values(), opening):
         for way in ("ours", "tuned", "duck"):
             if way in figures:
                 figures[way] = round(statistics.median(figures[way]), 3)
     return {
-        "rows": newest.count("results"),
+        "rows": rows,
         "incremental": added,
         "bytes": size,
         "start_s": round(started, 2),
@@ -83,7 +93,7 @@ def another_pass(
 
     So what drifts on the machine meets all of them alike; nothing is kept before.
     """
-    opened, tables = time_opening(spark, history, publications(spark, str(history))[0])
+    opened, tables = time_opening(spark, history, read_state(spark, str(history)))
     opening.setdefault("ours", []).append(opened)
     for name, figures in questions.items():
         ways = {
@@ -105,7 +115,7 @@ def another_pass(
 
 
 def incremental(
-    spark, history: Path, older: Published, newest: Published, names: Sequence[str]
+    spark, history: Path, older: State, newest: State, names: Sequence[str]
 ) -> dict[str, float]:
     """Time all questions of an older state without kept counts, then of the newest with them."""
     kept = history / PARTIALS
@@ -122,7 +132,7 @@ def incremental(
     return spent
 
 
-def time_opening(spark, history: Path, state: Published):
+def time_opening(spark, history: Path, state: State):
     """Open a history of which nothing is kept; return the seconds, and its tables.
 
     Of a long history what all questions need is counted then, and kept.

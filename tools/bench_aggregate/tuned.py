@@ -5,6 +5,8 @@ They give the same answers from the same files, with nothing of this project aro
 
 from pyspark.sql import DataFrame, SparkSession
 
+from wireproof_spec.history import KINDS
+
 TESTED = "('pass','reading','fail','known','unstable')"
 GOOD = "verdict in ('pass','reading')"
 BAD = "verdict in ('fail','known')"
@@ -163,9 +165,9 @@ QUERIES = {
 
 def open_views(spark: SparkSession, history: str) -> None:
     """Make a history's files available to Spark SQL as views, with the types in the files."""
-    for table in ("results", "runs"):
-        frame: DataFrame = spark.read.parquet(f"{history}/{table}")
-        frame.createOrReplaceTempView(table)
+    for view in ("results", "runs"):
+        frame: DataFrame = spark.read.parquet(f"{history}/kind={KINDS[view]}")
+        frame.createOrReplaceTempView(view)
 
 
 def ask(spark: SparkSession, name: str) -> int:

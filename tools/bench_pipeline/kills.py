@@ -6,11 +6,11 @@ The history, its landing folders and the number of kills of each kind are kept i
 that an interrupted run continues. In turn an ingest is killed, a watching ingest while bundles
 arrive, and an aggregate, whose site must then be the one before, or whole; every second one with
 its Java process. With `--only` all kills are of that kind. Aggregates keep counts beside the
-history, as they do for a long one. After each kill all tables are read with `deltalake`, at the
-versions that `runs` names; no bundle that was there before a kill may be missing after it. The
-watching ingest has a landing folder of its own, which no other ingest reads: a bundle that its
-checkpoint has seen, and that was never published, would be missing at the end. After the last kill
-the answers from kept counts must be those of a full recomputation.
+history, as they do for a long one. After each kill the table is read with `deltalake`; no bundle
+that was there before a kill may be missing after it. The watching ingest has a landing folder of
+its own, which no other ingest reads: a bundle that its checkpoint has seen, and that was never
+committed, would be missing at the end. After the last kill the answers from kept counts must be
+those of a full recomputation.
 Every second kill of each kind comes a moment after the command has begun to write, for most of
 its time is Spark's start; how many left a batch, or kept counts, half written is counted. Before
 the first kill, and every tenth, both commands are run to their ends: the other kills come
@@ -32,12 +32,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import unquote
 
+import pyarrow as pa
 from bundles import write_bundles  # beside this file
 from deltalake import DeltaTable
 
 from wireproof_reports.pipeline.tables import KEPT
-from wireproof_spec.history import TABLES
+from wireproof_spec.history import KINDS, VIEWS
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out" / "kills"
@@ -60,7 +62,7 @@ WRITING_S = {"ingest": 4.0, "watch": 4.0, "aggregate": 12.0}
 FLAGS = ["--master", "local[2]", "--conf", "spark.driver.memory=1g", "-q"]
 MOST_S = 300.0
 """Seconds for which a first commit is waited for."""
-KINDS = ("ingest", "watch", "aggregate")
+COMMANDS = ("ingest", "watch", "aggregate")
 KEEPING = """
 import runpy
 from wireproof_reports.pipeline import tables
@@ -73,10 +75,10 @@ runpy.run_module("wireproof", run_name="__main__")
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=60)
-    parser.add_argument("--only", choices=KINDS, help="kill no other kind")
+    parser.add_argument("--only", choices=COMMANDS, help="kill no other kind")
     parser.add_argument("--again", action="store_true", help="begin with a new history")
     told = parser.parse_args()
-    kinds = (told.only,) if told.only else KINDS
+    kinds = (told.only,) if told.only else COMMANDS
     state = begin(again=told.again)
     STATE.write_text(json.dumps(state) + "\n")
     bundles = check(state["bundles"])
@@ -127,7 +129,7 @@ def begin(*, again: bool) -> dict:
         kept = {}
         shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True, exist_ok=True)
-    none = {"done": dict.fromkeys(KINDS, 0), "half": dict.fromkeys(KINDS, 0)}
+    none = {"done": dict.fromkeys(COMMANDS, 0), "half": dict.fromkeys(COMMANDS, 0)}
     return {**none, "tries": 0, "whole_s": {}, "bundles": [], **kept, "checked": False}
 
 
@@ -181,7 +183,7 @@ def kill(kind: str, length: float, writing: float | None, *, whole_group: bool) 
 
     Bundles arrive while one watches.
     """
-    before = commits()
+    before, left = written(), left_over()
     was_half = is_half_kept()
     with started(kind) as process:
         began = time.monotonic()
@@ -191,7 +193,7 @@ def kill(kind: str, length: float, writing: float | None, *, whole_group: bool) 
             if kind == "watch" and coming and time.monotonic() > coming[0]:
                 coming.pop(0)
                 arrive(WATCHED, 1)
-            if writing is not None and commits() != before:
+            if writing is not None and written() != before:
                 until, writing = time.monotonic() + writing, None
             time.sleep(0.05)
         took = time.monotonic() - began
@@ -201,9 +203,9 @@ def kill(kind: str, length: float, writing: float | None, *, whole_group: bool) 
             process.wait()
     if kind == "watch" and not lived:
         raise SystemExit(f"the watching ingest ended by itself with {process.returncode}")
-    has_written = lived and commits() != before
-    is_half = not was_half and is_half_kept() if kind == "aggregate" else is_unpublished()
-    return Killed(took, lived, has_written and is_half)
+    has_written = lived and written() != before
+    is_half = not was_half and is_half_kept() if kind == "aggregate" else left_over() - left
+    return Killed(took, lived, has_written and bool(is_half))
 
 
 @contextmanager
@@ -218,17 +220,20 @@ def started(kind: str) -> Generator[subprocess.Popen[bytes]]:
             process.wait()
 
 
-def commits() -> int:
-    """Return how many commits all tables of the history have, those of kept counts with them."""
-    return len(list(HISTORY.rglob("_delta_log/*.json")))
+def written() -> int:
+    """Return how many files of rows and commits there are, those of kept counts with them."""
+    return sum(len(list(HISTORY.rglob(name))) for name in ("*.parquet", "_delta_log/*.json"))
 
 
-def is_unpublished() -> bool:
-    """Return True if `results` has a commit that no publication names."""
-    if not (HISTORY / "results" / "_delta_log").exists():
-        return False
-    named = read_note().get("versions", {}).get("results", -1)
-    return DeltaTable(HISTORY / "results").version() > named
+def left_over() -> set[str]:
+    """Return the files of rows that no commit names: a killed ingest had not committed them."""
+    found = {path.relative_to(HISTORY).as_posix() for path in HISTORY.glob("kind=*/*/*/*.parquet")}
+    if (HISTORY / "_delta_log").exists():
+        table = DeltaTable(HISTORY)
+        named = pa.table(table.get_add_actions()).column("path").to_pylist()
+        removed = {path for path in found if not path.rpartition("/")[2].startswith("part-")}
+        found -= {unquote(str(path)) for path in named} | removed
+    return found
 
 
 def is_half_kept() -> bool:
@@ -251,19 +256,14 @@ def check(before: Iterable[str]) -> set[str]:
 
     Exit if one is there twice, or in part, or if one that was there before is missing.
     """
-    note = read_note()
-    if not note and not set(before):
+    if not read_note() and not set(before):
         return set()
-    found = {table: rows(table, version) for table, version in note.get("versions", {}).items()}
-    bundles = [row["bundle"] for row in found.get("runs", ())]
+    found = {view: rows(view) for view in VIEWS}
+    bundles = [row["bundle"] for row in found["runs"]]
     if lost := set(before) - set(bundles):
         wrong(f"{len(lost)} bundles that were there are lost, such as {min(lost)}")
     if len(bundles) != len(set(bundles)) or len(bundles) > arrived():
         wrong(f"{len(bundles)} runs of {len(set(bundles))} bundles, {arrived()} arrived")
-    for table in TABLES:
-        many = len(found.get(table, ()))
-        if many != note["rows"].get(table, 0):
-            wrong(f"{table} has {many} rows, and `runs` tells of {note['rows']}")
     if len(found["results"]) != CASES * len(bundles):
         wrong(f"{len(bundles)} runs, {len(found['results'])} results")
     for table in ("results", "grammar"):
@@ -286,19 +286,19 @@ def wrong(why: str) -> NoReturn:
 
 
 def read_note() -> dict:
-    """Return the newest publication, the version of `runs` among those of the other tables."""
-    if not (HISTORY / "runs" / "_delta_log").exists():
+    """Return the metadata of the newest batch."""
+    if not (HISTORY / "_delta_log").exists():
         return {}
-    for commit in DeltaTable(HISTORY / "runs").history():
+    for commit in DeltaTable(HISTORY).history():
         note = json.loads(commit.get("userMetadata", "{}"))
-        if note.get("wireproof") == "published":
-            note["versions"]["runs"] = commit["version"]
+        if note.get("wireproof") == "added":
             return note
     return {}
 
 
-def rows(table: str, version: int) -> list[dict]:
-    return DeltaTable(HISTORY / table, version=version).to_pyarrow_table().to_pylist()
+def rows(view: str) -> list[dict]:
+    table = DeltaTable(HISTORY).to_pyarrow_table(filters=[("kind", "=", KINDS[view])])
+    return table.to_pylist()
 
 
 def check_kept() -> None:

@@ -46,7 +46,7 @@ def spark_options(command: F) -> F:
 
 def as_of_option(command: F) -> F:
     """Add ``--as-of`` to a command."""
-    told = "Use the history as it was at a version of its table runs, or at the end of a day."
+    told = "Use the history as it was at a version of its table, or at the end of a day."
     option = click.option("--as-of", metavar="VERSION|DATE", help=told, callback=_check_state)
     return option(command)
 
@@ -63,7 +63,7 @@ def _check_state(_context: click.Context, _param: click.Parameter, value: str | 
         datetime.fromisoformat(value)
     except ValueError as error:
         raise UsageFault(
-            f"--as-of {value}: expected a version of runs, or a date such as 2026-11-21"
+            f"--as-of {value}: expected a version, or a date such as 2026-11-21"
         ) from error
     return value
 
@@ -76,7 +76,8 @@ def wanted_spark(master: str, conf: Sequence[str], remote: str = "") -> "Wanted"
     """
     refuse_without("pyspark", "pyarrow")
     settings = dict(_settings(conf))
-    from wireproof_reports.pipeline.session import SparkFault, Wanted, check_java
+    from wireproof_reports.pipeline.jars import SparkFault, check_java
+    from wireproof_reports.pipeline.session import Wanted
 
     wanted = Wanted(master=master, remote=remote, settings=settings)
     if remote:
@@ -112,10 +113,30 @@ def say_what_spark_does(wanted: "Wanted") -> None:
         return
     lines: list[str] = []
     if not wanted.has_delta and not jars.find_jars(jars.folder()):
-        size = f"{jars.MEGABYTES} MB"
+        size = f"{jars.MEGABYTES} MB, about {jars.FETCHED_S} s"
         lines.append(f"progress [ fetching Delta's jars, {size}, once, to {jars.folder()} ]")
     lines.append(f"progress [ starting Spark on {wanted.remote or wanted.master} ]")
     write_lines(sys.stderr, lines)
+
+
+def say_spark_is_ready(seconds: float) -> None:
+    """Write to stderr how long Spark took until it answered: no command can be faster."""
+    if not manner().quiet:
+        write_lines(sys.stderr, [f"progress [ Spark answered `select 1` after {seconds:.1f} s ]"])
+
+
+@contextmanager
+def interruptible() -> Generator[None]:
+    """Say in one line that the user interrupted a command.
+
+    Raises:
+        KeyboardInterrupt: the user did.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        write_lines(sys.stderr, ["wireproof: interrupted; no batch of a history is half written"])
+        raise
 
 
 @contextmanager
@@ -126,20 +147,28 @@ def running_spark(wanted: "Wanted") -> Generator["Session"]:
         UsageFault: Spark cannot be started or did not answer, a bundle or the history is refused.
     """
     from wireproof_reports.bundle_file import BundleFault
+    from wireproof_reports.pipeline.jars import SparkFault
     from wireproof_reports.pipeline.place import HistoryFault
-    from wireproof_reports.pipeline.session import SparkFault, session
+    from wireproof_reports.pipeline.session import session
     from wireproof_reports.pipeline.shipping import ship
 
     say_what_spark_does(wanted)
     log = _new_log()
     try:
-        with ship(wanted) as told, session(told, log) as spark:
+        with (
+            interruptible(),
+            ship(wanted) as told,
+            session(told, log, say_spark_is_ready) as spark,
+        ):
             yield spark
     except (BundleFault, HistoryFault) as error:
         _forget(log)
         raise UsageFault(str(error)) from error
     except SparkFault as error:
         raise UsageFault(str(error)) from error
+    except KeyboardInterrupt:
+        _forget(log)
+        raise
     else:
         _forget(log)
 

@@ -13,16 +13,17 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from fleet import Shape, fleet, write_fleet
-from history_fixture import bundle, published, rows, tree
+from history_fixture import bundle, note, rows, tree
 from spark_cluster import HOME, QUICK, cluster, environment
 from spark_servers import connect_server
 
 from wireproof_kit.version import KIT_VERSION
-from wireproof_reports.pipeline.session import SparkFault, Wanted, session
+from wireproof_reports.pipeline.jars import SparkFault
+from wireproof_reports.pipeline.session import Wanted, session
 from wireproof_reports.pipeline.shipping import archive
 from wireproof_reports.pipeline.tables import KEPT
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "history.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "history-cluster.md"
 SHAPE = Shape(
     seed=3,
     vendors=3,
@@ -101,21 +102,6 @@ def test_a_connect_server_answers_as_one_machine_does(
 ) -> None:
     with connect_server(tmp_path) as url:
         assert aggregated(history, tmp_path / "site", "--remote", url) == local
-
-
-def test_a_connect_server_answers_a_query(history: Path, tmp_path: Path) -> None:
-    words = ["--sql", "select seed from runs order by seed", "--json"]
-    with connect_server(tmp_path) as url:
-        done = subprocess.run(
-            [sys.executable, "-m", "wireproof", "ask", str(history), *words, "--remote", url],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    assert done.returncode == 0, done.stderr
-    found = sorted(str(row["seed"]) for row in rows(history, "runs"))
-    assert sorted(str(seed) for (seed,) in json.loads(done.stdout)["rows"]) == found
 
 
 def kept_twice(history: Path, folder: Path, *where: str) -> dict[str, bytes]:
@@ -208,13 +194,13 @@ def test_the_lines_of_the_page_submit_both_halves(master: str, tmp_path: Path) -
     assert len(rows(tmp_path / "history", "results")) == 18
     assert (tmp_path / "site" / "matrix.html").exists()
     index = json.loads((tmp_path / "site" / "data" / "index.json").read_text())
-    assert (index["kit"], published(tmp_path / "history")["kit"]) == (KIT_VERSION, KIT_VERSION)
+    assert (index["kit"], note(tmp_path / "history")["kit"]) == (KIT_VERSION, KIT_VERSION)
     one_machine = aggregated(tmp_path / "history", tmp_path / "other", *at("local[2]"))
     assert answers(tmp_path / "site") == one_machine
 
 
 def of_page(word: str) -> str:
-    """Return the block of commands in docs/history.md that has this word."""
+    """Return the block of commands in docs/history-cluster.md that has this word."""
     blocks = re.findall(r"(?m)(?:^    .*\n)+", PAGE.read_text())
     (found,) = [block for block in blocks if f"    {word} " in block]
     return textwrap.dedent(found)

@@ -11,11 +11,11 @@ import msgspec
 import pyarrow as pa
 import pytest
 from history_fixture import bundle, with_lines
-from incoming_fixture import Read, files, unpacked
+from incoming_fixture import Collected, Read, files, of_view
 
 from wireproof_reports.pipeline import rows
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
-from wireproof_reports.pipeline.worker import FAULTY, glance, make_reader
+from wireproof_reports.pipeline.worker import glance, make_reader
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord, FuzzCaseRecord, SentRecord
 from wireproof_spec.record import DifferenceRecord
@@ -118,10 +118,11 @@ def test_content_may_come_with_the_row(tmp_path: Path) -> None:
 
     (seen,) = next(glance(iter(batches))).to_pylist()
     expected = {str(seen["path"]): str(seen["bundle"])}
-    packed = list(make_reader(NO_NAMING, expected)(iter(batches)))
+    reader = make_reader(NO_NAMING, expected, Collected(), strict=False)
+    found = pa.Table.from_batches(reader(iter(batches))).to_pylist()
 
     assert seen["bundle"] == hashlib.sha256(gzip.decompress(data)).hexdigest()
-    (run,) = unpacked(pa.Table.from_batches(packed), "runs")
+    (run,) = of_view(found, "runs")
     assert run["file"] == "b.jsonl.gz"
 
 
@@ -238,12 +239,14 @@ def test_a_damaged_bundle_is_refused_and_leaves_no_row(
 
 def test_a_bundle_that_changes_between_two_readings_is_refused(tmp_path: Path) -> None:
     path = bundle(tmp_path / "b.jsonl")
-    packed = list(make_reader(NO_NAMING, {str(path): "another"})(files(path)))
+    collected = Collected()
+    reader = make_reader(NO_NAMING, {str(path): "another"}, collected, strict=False)
 
-    (row,) = pa.Table.from_batches(packed).to_pylist()
+    (row,) = pa.Table.from_batches(reader(files(path))).to_pylist()
 
-    assert row["of"] == FAULTY
-    assert "was changed while it was read" in str(row["fault"])
+    assert (row["kind"], row["bundle"], row["line"]) == ("quarantine", "another", 0)
+    assert "was changed while it was read" in str(row["reason"])
+    assert [one.fault for one in collected.outcomes] == [row["reason"]]
 
 
 def test_findings_of_a_campaign_are_rows(tmp_path: Path) -> None:

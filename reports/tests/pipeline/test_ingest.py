@@ -2,21 +2,31 @@
 
 import gzip
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from history_fixture import bundle, rows, versions, with_lines, write_history, write_table
-from pyspark.sql import SparkSession
+from history_fixture import bundle, note, rows, version, with_lines, write_commit, write_history
+from pyspark.sql import DataFrame, SparkSession
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline.history import read_published, read_published_as_of, read_table
+from wireproof_reports.pipeline import landing as landing_module
 from wireproof_reports.pipeline.incoming import TargetNaming
 from wireproof_reports.pipeline.ingest import How, ingest
+from wireproof_reports.pipeline.landing import Refused, Seen
 from wireproof_reports.pipeline.place import HistoryFault
+from wireproof_reports.pipeline.table import (
+    measure,
+    read_state,
+    read_state_as_of,
+    read_table,
+    read_view,
+)
 from wireproof_reports.pipeline.vacuum import vacuum
-from wireproof_reports.pipeline.worker import Work, make_reader, make_unpacker
+from wireproof_reports.pipeline.worker import Batches, Work, make_reader
 from wireproof_spec.history import FORMAT
 
 pytestmark = [
@@ -38,7 +48,7 @@ def test_good_bundles_are_taken_once_and_others_refused_with_their_reason(
     cut.write_bytes(bundle(tmp_path / "c.jsonl", seed=3).read_bytes()[:-400])
 
     first = ingest(spark, [str(landing)], str(history))
-    seen = versions(history)
+    seen = version(history)
     second = ingest(spark, [str(landing)], str(history))
 
     assert (first.bundles, first.already, first.results) == (2, 1, 6)
@@ -46,24 +56,21 @@ def test_good_bundles_are_taken_once_and_others_refused_with_their_reason(
     assert first.lines == 1
     assert [one.path for one in first.refused] == [str(cut)]
     assert (second.bundles, second.already, second.refused) == (0, 3, first.refused)
-    assert (
-        versions(history)
-        == seen
-        == {
-            "results": 0,
-            "runs": 0,
-            "grammar": 0,
-            "quarantine": 0,
-        }
-    )
+    assert version(history) == seen == 0
     assert {str(row["day"]) for row in rows(history, "results")} == {"2026-11-21", "2026-11-22"}
     assert {row["batch"] for row in rows(history, "runs")} == {1}
     told = {(row["file"], row["line"], str(row["reason"])) for row in rows(history, "quarantine")}
     assert {(file, line) for file, line, _ in told} == {("cut.jsonl", 0), ("later.jsonl", 5)}
     assert first.refused[0].reason in {reason for _, _, reason in told}
-    state = read_published(spark, str(history))
-    assert state.note.rows == {"results": 6, "grammar": 18, "quarantine": 2, "runs": 2}
-    assert read_table(spark, str(history), "results", state).count() == 6
+    state = read_state(spark, str(history))
+    assert (state.version, state.note.batch) == (0, 1)
+    counts = {view: many for view, many in extent(spark, history).items() if many}
+    assert counts == {"results": 6, "grammar": 18, "quarantine": 2, "runs": 2}
+
+
+def extent(spark: SparkSession, history: Path) -> dict[str, int]:
+    """Return how many rows Spark finds in each view."""
+    return dict(measure(read_table(spark, str(history), read_state(spark, str(history)))).rows)
 
 
 @pytest.mark.spark
@@ -119,7 +126,7 @@ def test_a_strict_ingest_of_what_is_in_adds_nothing(
 
 
 @pytest.mark.spark
-def test_what_another_tool_merged_is_no_claim(
+def test_files_that_another_tool_merged_are_the_same_rows(
     spark: SparkSession, landing: Path, tmp_path: Path
 ) -> None:
     history = tmp_path / "h"
@@ -127,14 +134,15 @@ def test_what_another_tool_merged_is_no_claim(
         bundle(landing / f"{seed}.jsonl", seed=seed)
         ingest(spark, [str(landing)], str(history))
 
-    merged = DeltaTable(history / "results").optimize.compact()
+    spark.sql(f"OPTIMIZE delta.`{history}`").collect()  # pyright: ignore[reportUnknownMemberType]  # args
+    merged = read_state(spark, str(history))
     bundle(landing / "3.jsonl", seed=3)
     taken = ingest(spark, [str(landing)], str(history))
 
-    assert merged["numFilesRemoved"] > 0
+    assert (merged.version, merged.note.batch) == (2, 2)
     assert (taken.bundles, taken.already) == (1, 2)
-    state = read_published(spark, str(history))
-    assert read_table(spark, str(history), "results", state).count() == 9
+    assert (version(history), note(history)["batch"]) == (3, 3)
+    assert extent(spark, history)["results"] == len(rows(history, "results")) == 9
 
 
 @pytest.mark.spark
@@ -157,20 +165,21 @@ def test_bundles_that_cannot_be_opened_are_refused_alone(
 
 
 @pytest.mark.spark
-def test_a_batch_is_one_commit_a_table(spark: SparkSession, landing: Path, tmp_path: Path) -> None:
+def test_a_batch_is_one_commit(spark: SparkSession, landing: Path, tmp_path: Path) -> None:
     history = tmp_path / "h"
-    for seed in range(40):
-        bundle(landing / f"{seed}.jsonl", seed=seed)
+    for number, seeds in enumerate((range(40), range(40, 50))):
+        for seed in seeds:
+            bundle(landing / f"{seed}.jsonl", seed=seed)
+        ingest(spark, [str(landing)], str(history))
 
-    ingest(spark, [str(landing)], str(history))
-
-    for table in ("results", "runs", "grammar"):
-        assert DeltaTable(history / table).metadata().partition_columns == ["protocol", "day"]
-        operations = [commit["operation"] for commit in DeltaTable(history / table).history()]
-        assert operations == ["WRITE"]
-        assert len(DeltaTable(history / table).file_uris()) <= 2
-    assert len({row["seed"] for row in rows(history, "runs")}) == 40
-    assert len(rows(history, "results")) == 120
+        assert version(history) == number
+    table = DeltaTable(history)
+    assert table.metadata().partition_columns == ["kind", "protocol", "day"]
+    assert [commit["operation"] for commit in table.history()] == ["MERGE", "WRITE"]
+    assert {commit["isolationLevel"] for commit in table.history()} == {"Serializable"}
+    assert len(table.file_uris()) <= 2 * 2 * len(("result", "run", "grammar"))
+    assert len({row["seed"] for row in rows(history, "runs")}) == 50
+    assert len(rows(history, "results")) == 150
 
 
 @pytest.mark.spark
@@ -179,8 +188,8 @@ def test_a_state_stays_as_it_was_opened_while_others_are_added(
 ) -> None:
     history = str(tmp_path / "h")
     ingest(spark, [str(bundle(landing / "1.jsonl"))], history)
-    state = read_published(spark, history)
-    opened = {name: read_table(spark, history, name, state) for name in ("results", "runs")}
+    state = read_state(spark, history)
+    opened = {name: read_view(spark, history, name, state) for name in ("results", "runs")}
 
     ingest(spark, [str(bundle(landing / "2.jsonl", seed=2))], history)
 
@@ -192,56 +201,90 @@ def test_small_files_are_merged_after_some_batches(
     spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wireproof_reports.pipeline.ingest.COMPACT_EVERY", 3)
-    history = tmp_path / "h"
-    files: dict[str, list[int]] = {"results": [], "grammar": [], "runs": []}
+    history, files = tmp_path / "h", list[int]()
     for seed in range(4):
         ingest(spark, [str(bundle(landing / f"{seed}.jsonl", seed=seed))], str(history))
-        named = versions(history)
-        for table, counts in files.items():
-            found = DeltaTable(history / table, version=named[table])
-            counts.append(len(found.file_uris()))
+        files.append(len(DeltaTable(history).file_uris()))
 
-    assert list(files.values()) == [[1, 2, 1, 2]] * 3
+    assert files == [3, 6, 3, 6]
     assert len(rows(history, "results")) == 12
     assert sorted(int(str(row["seed"])) for row in rows(history, "runs")) == [0, 1, 2, 3]
 
 
+def read_first(
+    naming: TargetNaming, expected: Mapping[str, str], *outcomes: Any, **how: Any
+) -> Work:
+    """Return a reader that passes over all bundles but one, as a fault of Spark would have it."""
+    return make_reader(naming, dict(list(expected.items())[:1]), *outcomes, **how)
+
+
+def lose_a_row(
+    naming: TargetNaming, expected: Mapping[str, str], *outcomes: Any, **how: Any
+) -> Work:
+    """Return a reader after which a row is lost."""
+
+    def read(batches: Batches) -> Batches:
+        for batch in make_reader(naming, expected, *outcomes, **how)(batches):
+            yield batch.slice(1)
+
+    return read
+
+
 @pytest.mark.spark
-def test_a_bundle_that_spark_passes_over_is_noticed(
-    spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("reader", "words"),
+    [
+        (read_first, "Spark read 13 rows of 1 bundles and wrote 13 where 2 bundles were to be"),
+        (lose_a_row, "Spark read 26 rows of 2 bundles and wrote 2[45] where 2 bundles"),
+    ],
+)
+@pytest.mark.parametrize("before", [0, 1])
+def test_rows_that_spark_loses_are_noticed_and_the_batch_is_taken_back(
+    spark: SparkSession,
+    landing: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    reader: Callable[..., Work],
+    words: str,
+    before: int,
 ) -> None:
-    def read_first(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
-        return make_reader(naming, dict(list(expected.items())[:1]))
-
-    monkeypatch.setattr("wireproof_reports.pipeline.ingest.make_reader", read_first)
-    for seed in range(2):
-        bundle(landing / f"{seed}.jsonl", seed=seed)
-
-    with pytest.raises(HistoryFault, match="of 2 bundles Spark read 1 and refused 0; no"):
-        ingest(spark, [str(landing)], str(tmp_path / "h"))
-
-    assert not (tmp_path / "h").exists()
-
-
-@pytest.mark.spark
-def test_a_batch_is_not_published_without_the_runs_of_all_its_bundles(
-    spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A worker is lost before ``runs`` is written, and one bundle was moved away meanwhile."""
-
-    def lose_runs(table: str) -> Work:
-        return (lambda _batches: iter(())) if table == "runs" else make_unpacker(table)
-
-    history = str(tmp_path / "h")
+    history = tmp_path / "h"
+    for seed in range(7, 7 + before):
+        ingest(spark, [str(bundle(tmp_path / "b.jsonl", seed=seed))], str(history))
     for seed in range(2):
         bundle(landing / f"{seed}.jsonl", seed=seed)
     with monkeypatch.context() as patched:
-        patched.setattr("wireproof_reports.pipeline.ingest.make_unpacker", lose_runs)
-        with pytest.raises(HistoryFault, match="that Spark had read, 0 could be read"):
-            ingest(spark, [str(landing)], history)
+        patched.setattr("wireproof_reports.pipeline.ingest.make_reader", reader)
+        with pytest.raises(HistoryFault, match=f"{words}.*the batch was taken back"):
+            ingest(spark, [str(landing)], str(history))
 
-    assert read_published(spark, history).version == -1
-    assert ingest(spark, [str(landing)], history).bundles == 2
+    assert len(rows(history, "runs")) == before
+    assert len(rows(history, "results")) == 3 * before
+    assert ingest(spark, [str(landing)], str(history)).bundles == 2
+    assert len(rows(history, "results")) == 3 * (before + 2)
+
+
+@pytest.mark.spark
+def test_a_bundle_that_is_moved_after_it_was_hashed_is_refused(
+    spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a worker is lost and its bundles are read again later."""
+    look_at = landing_module.look_at
+
+    def move_after(frames: Sequence[DataFrame]) -> tuple[list[Seen], list[Refused]]:
+        found = look_at(frames)
+        (landing / "1.jsonl").rename(tmp_path / "elsewhere")
+        return found
+
+    monkeypatch.setattr(landing_module, "look_at", move_after)
+    for seed in range(2):
+        bundle(landing / f"{seed}.jsonl", seed=seed)
+
+    taken = ingest(spark, [str(landing)], str(tmp_path / "h"))
+
+    assert (taken.bundles, [one.path for one in taken.refused]) == (1, [str(landing / "1.jsonl")])
+    assert [row["line"] for row in rows(tmp_path / "h", "quarantine")] == [0]
+    assert len(rows(tmp_path / "h", "results")) == 3
 
 
 @pytest.mark.spark
@@ -251,50 +294,50 @@ def test_older_states_can_be_asked_until_vacuum_removes_their_files(
     history = str(tmp_path / "h")
     for seed in range(3):
         ingest(spark, [str(bundle(landing / f"{seed}.jsonl", seed=seed))], history)
-    newest = read_published(spark, history)
-    oldest = read_published_as_of(spark, history, "0")
+    newest = read_state(spark, history)
+    oldest = read_state_as_of(spark, history, "0")
 
-    assert [read_table(spark, history, "results", s).count() for s in (oldest, newest)] == [3, 9]
-    assert read_published_as_of(spark, history, "9999-12-31") == newest
-    for log in (tmp_path / "h").rglob("_delta_log/*.json"):
-        os.utime(log)  # as in a copy, whose files are newer than their states
+    assert [read_view(spark, history, "results", s).count() for s in (oldest, newest)] == [3, 9]
+    assert read_state_as_of(spark, history, "9999-12-31") == newest
     assert oldest.when is not None
-    assert read_published_as_of(spark, history, oldest.when.isoformat()) == oldest
+    shutil.copytree(history, tmp_path / "copy")  # its files are newer than their states
+    copied = read_state_as_of(spark, str(tmp_path / "copy"), oldest.when.isoformat())
+    assert copied == oldest
     for wanted, sentence in (
         ("1999-01-01", "the first version of .* is 0, of 20"),
         ("77", "the newest version of .* is 2"),
-        ("yesterday", "expected a version of runs, or a date such as 2026-11-21"),
+        ("yesterday", "expected a version, or a date such as 2026-11-21"),
     ):
         with pytest.raises(HistoryFault, match=sentence):
-            read_published_as_of(spark, history, wanted)
+            read_state_as_of(spark, history, wanted)
 
     done = vacuum(spark, history, keep_days=0)
 
     assert [version for version, _ in done.lost] == [2, 1, 0]
-    assert (done.newest, done.oldest) == (4, 4)
-    assert len(list((tmp_path / "h" / "runs").rglob("protocol=*/*/*.parquet"))) == 1
+    assert (done.newest, done.oldest) == (4, 3)
+    assert len(list((tmp_path / "h").rglob("kind=run/*/*/*.parquet"))) == 1
     with pytest.raises(HistoryFault, match="vacuum removed files of version 0; the oldest"):
-        read_published_as_of(spark, history, "0")
-    state = read_published(spark, history)
-    assert read_table(spark, history, "results", state).count() == 9
+        read_state_as_of(spark, history, "0")
+    state = read_state(spark, history)
+    assert read_view(spark, history, "results", state).count() == 9
     assert ingest(spark, [str(bundle(landing / "9.jsonl", seed=9))], history).bundles == 1
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("change", [{"format": FORMAT + 97}, {"tables": 99}])
+@pytest.mark.parametrize("change", [{"format": FORMAT + 96}, {"columns": 99}])
 def test_a_history_of_a_newer_kit_is_left_alone(
     spark: SparkSession, landing: Path, tmp_path: Path, change: dict[str, int]
 ) -> None:
     history = tmp_path / "h"
-    note = {"wireproof": "published", "kit": "7.0", "batch": 1, "versions": {}, "rows": {}}
-    write_table(history, "runs", [], {**note, **change})
+    write_commit(history, {}, {"wireproof": "added", "kit": "7.0", "batch": 1, **change})
 
     with pytest.raises(
         HistoryFault, match=r"by wireproof 7\.0 with .* 99; this version reads up to"
     ):
         ingest(spark, [str(bundle(landing / "b.jsonl"))], str(history))
 
-    assert sorted(path.name for path in history.iterdir()) == ["runs"]
+    assert version(history) == 0
+    assert not rows(history, "runs")
 
 
 @pytest.mark.spark
@@ -303,11 +346,11 @@ def test_columns_that_an_older_version_did_not_write_are_added(
 ) -> None:
     history, made = tmp_path / "h", tmp_path / "made"
     ingest(spark, [str(bundle(landing / "1.jsonl"))], str(made))
-    old = {table: rows(made, table) for table in ("results", "runs")}
-    write_history(history, old, without={"results": ["origin", "role"], "runs": ["path"]})
-    before = read_published(spark, str(history))
+    old = {view: rows(made, view) for view in ("results", "runs")}
+    write_history(history, old, without=["origin", "role", "path"])
+    before = read_state(spark, str(history))
 
-    seen = read_table(spark, str(history), "results", before).select("origin", "role").collect()
+    seen = read_view(spark, str(history), "results", before).select("origin", "role").collect()
     ingest(spark, [str(bundle(landing / "2.jsonl", seed=2))], str(history))
 
     assert [tuple(row) for row in seen] == [(None, None)] * 3

@@ -34,18 +34,30 @@ def test_a_folder_means_the_bundles_below_it(tmp_path: Path) -> None:
     assert found == ["b.jsonl", "a.jsonl.gz", "notes.txt"]
 
 
-def test_linked_folders_are_searched_once_each(tmp_path: Path) -> None:
+def test_links_out_of_a_folder_are_not_followed_but_refused(tmp_path: Path) -> None:
     landing, shared = tmp_path / "landing", tmp_path / "shared"
     for folder in (landing, shared):
         folder.mkdir()
         (folder / f"{folder.name}.jsonl").write_text("")
     (landing / "a").symlink_to(shared)
-    (landing / "b").symlink_to(landing)
-    (shared / "back").symlink_to(landing)
+    (landing / "b.jsonl").symlink_to(shared / "shared.jsonl")
+    (landing / "back").symlink_to(landing)  # what is behind it is found without it
+    (landing / "same.jsonl").symlink_to(landing / "landing.jsonl")
 
-    found = [str(path.relative_to(landing)) for path in local_paths([str(landing)])]
+    paths, refused = measure(local_paths([str(landing)]))
 
-    assert found == ["a/shared.jsonl", "landing.jsonl"]
+    assert [Path(path).name for path, _ in paths] == ["landing.jsonl"]
+    assert [one.reason for one in refused] == [
+        f"cannot read {landing}/a: it is a symbolic link; name {shared}",
+        f"cannot read {landing}/b.jsonl: it is a symbolic link; name {shared}/shared.jsonl",
+    ]
+
+
+def test_a_link_that_the_user_names_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_text("")
+    (tmp_path / "newest.jsonl").symlink_to(tmp_path / "b.jsonl")
+
+    assert list(local_paths([str(tmp_path / "newest.jsonl")])) == [tmp_path / "b.jsonl"]
 
 
 def test_a_subfolder_that_cannot_be_read_is_an_error(

@@ -8,18 +8,21 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from deltalake import DeltaTable
-from history_fixture import bundle, rows, versions, with_lines
+from history_fixture import bundle, rows, tree, version, with_lines
 from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.ingest import ingest
-from wireproof_reports.pipeline.migrate import OLD_VERSION, migrate, read_old
+from wireproof_reports.pipeline.migrate import OLD_VERSION, migrate, read_index
 from wireproof_reports.pipeline.place import HistoryFault
-from wireproof_spec.history import TABLES
+from wireproof_reports.pipeline.table import read_state, read_view
+from wireproof_spec.history import VIEWS
 
-REAL = Path(__file__).parents[1] / "fixtures" / "old_history.tar.xz"
+OLDER = Path(__file__).parents[1] / "fixtures" / "old_history.tar.xz"
 """Two bundles, one with a line that is no record and one without a day, as the last version
 before Delta's tables (90d435e) took them in."""
+SIX_TABLES = Path(__file__).parents[1] / "fixtures" / "six_tables.tar.xz"
+"""Two such bundles and a refused one in two batches, as the last version with six tables (e06a77c)
+took them in, and the rows of a third batch, of which an ingest was killed."""
 
 pytestmark = [
     pytest.mark.process,
@@ -28,17 +31,25 @@ pytestmark = [
 ]
 
 
+def unpack(archive: Path, folder: Path) -> Path:
+    """Unpack a history; return its folder."""
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    return folder / "history" if archive == SIX_TABLES else folder
+
+
+@pytest.mark.parametrize(("archive", "quarantined"), [(OLDER, 1), (SIX_TABLES, 2)])
 def test_a_history_that_an_older_version_wrote_is_migrated(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, archive: Path, quarantined: int
 ) -> None:
-    with tarfile.open(REAL) as packed:
-        packed.extractall(tmp_path / "old", filter="data")
+    old = unpack(archive, tmp_path / "old")
+    before = tree(old)
 
-    told = migrate(spark, tmp_path / "old", str(tmp_path / "new"))
+    told = migrate(spark, old, str(tmp_path / "new"))
 
-    counts = {table: many for table, many in told.items() if many}
-    assert counts == {"results": 6, "runs": 2, "grammar": 18, "quarantine": 1}
-    assert {table: len(rows(tmp_path / "new", table)) for table in counts} == counts
+    counts = {view: many for view, many in told.items() if many}
+    assert counts == {"results": 6, "runs": 2, "grammar": 18, "quarantine": quarantined}
+    assert {view: len(rows(tmp_path / "new", view)) for view in counts} == counts
     runs = {row["seed"]: (row["day"], row["vendor"]) for row in rows(tmp_path / "new", "runs")}
     assert runs == {"2": (date(2026, 11, 22), "nsqd"), "3": (None, "nsqd")}
     cases = {
@@ -46,21 +57,35 @@ def test_a_history_that_an_older_version_wrote_is_migrated(
     }
     names = ("layout/plain", "layout/long", "attempts/plain")
     assert cases == {(f"nsq/consume/{name}", "pass", "broker") for name in names}
-    (bad,) = rows(tmp_path / "new", "quarantine")
-    assert (bad["file"], bad["line"], bad["record"]) == ("2.jsonl", 5, b"no json\n")
+    bad = [row for row in rows(tmp_path / "new", "quarantine") if row["line"]]
+    assert [(row["file"], row["record"]) for row in bad] == [("2.jsonl", b"no json\n")]
+    assert tree(old) == before
+
+
+def test_a_migrated_history_is_gone_on_with(spark: SparkSession, tmp_path: Path) -> None:
+    """Its batches keep their numbers, by which aggregates know what they have counted."""
+    migrate(spark, unpack(SIX_TABLES, tmp_path / "old"), str(tmp_path / "new"), kit="9")
+
+    taken = ingest(spark, [str(bundle(tmp_path / "b.jsonl", seed=7))], str(tmp_path / "new"))
+
+    assert taken.bundles == 1
+    assert sorted(str(row["batch"]) for row in rows(tmp_path / "new", "runs")) == ["1", "2", "3"]
+    assert version(tmp_path / "new") == 1
 
 
 LATER_COLUMNS = {
-    table: [column.name for column in columns if column.since > OLD_VERSION]
-    for table, columns in TABLES.items()
+    view: [column.name for column in columns if column.since > OLD_VERSION]
+    for view, columns in VIEWS.items()
 }
 
 
 def make_old(spark: SparkSession, history: Path, old: Path) -> dict[str, int]:
     """Write what an older version would have left: Parquet files, and one that names them."""
     parts: list[dict[str, object]] = []
-    for table in versions(history):
-        frame = spark.createDataFrame(DeltaTable(history / table).to_pyarrow_table())
+    state = read_state(spark, str(history))
+    views = [view for view in VIEWS if rows(history, view)]
+    for table in views:
+        frame = read_view(spark, str(history), table, state)
         kept = frame.drop(*LATER_COLUMNS[table]).coalesce(1)
         kept.write.partitionBy("protocol", "day").parquet(str(old / table))
         for path in sorted((old / table).rglob("*.parquet")):
@@ -70,7 +95,7 @@ def make_old(spark: SparkSession, history: Path, old: Path) -> dict[str, int]:
             parts.append({**part, "rows": count, "size_bytes": 1})
     manifest = {"history": "wireproof", "format": 1, "version": 2, "kit": "0.1.0", "parts": parts}
     (old / "history.json").write_text(json.dumps(manifest))
-    return {table: len(rows(history, table)) for table in versions(history)}
+    return {view: len(rows(history, view)) for view in views}
 
 
 def plain(history: Path, table: str, left_out: set[str]) -> list[str]:
@@ -114,9 +139,9 @@ def test_an_old_history_with_something_missing_is_not_migrated(
     for part in manifest["parts"]:
         part["rows"] += 1
     (tmp_path / "old" / "history.json").write_bytes(msgspec.json.encode(manifest))
-    words = "says that results has 4 rows, its files have 3; nothing was written"
+    words = "its index says that results has 4 rows, its files have 3; nothing was written"
     if is_missing:
-        place = read_old(tmp_path / "old").parts[-1].place
+        place = read_index(tmp_path / "old").parts[-1].place
         (tmp_path / "old" / place).unlink()
         words = f"names {re.escape(place)}, which is missing; nothing was written"
 

@@ -1,13 +1,18 @@
 """Where a history may lie, looked at before anybody waits for Spark."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from wireproof_reports import job
 from wireproof_reports.pipeline.place import (
     HistoryFault,
+    check_inside,
+    check_own,
     check_readable,
     check_writable,
     is_history,
@@ -41,11 +46,11 @@ def test_a_submitted_job_leaves_a_folder_with_something_else_alone(
 
 
 def test_a_history_that_was_begun_may_be_gone_on_with(tmp_path: Path) -> None:
-    (tmp_path / "h" / "results" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "h" / "kind=run" / "protocol=nsq").mkdir(parents=True)
 
     check_writable(str(tmp_path / "h"))
     assert not is_history(tmp_path / "h")
-    with pytest.raises(HistoryFault, match="is no history: it has no table runs"):
+    with pytest.raises(HistoryFault, match="is no history: it has no Delta table"):
         check_readable(str(tmp_path / "h"))
 
 
@@ -57,10 +62,121 @@ def test_a_file_is_no_place_for_a_history(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("check", [check_readable, check_writable])
+@pytest.mark.parametrize("name", ["history.json", "runs/_delta_log/0.json"])
 def test_an_old_history_is_named_with_the_command_that_migrates_it(
-    tmp_path: Path, check: Callable[[str], None]
+    tmp_path: Path, check: Callable[[str], None], name: str
 ) -> None:
-    (tmp_path / "history.json").write_text("{}")
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("{}")
 
     with pytest.raises(HistoryFault, match=r"older version.*`wireproof migrate .* --history NEW`"):
         check(str(tmp_path))
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    """A history without a commit of its own: what is checked before Spark starts."""
+    folder = tmp_path / "h"
+    (folder / "_delta_log").mkdir(parents=True)
+    (folder / "kind=run" / "protocol=nsq" / "day=2026-11-21").mkdir(parents=True)
+    (folder / "kind=run" / "protocol=nsq" / "day=2026-11-21" / "part-0.parquet").touch()
+    (folder / "_partials" / "counts" / "_delta_log").mkdir(parents=True)
+    return folder
+
+
+CHECKS = [check_readable, check_writable, lambda history: check_inside(Path(history))]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize(
+    "place",
+    ["kind=run/protocol=nsq/day=2026-11-22", "_delta_log/0.json", "_partials/days", "_lock"],
+)
+def test_a_history_with_a_link_is_left_alone(
+    tmp_path: Path, history: Path, check: Callable[[str], None], place: str
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (history / place).symlink_to(other)
+
+    with pytest.raises(
+        HistoryFault, match=f"{place} is a symbolic link, which a history must not"
+    ):
+        check(str(history))
+
+
+def test_the_folder_of_a_history_may_itself_be_a_link(tmp_path: Path, history: Path) -> None:
+    (tmp_path / "link").symlink_to(history)
+
+    check_readable(str(tmp_path / "link"))
+
+
+OUTSIDE = [
+    "/etc/passwd",
+    "file:/etc/passwd",
+    "s3a://other/part-0.parquet",
+    "../other/part-0.parquet",
+    "kind=run/../../other/part-0.parquet",
+    "%2e%2e/other/part-0.parquet",
+    "%2Fetc/passwd",
+]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("action", ["add", "remove", "cdc", "sidecar"])
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_a_log_that_names_a_file_elsewhere_is_refused(
+    history: Path, check: Callable[[str], None], action: str, path: str
+) -> None:
+    commit = history / "_delta_log" / "00000000000000000000.json"
+    commit.write_text('{"metaData":{}}\n' + json.dumps({action: {"size": 1, "path": path}}) + "\n")
+
+    with pytest.raises(HistoryFault, match=r"00\.json names a file outside of the history"):
+        check(str(history))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        r'{"add" : { "path" : "\u002e\u002e/other" }}',
+        '{"add":{"path":"a","deletionVector":{"storageType":"p","pathOrInlineDv":"file:/x"}}}',
+    ],
+)
+def test_a_log_that_hides_a_file_elsewhere_is_refused(history: Path, line: str) -> None:
+    (history / "_partials" / "counts" / "_delta_log" / "0.json").write_text(f"{line}\n")
+
+    with pytest.raises(HistoryFault, match="names a file outside of the history"):
+        check_readable(str(history))
+
+
+def test_a_checkpoint_that_names_a_file_elsewhere_is_refused(history: Path) -> None:
+    rows = [{"add": {"path": "kind=run/part-0.parquet"}}, {"add": {"path": "../other"}}]
+    file = history / "_delta_log" / "00000000000000000010.checkpoint.parquet"
+    parquet.write_table(pa.Table.from_pylist(rows[:1]), file)
+    check_readable(str(history))
+    parquet.write_table(pa.Table.from_pylist(rows), file)
+
+    with pytest.raises(HistoryFault, match=r"checkpoint\.parquet names a file outside"):
+        check_readable(str(history))
+
+
+@pytest.mark.parametrize("name", ["0.json", "0.checkpoint.parquet"])
+def test_a_damaged_log_is_one_sentence(history: Path, name: str) -> None:
+    (history / "_delta_log" / name).write_bytes(b"\0\0 not a log\n")
+
+    with pytest.raises(HistoryFault, match=rf"{name} is damaged \(.*\); restore") as fault:
+        check_readable(str(history))
+
+    assert "\n" not in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["notes.txt", "kind=run/notes.txt", "kind=run/other/part-0.parquet", "old/part-0"]
+)
+def test_a_history_with_files_of_somebody_else_is_not_vacuumed(history: Path, name: str) -> None:
+    check_own(history)
+    (history / name).parent.mkdir(parents=True, exist_ok=True)
+    (history / name).write_text("mine")
+
+    with pytest.raises(HistoryFault, match="is not of the history, and a vacuum would delete it"):
+        check_own(history)

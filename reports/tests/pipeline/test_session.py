@@ -3,22 +3,25 @@
 import errno
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from spark_cluster import QUICK
 
 from wireproof_reports.pipeline import jars
+from wireproof_reports.pipeline.jars import SparkFault
 from wireproof_reports.pipeline.session import (
-    SparkFault,
     Wanted,
     first_line,
     is_local,
     session,
 )
 from wireproof_reports.pipeline.shipping import ship
+from wireproof_reports.pipeline.worker import Batches
 
 LONG = """An error occurred while calling o1.getResult.
 : org.apache.spark.SparkException: Exception thrown in awaitResult:
@@ -139,3 +142,56 @@ def test_a_lack_of_temporary_folders_is_said_as_such(
             start(),
         ):
             raise AssertionError
+
+
+def listening(process: int) -> set[str]:
+    """Return the addresses, as the system writes them, at which a process listens."""
+    sockets = set[str]()
+    for entry in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(OSError):  # closed meanwhile
+            sockets.add(os.readlink(entry))
+    found = set[str]()
+    for family in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{process}/net/{family}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == LISTENS and f"socket:[{words[9]}]" in sockets:
+                found.add(words[1].partition(":")[0])
+    return found
+
+
+LISTENS = "0A"
+LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+"""127.0.0.1, the same in IPv6, and ::1, in the byte order of this machine."""
+
+
+@pytest.mark.process
+@pytest.mark.spark
+@pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="the system has no /proc")
+def test_no_port_of_a_local_driver_is_open_to_other_machines(tmp_path: Path) -> None:
+    def double(batches: Batches) -> Batches:
+        yield from batches
+
+    with session(Wanted("local[2]", settings=QUICK), tmp_path / "log") as spark:
+        spark.range(10).repartition(2).mapInArrow(double, "id long").count()
+        children = [
+            int(entry.name)
+            for entry in Path("/proc").glob("[0-9]*")
+            if os.getpid() in parents(int(entry.name))
+        ]
+        found = {process: listening(process) for process in (os.getpid(), *children)}
+
+    assert set[str]().union(*found.values()) <= LOOPBACK, found
+    assert any(found.values())
+
+
+def parents(process: int) -> set[int]:
+    """Return the processes above one; none if it has ended."""
+    above = set[int]()
+    while process > 1:
+        try:
+            stat = Path(f"/proc/{process}/stat").read_text()
+        except OSError:
+            return set()
+        process = int(stat.rpartition(")")[2].split()[1])
+        above.add(process)
+    return above

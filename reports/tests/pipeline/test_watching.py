@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from history_fixture import bundle, rows
 from pyspark.sql import SparkSession
-from writers import ELSEWHERE, left_behind, seeds
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline import owner
-from wireproof_reports.pipeline.ingest import How, IngestResult, ingest
-from wireproof_reports.pipeline.owner import only_writer
+from wireproof_reports.pipeline import lock
+from wireproof_reports.pipeline.ingest import How, IngestResult
+from wireproof_reports.pipeline.lock import locked
 from wireproof_reports.pipeline.place import WATCH_LOCK, HistoryFault
 from wireproof_reports.pipeline.watch import watch
 
@@ -51,24 +50,6 @@ def test_watching_takes_the_signs_of_a_folder_as_they_are(
 
 
 @pytest.mark.spark
-def test_watching_takes_over_though_no_file_is_new(
-    spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    history, told = tmp_path / "h", list[IngestResult]()
-    bundle(landing / "1.jsonl", seed=1)
-    watch(spark, str(landing), str(history), how=How(), told=told.append, once=True)
-    left_behind(spark, history, ELSEWHERE, monkeypatch)
-
-    how = How(take_over=True)
-    watch(spark, str(landing), str(history), how=how, told=told.append, once=True)
-
-    other = bundle(tmp_path / "2.jsonl", seed=2)
-    assert ingest(spark, [str(other)], str(history)).bundles == 1
-    assert [one.bundles for one in told] == [1]
-    assert seeds(history) == [1, 2]
-
-
-@pytest.mark.spark
 def test_watching_strictly_ends_at_a_refused_bundle_and_continues_without_it(
     spark: SparkSession, landing: Path, tmp_path: Path
 ) -> None:
@@ -95,7 +76,7 @@ def test_a_history_is_watched_by_one_alone(
     bundle(landing / "1.jsonl")
 
     with (
-        only_writer(spark, history, 0, WATCH_LOCK),
+        locked(spark, history, 0, WATCH_LOCK),
         pytest.raises(HistoryFault, match="is already watched by another ingest"),
     ):
         watch(spark, str(landing), history, how=How(), told=lambda _: None, once=True)
@@ -107,7 +88,7 @@ def test_watching_that_waits_for_another_writer_ends_at_once_when_interrupted(
 ) -> None:
     history, told = str(tmp_path / "h"), list[IngestResult]()
     bundle(landing / "1.jsonl")
-    try_lock, tries = owner._try_lock, list[bool]()  # pyright: ignore
+    try_lock, tries = lock._try_lock, list[bool]()  # pyright: ignore
 
     def interrupt(channel: object, place: Path) -> bool:
         tries.append(try_lock(channel, place))  # type: ignore[arg-type]  # as it was called
@@ -115,8 +96,8 @@ def test_watching_that_waits_for_another_writer_ends_at_once_when_interrupted(
             os.kill(os.getpid(), signal.SIGINT)
         return tries[-1]
 
-    with only_writer(spark, history, 0):
-        monkeypatch.setattr(owner, "_try_lock", interrupt)
+    with locked(spark, history, 0):
+        monkeypatch.setattr(lock, "_try_lock", interrupt)
         with pytest.raises(KeyboardInterrupt):
             watch(spark, str(landing), history, how=How(), told=told.append)
     watch(spark, str(landing), history, how=How(), told=told.append, once=True)

@@ -7,29 +7,26 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from history_fixture import bundle, versions
+from history_fixture import bundle, version
 from late_writer import late_writer
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from spark_cluster import QUICK
 from waits import LONG_S, Stopwatch, until
-from writers import ELSEWHERE, as_another, commits, dead, left_behind, seeds
+from writers import commits, history_of, seeds, without_lock
 
-from wireproof_reports.pipeline import attempt as a
-from wireproof_reports.pipeline import history as h
-from wireproof_reports.pipeline import owner
-from wireproof_reports.pipeline.columns import spark_schema, worker_columns
-from wireproof_reports.pipeline.ingest import How, ingest
+from wireproof_reports.pipeline import ingest as ingesting
+from wireproof_reports.pipeline.commit import add_rows, optimize
+from wireproof_reports.pipeline.ingest import How, IngestResult, ingest
 from wireproof_reports.pipeline.place import HistoryFault
-from wireproof_reports.pipeline.vacuum import unreachable, vacuum
-from wireproof_reports.pipeline.worker import Batches, Work
-from wireproof_spec.history import TABLES
+from wireproof_reports.pipeline.table import Note, State
+from wireproof_reports.pipeline.vacuum import vacuum
 
 KILLS = int(os.environ.get("WIREPROOF_INGEST_KILLS", "2"))
+RACES = int(os.environ.get("WIREPROOF_RACES", "1"))
 MOST_ARRIVING = 30
 
 pytestmark = [
@@ -41,205 +38,133 @@ pytestmark = [
 
 @pytest.fixture
 def history(spark: SparkSession, tmp_path: Path) -> Path:
-    ingest(spark, [str(bundle(tmp_path / "1.jsonl", seed=1))], str(tmp_path / "h"))
-    return tmp_path / "h"
+    return history_of(spark, tmp_path / "h", 1)
 
 
-def test_what_a_killed_ingest_left_is_taken_back(
+class Meeting:
+    """Has writers commit at the same moment: each waits in `add_rows` until all are there.
+
+    A writer that comes again, since its commit was refused, waits for nobody.
+    """
+
+    def __init__(self, writers: int) -> None:
+        self._barrier = threading.Barrier(writers)
+        self._met = threading.local()
+        self.commits = 0
+
+    def add_rows(
+        self, own: SparkSession, history: str, state: State, rows: DataFrame, note: Note
+    ) -> int:
+        if not hasattr(self._met, "once"):
+            self._met.once = True
+            self._barrier.wait()
+        added = add_rows(own, history, state, rows, note)
+        self.commits += 1
+        return added
+
+
+def race(spark: SparkSession, history: Path, landings: Sequence[Sequence[str]]) -> int:
+    """Have several writers add bundles at once; return the number of batches that got in.
+
+    Every bundle must count as added by one of them, and as there already by all others.
+    """
+    taken: list[IngestResult] = []
+    meeting = Meeting(len(landings))
+    with pytest.MonkeyPatch.context() as patched:
+        without_lock(patched)
+        patched.setattr(ingesting, "add_rows", meeting.add_rows)
+        threads = [
+            threading.Thread(
+                target=lambda named=named: taken.append(ingest(spark, named, str(history)))
+            )
+            for named in landings
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(taken) == len(landings)
+    assert sum(one.bundles for one in taken) == len({path for named in landings for path in named})
+    assert [one.bundles + one.already for one in taken] == [len(named) for named in landings]
+    return meeting.commits
+
+
+@pytest.mark.parametrize("writers", [2, 3])
+def test_writers_that_race_for_the_same_bundles_add_each_once(
+    spark: SparkSession, tmp_path: Path, writers: int
+) -> None:
+    """They share no lock. First they race to create the table, then to add to it."""
+    for number in range(RACES):
+        history = tmp_path / f"h{number}"
+        first, second = (
+            [str(bundle(tmp_path / f"{seed}.jsonl", seed=seed)) for seed in pair]
+            for pair in ((1, 2), (3, 4))
+        )
+
+        assert race(spark, history, [first] * writers) == 1
+        assert seeds(history) == [1, 2]
+        assert race(spark, history, [second] * writers) == 1
+
+        assert seeds(history) == [1, 2, 3, 4]
+        assert version(history) == 1
+
+
+def test_writers_that_race_with_different_bundles_all_get_in(
+    spark: SparkSession, history: Path, tmp_path: Path
+) -> None:
+    """Also where one of the bundles is the same, and where a bundle is refused."""
+    paths = {seed: str(bundle(tmp_path / f"{seed}.jsonl", seed=seed)) for seed in range(2, 5)}
+
+    batches = race(spark, history, [[paths[2], paths[3]], [paths[3], paths[4]]])
+
+    assert batches == 2
+    assert seeds(history) == [1, 2, 3, 4]
+
+
+def test_files_are_merged_beside_a_running_ingest(
     spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = versions(history)
-    left_behind(spark, history, dead(), monkeypatch)
-    assert versions(history) == before
-    assert seeds(history) == [1]
+    """The batch that is being added is refused once, since files that it had read are gone."""
+    history_of(spark, history, 2)
+    without_lock(monkeypatch)
+    merged: list[int] = []
 
-    taken = ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
+    def merge_first(
+        own: SparkSession, place: str, state: State, rows: DataFrame, note: Note
+    ) -> int:
+        if not merged:
+            optimize(spark, place)
+            merged.append(version(history))
+        return add_rows(own, place, state, rows, note)
 
-    assert taken.bundles == 1
-    assert seeds(history) == [1, 2]
-    assert unreachable(spark, str(history), keep_days=0) == []
+    monkeypatch.setattr(ingesting, "add_rows", merge_first)
+    taken = ingest(spark, [str(bundle(tmp_path / "3.jsonl", seed=3))], str(history))
 
-
-def test_the_first_ingest_may_be_the_killed_one(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It lives longer than the next one thinks, and publishes only when that one has begun."""
-    history = tmp_path / "h"
-    empty = {name: spark.createDataFrame([], spark_schema(TABLES[name])) for name in TABLES}
-    with monkeypatch.context() as patched:
-        patched.setattr(a, "own_name", dead)
-        with a.begin(spark, str(history)) as first:
-            first.append("results", empty["results"], 0)
-    publish = a.Attempt.publish
-
-    def publish_after(attempt: a.Attempt, *given: object, **more: object) -> h.Published:
-        with pytest.raises(a.Conflict):
-            publish(first, empty["runs"])
-        return publish(attempt, *given, **more)  # type: ignore[arg-type]  # as it was called
-
-    monkeypatch.setattr(a.Attempt, "publish", publish_after)
-    ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
-
-    assert seeds(history) == [2]
-    assert h.read_published(spark, str(history)).count("runs") == 1
-
-
-def test_a_history_whose_only_ingest_was_killed_is_empty(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    history = str(tmp_path / "h")
-    with a.begin(spark, history) as attempt:
-        attempt.restore()
-
-    assert h.read_published(spark, history) == h.NOTHING
-    assert ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], history).bundles == 1
-
-
-def test_of_two_that_make_a_table_at_once_one_comes_again(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """Both begin with no table; each makes its rows only when the other has begun, too."""
-    meeting = tmp_path / "meeting"
-    meeting.mkdir()
-    schema = spark_schema(worker_columns("results"))
-    outcomes: list[str] = []
-
-    def append(number: int) -> None:
-        attempt = a.Attempt(spark, str(tmp_path / "h"), h.NOTHING, "")
-        rows = spark.range(1, numPartitions=1).mapInArrow(meet(meeting, number), schema)
-        try:
-            attempt.append("results", rows, 0)
-        except a.Conflict as error:
-            outcomes.append(str(error))
-        else:
-            outcomes.append("in")
-
-    both = [threading.Thread(target=append, args=(number,)) for number in range(2)]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join()
-
-    assert sorted(outcomes) == ["in", "results"]
-    assert len(h.entries(spark, str(tmp_path / "h"), "results", 5)) == 1
-
-
-def meet(meeting: Path, number: int) -> Work:
-    """Return a worker's function that has no rows, and waits until another has been called."""
-
-    def wait(_batches: Batches) -> Batches:
-        (meeting / str(number)).touch()
-        until(lambda: len(list(meeting.iterdir())) == 2, "other worker", LONG_S)
-        yield from ()
-
-    return wait
-
-
-def test_an_ingest_waits_for_one_that_lives(
-    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
-        name = owner.own_name().rsplit(" ", 2)[0]
-        name = f"{name} {other.pid} {owner._start(other.pid)}"  # pyright: ignore
-        left_behind(spark, history, name, monkeypatch)
-        path = str(bundle(tmp_path / "2.jsonl", seed=2))
-        with pytest.raises(HistoryFault, match=f"in use by another ingest .process {other.pid} "):
-            ingest(spark, [path], str(history), how=How(wait_s=0.0))
-        assert seeds(history) == [1]
-
-        other.communicate(b"\n")
-    assert ingest(spark, [path], str(history)).bundles == 1
-    assert seeds(history) == [1, 2]
-
-
-def test_of_another_machine_a_user_must_say_that_it_was_killed(
-    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slow = left_behind(spark, history, ELSEWHERE, monkeypatch)
-    path = str(bundle(tmp_path / "2.jsonl", seed=2))
-
-    with pytest.raises(
-        HistoryFault, match=r"process 7 on elsewhere at .* ingest` with --take-over"
-    ):
-        ingest(spark, [path], str(history))
-    assert ingest(spark, [path], str(history), how=How(take_over=True)).bundles == 1
-
-    runs = h.read_table(spark, str(history), "runs", slow.state).drop("batch")
-    with pytest.raises(a.Conflict):
-        slow.publish(runs, 1)
-    assert seeds(history) == [1, 2]
-
-
-def test_of_another_machine_it_is_taken_over_though_nothing_is_new(
-    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left_behind(spark, history, ELSEWHERE, monkeypatch)
-
-    taken = ingest(spark, [str(tmp_path / "1.jsonl")], str(history), how=How(take_over=True))
-
-    assert (taken.bundles, taken.already) == (0, 1)
-    assert vacuum(spark, str(history)).lost == ()
-    assert seeds(history) == [1]
-
-
-def test_who_has_only_undone_what_was_left_keeps_nobody_waiting(
-    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cut = bundle(tmp_path / "2.jsonl", seed=2)
-    cut.write_bytes(cut.read_bytes()[:-400])
-    assert len(ingest(spark, [str(cut)], str(history)).refused) == 1
-    left_behind(spark, history, dead(), monkeypatch)
-
-    assert len(ingest(spark, [str(cut)], str(history)).refused) == 1
-
-    with as_another(monkeypatch), a.begin(spark, str(history), wait_s=0.0):
-        pass
-    assert seeds(history) == [1]
-
-
-def test_one_that_comes_between_is_noticed_and_the_batch_made_again(
-    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before_another(
-        monkeypatch, lambda: left_behind(spark, history, dead(), monkeypatch), locked=True
-    )
-    taken = ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
-
-    assert taken.bundles == 1
-    assert seeds(history) == [1, 2]
-
-
-def test_a_bundle_that_another_ingest_took_meanwhile_is_left_out(
-    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paths = [str(bundle(tmp_path / f"{seed}.jsonl", seed=seed)) for seed in (2, 3)]
-    before_another(monkeypatch, lambda: ingest(spark, paths[:1], str(history)), locked=False)
-
-    taken = ingest(spark, paths, str(history))
-
-    assert (taken.bundles, taken.already, taken.results) == (1, 1, 3)
+    assert (taken.bundles, merged) == (1, [2])
+    assert seeds(history) == [1, 2, 3]
+    assert vacuum(spark, str(history), keep_days=0).oldest == 4
     assert seeds(history) == [1, 2, 3]
 
 
-def before_another(
-    monkeypatch: pytest.MonkeyPatch, come_between: Callable[[], object], *, locked: bool
+def test_an_ingest_that_others_always_outrun_gives_up_with_a_sentence(
+    spark: SparkSession, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Have somebody come between once: when the next ingest has the lock, or before."""
-    begin = a.begin
-    came: list[bool] = []
+    monkeypatch.setattr(ingesting, "TRIES", 2)
+    came: list[int] = []
 
-    @contextmanager
-    def interrupted(*given: object, **more: object) -> Generator[a.Attempt]:
-        if not came and not locked:
-            came.append(True)
-            come_between()
-        with begin(*given, **more) as attempt:  # type: ignore[arg-type]  # as it was called
-            if not came:
-                came.append(True)
-                come_between()
-            yield attempt
+    def outrun(own: SparkSession, place: str, state: State, rows: DataFrame, note: Note) -> int:
+        came.append(10 + len(came))
+        with pytest.MonkeyPatch.context() as patched:
+            without_lock(patched)
+            patched.setattr(ingesting, "add_rows", add_rows)
+            history_of(spark, history, came[-1])
+        return add_rows(own, place, state, rows, note)
 
-    monkeypatch.setattr("wireproof_reports.pipeline.ingest.begin", interrupted)
+    monkeypatch.setattr(ingesting, "add_rows", outrun)
+    with pytest.raises(HistoryFault, match="wrote to it during each of 2 attempts; no bundle"):
+        ingest(spark, [str(bundle(tmp_path / "2.jsonl", seed=2))], str(history))
+
+    assert seeds(history) == [1, *came]
 
 
 def test_java_that_outlives_a_killed_ingest_is_waited_for(

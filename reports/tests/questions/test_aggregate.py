@@ -7,20 +7,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from history_fixture import tree, write_table
+from history_fixture import tree, write_commit
 
-from wireproof_reports.pipeline.history import Published
+from wireproof_reports.pipeline.jars import SparkFault
 from wireproof_reports.pipeline.place import HistoryFault
-from wireproof_reports.pipeline.session import SparkFault
+from wireproof_reports.pipeline.table import Extent, State
 from wireproof_reports.questions import aggregate as module
 from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
 from wireproof_reports.questions.answers import Answer, question
+from wireproof_spec.history import VIEWS
 
 
 @pytest.fixture
 def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AnalysisRequest:
     """A wish whose history is there, and a Spark that answers at once."""
-    write_table(tmp_path / "history", "runs", [], {"wireproof": "published"})
+    write_commit(tmp_path / "history", {}, {"wireproof": "added"})
 
     @contextmanager
     def session(*_: object, **__: object) -> Iterator[None]:
@@ -31,8 +32,9 @@ def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AnalysisRequest:
 
     monkeypatch.setattr(module, "session", session)
     monkeypatch.setattr(module, "open_tables", lambda *_, **__: None)
-    monkeypatch.setattr(module, "state_of", lambda *_: Published(1))
-    monkeypatch.setattr(module, "_describe_history", lambda *_: {})
+    monkeypatch.setattr(module, "state_of", lambda *_: State(1))
+    monkeypatch.setattr(module, "read_table", lambda *_: None)
+    monkeypatch.setattr(module, "measure", lambda _: Extent(dict.fromkeys(VIEWS, 1), None, None))
     monkeypatch.setattr(module, "all_answers", answers)
     return AnalysisRequest(str(tmp_path / "history"), tmp_path / "site", names=("flips", "causes"))
 

@@ -8,7 +8,7 @@ from fleet import Fleet, Shape, fleet, write_fleet
 from pyspark.sql import SparkSession
 from tool_modules import load_tool
 
-from wireproof_reports.pipeline.history import read_published
+from wireproof_reports.pipeline.table import read_state
 from wireproof_reports.pipeline.tables import Tables, open_tables
 from wireproof_reports.questions.answers import answer
 from wireproof_reports.questions.verdicts import STANDINGS
@@ -40,7 +40,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession, history: Path) -> Tables:
     tuned.open_views(spark, str(history))
-    state = read_published(spark, str(history))
+    state = read_state(spark, str(history))
     return open_tables(spark, str(history), state, today=AFTER_ALL)
 
 

@@ -15,21 +15,20 @@ from pyspark.sql import DataFrame, SparkSession
 from waits import LONG_S, until
 
 from wireproof_reports.pipeline import partials, tables
-from wireproof_reports.pipeline.columns import spark_schema
-from wireproof_reports.pipeline.history import (
-    read_published,
-    read_published_as_of,
-    read_table,
-)
+from wireproof_reports.pipeline.columns import view_schema
 from wireproof_reports.pipeline.partials import Part, Partial, chain, parts_of, read_kept
+from wireproof_reports.pipeline.table import (
+    read_state,
+    read_state_as_of,
+    read_view,
+)
 from wireproof_reports.pipeline.tables import FLIPS, KEPT, Tables, open_tables
 from wireproof_reports.pipeline.vacuum import vacuum
 from wireproof_reports.pipeline.worker import Batches
 from wireproof_reports.questions import aggregate, flips
 from wireproof_reports.questions.aggregate import AnalysisRequest
 from wireproof_reports.questions.answers import QUESTIONS, answer, question
-from wireproof_reports.questions.ask import name_tables
-from wireproof_spec.history import TABLES
+from wireproof_reports.questions.ask import name_views
 
 QUIET = pytest.mark.filterwarnings("ignore::ResourceWarning")
 OF_EACH = ("matrix", "levels", "durations", "evidence", "flips")
@@ -108,9 +107,7 @@ def by_time(whole: Fleet) -> tuple[Fleet, Fleet]:
 
 def opened(spark: SparkSession, history: Path, as_of: str = "", *, keep: bool) -> Tables:
     state = (
-        read_published_as_of(spark, str(history), as_of)
-        if as_of
-        else read_published(spark, str(history))
+        read_state_as_of(spark, str(history), as_of) if as_of else read_state(spark, str(history))
     )
     return open_tables(spark, str(history), state, today=TODAY, keep=keep)
 
@@ -178,14 +175,14 @@ def test_what_another_version_counted_is_counted_anew(
     """The other version counts each result twice, and has a column more."""
     history = tmp_path / "history"
     write_fleet(history, fleet([SHAPE]))
-    state = read_published(spark, str(history))
+    state = read_state(spark, str(history))
     (days,) = [one for one in KEPT if one.name == "days"]
 
     def twice(results: DataFrame) -> DataFrame:
         return days.count(results.unionByName(results)).selectExpr("*", "cases as more")
 
     def kept(partial: Partial) -> list[str]:
-        results = read_table(spark, str(history), "results", state)
+        results = read_view(spark, str(history), "results", state)
         found = read_kept(spark, str(history), partial, results, state.note.batch)
         return sorted(map(str, found.collect()))
 
@@ -194,7 +191,7 @@ def test_what_another_version_counted_is_counted_anew(
         other = kept(dataclasses.replace(days, count=twice))
     mine = kept(days)
 
-    results = read_table(spark, str(history), "results", state)
+    results = read_view(spark, str(history), "results", state)
     assert mine == sorted(map(str, days.count(results).collect()))
     assert len(mine) == len(other)
     assert mine != other
@@ -217,7 +214,7 @@ COLUMNS = {
 @on_spark
 def test_other_columns_of_kept_counts_need_another_revision(spark: SparkSession) -> None:
     """Change both together: counts of the same revision with other columns cannot be read."""
-    empty = spark.createDataFrame([], spark_schema(TABLES["results"]))
+    empty = spark.createDataFrame([], view_schema("results"))
 
     found = {one.name: " ".join(one.count(empty).columns) for one in (*KEPT, FLIPS)}
 
@@ -251,8 +248,8 @@ def test_two_first_aggregates_at_once_share_what_one_has_counted(
     history, meeting = tmp_path / "history", tmp_path / "meeting"
     meeting.mkdir()
     write_fleet(history, fleet([SHAPE]))
-    state = read_published(spark, str(history))
-    results = read_table(spark, str(history), "results", state)
+    state = read_state(spark, str(history))
+    results = read_view(spark, str(history), "results", state)
     (days,) = [one for one in KEPT if one.name == "days"]
     found: list[list[str]] = []
 
@@ -351,7 +348,7 @@ def test_after_a_small_ingest_only_its_files_are_read(spark: SparkSession, tmp_p
     first, second = by_time(fleet([SHAPE]))
     write_fleet(history, first)
     opened(spark, history, keep=True)
-    old = files_of(opened(spark, history, keep=False).results)
+    old = files_of(opened(spark, history, keep=None).results)
     write_fleet(history, second, batch=2)
     every = opened(spark, history, keep=False)
     new = files_of(every.results) - old
@@ -375,7 +372,7 @@ def test_a_question_of_ones_own_opens_the_days_that_it_names(
 ) -> None:
     history = tmp_path / "history"
     write_fleet(history, fleet([SHAPE, dataclasses.replace(SHAPE, seed=6)]))
-    name_tables(spark, str(history), read_published(spark, str(history)))
+    name_views(spark, str(history), read_state(spark, str(history)))
     every = spark.sql("select * from results").inputFiles()
     day = "2026-01-02"
 

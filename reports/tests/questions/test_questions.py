@@ -18,10 +18,11 @@ from oracle import ORACLES, plain
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
-from wireproof_reports.pipeline.history import read_published
 from wireproof_reports.pipeline.ingest import ingest
+from wireproof_reports.pipeline.jars import SparkFault
 from wireproof_reports.pipeline.rows import TESTED
-from wireproof_reports.pipeline.session import SparkFault, in_words
+from wireproof_reports.pipeline.session import in_words
+from wireproof_reports.pipeline.table import read_state
 from wireproof_reports.pipeline.tables import open_tables
 from wireproof_reports.questions.answers import QUESTIONS, answer, question, write_answer
 from wireproof_reports.questions.verdicts import ASSERTED
@@ -57,7 +58,7 @@ def hold(
 ) -> dict[str, int]:
     """Ask questions, compare every answer, order included, and count its rows."""
     write_fleet(folder, rows)
-    state = read_published(spark, str(folder))
+    state = read_state(spark, str(folder))
     tables = open_tables(spark, str(folder), state, today=TODAY, keep=kept)
     counts: dict[str, int] = {}
     for name in names:
@@ -117,7 +118,7 @@ def test_wire_integers_come_through_as_exact_text(
     )
     history = str(tmp_path / "history")
     ingest(spark, [str(bundle(tmp_path / "b.jsonl", [record]))], history)
-    tables = open_tables(spark, history, read_published(spark, history), today=TODAY)
+    tables = open_tables(spark, history, read_state(spark, history), today=TODAY)
 
     line = write_answer(answer("causes", tables), tmp_path)
 
@@ -162,7 +163,7 @@ def test_foreign_files_in_a_history_are_one_sentence(
 
     def ask() -> None:
         with in_words(tmp_path / "spark.log"):
-            state = read_published(spark, str(history))
+            state = read_state(spark, str(history))
             answer("matrix", open_tables(spark, str(history), state, today=TODAY))
 
     with pytest.raises(SparkFault) as fault:

@@ -1,47 +1,47 @@
-"""Taking bundles into a history, each once by its hash, whenever it is killed: a Spark job.
+"""Adding bundles to a history, each once by its hash, whenever the process is killed: a Spark job.
 
-The workers hash all bundles; the driver leaves out those whose hash is in ``runs``; the workers
-read the others, and the tables are written, one commit each (see `history`).
+The workers hash all bundles; the driver leaves out those that the history has; the workers read
+the others, and what they read goes into the table in one commit for each batch (see `commit`).
 """
 
+import re
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import reduce
 
 import pyarrow as pa
-from pyspark import StorageLevel
+from pyspark import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline import landing
-from wireproof_reports.pipeline.attempt import WAIT_S, Attempt, Conflict, begin, merge_files
-from wireproof_reports.pipeline.columns import spark_schema, worker_columns
-from wireproof_reports.pipeline.history import Published, read_published, read_table
+from wireproof_reports.pipeline.columns import SPARK
+from wireproof_reports.pipeline.commit import Conflict, add_rows, optimize, own_session, undo
 from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
 from wireproof_reports.pipeline.landing import Refused, Seen
-from wireproof_reports.pipeline.owner import Pause
+from wireproof_reports.pipeline.lock import Pause, writer_lock
 from wireproof_reports.pipeline.place import HistoryFault, is_url
-from wireproof_reports.pipeline.worker import (
-    BUNDLE,
-    FAULTY,
-    PACKED_DDL,
-    make_reader,
-    make_unpacker,
-    refused_row,
-)
-from wireproof_spec.history import FIRST, LAST, TABLES
+from wireproof_reports.pipeline.session import ERRORS
+from wireproof_reports.pipeline.table import ADDED, Note, State, read_state, read_table
+from wireproof_reports.pipeline.worker import Outcome, make_reader, refused_rows
 
 MOST_AT_ONCE = 5_000
-"""Bundles of one batch: what it holds back until all is read must fit on the disk."""
+"""Bundles of one batch: so many hashes and outcomes are kept by the driver."""
+MOST_LISTED = 10_000
 COMPACT_EVERY = 32
 """Batches after which Delta merges what they left, small files one and all."""
-MOST_LISTED = 10_000
-TRIES = 5
+TRIES = 20
+"""Attempts to add a batch: each that fails has let another writer's batch in."""
+WAIT_S = 600.0
+
+_REFUSED = re.compile(r"BundleFault: (.*)")
+"""In Spark's error, what a worker raised where the ingest is strict."""
 
 Tell = Callable[[int, int], None]
-"""Told after each batch: how many bundles are in, of how many."""
+"""Told while bundles are read: how many were, of how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,12 @@ class IngestResult:
 class How:
     """The options of an ingest: naming of targets, strictness, and waiting for other writers.
 
-    ``pause`` waits between two looks at whether another writer has ended.
+    ``pause`` waits between two attempts to lock the history.
     """
 
     naming: TargetNaming = NO_NAMING
     kit: str = ""
     strict: bool = False
-    take_over: bool = False
     wait_s: float = WAIT_S
     pause: Pause = time.sleep
 
@@ -132,39 +131,25 @@ def take(
     taken = IngestResult()
     seen, unread = landing.look_at(frames)
     refused = [*refused, *unread]
-    _refuse_if_strict(how, refused)
-    taken.refused.extend(refused)
-    new, copies = _unknown(spark, history, seen, taken)
+    if how.strict and refused:
+        raise BundleFault(_strict(refused[0].reason, len(refused) - 1))
+    new, copies = _apart(seen)
     most = max(1, len(new)) if how.strict else MOST_AT_ONCE
     batches = [new[at : at + most] for at in range(0, len(new), most)] or [[]]
+    own = own_session(spark)
     for number, batch in enumerate(batches):
-        # What is to be taken over may be all that there is to do.
-        if batch or (number == 0 and (refused or how.take_over)):
-            _take_batch(spark, batch, refused if number == 0 else [], history, how, taken)
-        tell(min((number + 1) * most, len(new)), len(new))
+        progress = _Progress(tell, number * most, len(new))
+        first = refused if number == 0 else []
+        if batch or first:
+            _Batch(own, history, batch, first, how, progress).add_to(taken)
     _count_copies(copies, taken)
     return taken
 
 
-def _unknown(
-    spark: SparkSession, history: str, seen: Sequence[Seen], taken: IngestResult
-) -> tuple[list[Seen], list[Seen]]:
-    """Return the bundles that the history does not have, each hash once, and their copies.
-
-    Those that it has are counted.
-    """
-    known = _find_known(
-        spark, history, read_published(spark, history), [one.bundle for one in seen]
-    )
+def _apart(seen: Sequence[Seen]) -> tuple[list[Seen], list[Seen]]:
+    """Return the bundles, each hash once, and their copies."""
     new: dict[str, Seen] = {}
-    copies: list[Seen] = []
-    for one in seen:
-        if one.bundle in known:
-            taken.already += 1
-        elif one.bundle in new:
-            copies.append(one)
-        else:
-            new[one.bundle] = one
+    copies = [one for one in seen if new.setdefault(one.bundle, one) is not one]
     return list(new.values()), copies
 
 
@@ -179,216 +164,181 @@ def _count_copies(copies: Sequence[Seen], taken: IngestResult) -> None:
             taken.already += 1
 
 
-def _find_known(
-    spark: SparkSession, history: str, state: Published, bundles: Sequence[str]
-) -> set[str]:
-    if state.count(LAST) == 0 or not bundles:
-        return set()
-    asked = spark.createDataFrame(pa.table({"bundle": pa.array(bundles, pa.string())}))
-    runs = read_table(spark, history, LAST, state).select("bundle")
-    return {str(row[0]) for row in runs.join(F.broadcast(asked), "bundle", "left_semi").collect()}
+class _Progress(AccumulatorParam[list[Outcome]]):
+    """Collects the outcomes that workers report, and tells how many there are.
 
+    In a worker it is a copy that tells nobody.
+    """
 
-def _take_batch(
-    spark: SparkSession,
-    batch: Sequence[Seen],
-    refused: Sequence[Refused],
-    history: str,
-    how: How,
-    taken: IngestResult,
-) -> None:
-    """Read bundles and write their rows; again where another writer came between."""
-    packed = _read_packed(spark, batch, how.naming)
-    packed.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        read = _Read.of(packed, batch)
-        _refuse_if_strict(how, read.refused)
-        taken.refused.extend(read.refused)
-        for number in range(TRIES):
-            try:
-                with begin(
-                    spark,
-                    history,
-                    kit=how.kit,
-                    take_over=how.take_over,
-                    wait_s=how.wait_s,
-                    pause=how.pause,
-                ) as attempt:
-                    written = _write(attempt, packed, read, [*refused, *read.refused], taken)
-            except _TakenMeanwhile as error:
-                taken.already += len(error.bundles)
-                left = read.bundles - error.bundles
-                rest = [one for one in batch if one.bundle in left]
-                _take_batch(spark, rest, [*refused, *read.refused], history, how, taken)
-                return
-            except Conflict as error:
-                if number == TRIES - 1:
-                    raise HistoryFault(
-                        f"{history}: another process wrote to the table {error} during each of "
-                        f"{TRIES} attempts; no bundle of this batch was added; run the command "
-                        "again when that process has ended"
-                    ) from error
-            else:
-                if written and attempt.batch % COMPACT_EVERY == 0:
-                    merge_files(spark, history, how.kit)
-                return
-    finally:
-        packed.unpersist()
+    def __init__(self, tell: Tell = silent, before: int = 0, total: int = 0) -> None:
+        self._tell, self._before, self._total = tell, before, total
 
+    def __reduce__(self) -> tuple[type["_Progress"], tuple[()]]:
+        return _Progress, ()
 
-class _TakenMeanwhile(Exception):
-    """Another ingest has taken some of the same bundles meanwhile."""
+    def zero(self, value: list[Outcome]) -> list[Outcome]:
+        return []
 
-    def __init__(self, bundles: set[str]) -> None:
-        super().__init__(len(bundles))
-        self.bundles = bundles
+    def addInPlace(self, value1: list[Outcome], value2: list[Outcome]) -> list[Outcome]:
+        value1.extend(value2)
+        self._tell(self._before + len(value1), self._total)
+        return value1
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """What the workers made of a batch."""
+class _Batch:
+    """Bundles, and refused ones, that are added to a history in one commit."""
 
-    bundles: set[str]
-    rows: Counter[str]
-    refused: list[Refused]
+    own: SparkSession
+    history: str
+    bundles: Sequence[Seen]
+    refused: Sequence[Refused]
+    how: How
+    progress: _Progress
 
-    @classmethod
-    def of(cls, packed: DataFrame, batch: Sequence[Seen]) -> "_Read":
-        """Have the workers read the bundles, and count what came of them.
+    def add_to(self, taken: IngestResult) -> None:
+        """Add the batch; begin again where another writer has committed meanwhile.
 
         Raises:
-            HistoryFault: a bundle was neither read nor refused.
+            BundleFault: if strict, a bundle is damaged; nothing was added.
+            HistoryFault: other writers committed during every attempt.
         """
-        name = F.when(F.col("of").isin(FAULTY, BUNDLE), F.col("packed")).alias("name")
-        hashes = {one.path: one.bundle for one in batch}
-        bundles: set[str] = set()
-        refused: list[Refused] = []
-        rows: Counter[str] = Counter()
-        for row in packed.select("of", "rows", name, "fault").collect():
-            if row["of"] == BUNDLE:
-                bundles.add(bytes(row["name"]).decode())
-            elif row["of"] == FAULTY:
-                path = bytes(row["name"]).decode()
-                refused.append(Refused(path, hashes[path], row["fault"]))
-            else:
-                rows[row["of"]] += row["rows"]
-        if len(bundles) + len(refused) != len(batch):
-            raise HistoryFault(
-                f"of {len(batch)} bundles Spark read {len(bundles)} and refused {len(refused)}; "
-                "no bundle of this batch was added; run the command again"
-            )
-        return cls(bundles, rows, sorted(refused, key=lambda one: one.path))
-
-
-def _read_packed(spark: SparkSession, batch: Sequence[Seen], naming: TargetNaming) -> DataFrame:
-    """Return what the workers make of these bundles."""
-    local = [(one.path, one.size) for one in batch if not is_url(one.path)]
-    urls = [landing.escape(one.path) for one in batch if is_url(one.path)]
-    expected = {one.path: one.bundle for one in batch}
-    frames = [landing.files(spark, local)] if local or not urls else []
-    frames += [landing.files_at(spark, urls)] if urls else []
-    parts = [frame.mapInArrow(make_reader(naming, expected), PACKED_DDL) for frame in frames]
-    return parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
-
-
-def _write(
-    attempt: Attempt,
-    packed: DataFrame,
-    read: _Read,
-    refused: Sequence[Refused],
-    taken: IngestResult,
-) -> bool:
-    """Write a batch's rows if there are any, and count what is in once it is published.
-
-    Raises:
-        Conflict: another writer came between.
-        _TakenMeanwhile: the history has some of the bundles by now.
-    """
-    spark, history = attempt.spark, attempt.history
-    known = _find_known(spark, history, attempt.state, sorted(read.bundles))
-    if known:
-        raise _TakenMeanwhile(known)
-    refused_rows = list(_new_refused(attempt, refused))
-    if not read.bundles and not refused_rows:
-        return False
-    for table in TABLES:
-        rows, count = _rows(packed, table), read.rows[table]
-        if table == "quarantine" and refused_rows:
-            rows, count = rows.unionByName(_frame(spark, refused_rows)), count + len(refused_rows)
-        if table != LAST and (count or table == FIRST):
-            attempt.append(table, rows, count)
-    attempt.publish(_collect_runs(packed, read), len(read.bundles))
-    taken.bundles += len(read.bundles)
-    taken.results += read.rows["results"]
-    taken.findings += read.rows["findings"]
-    taken.lines += read.rows["quarantine"]
-    if read.rows["quarantine"]:
-        taken.quarantined.extend(_list_quarantined(packed))
-    return True
-
-
-def _collect_runs(packed: DataFrame, read: _Read) -> DataFrame:
-    """Return the rows of ``runs``, from the driver.
-
-    To write them is to publish the batch. Where a worker is lost meanwhile Spark reads bundles
-    again, and a bundle that was moved since would be missing.
-
-    Raises:
-        HistoryFault: a bundle's row is missing already.
-    """
-    runs = _rows(packed, LAST).toArrow()
-    if runs.num_rows != len(read.bundles):
+        for _ in range(TRIES):
+            try:
+                with writer_lock(self.own, self.history, self.how.wait_s, self.how.pause):
+                    self._add(taken)
+                return
+            except Conflict:
+                continue
         raise HistoryFault(
-            f"of {len(read.bundles)} bundles that Spark had read, {runs.num_rows} could be read "
-            "again after a worker was lost; no bundle of this batch was added; run the command "
-            "again"
+            f"{self.history}: other processes wrote to it during each of {TRIES} attempts; no "
+            "bundle of this batch was added; run the command again when they have ended"
         )
-    schema = spark_schema(worker_columns(LAST))
-    return packed.sparkSession.createDataFrame(runs, schema)
+
+    def _add(self, taken: IngestResult) -> None:
+        state = read_state(self.own, self.history)
+        keys = [*(one.bundle for one in self.bundles), *map(_key, self.refused)]
+        known, quarantined = _find_known(self.own, self.history, state, keys)
+        new = [one for one in self.bundles if one.bundle not in known]
+        refused = list({_key(o): o for o in self.refused if _key(o) not in quarantined}.values())
+        # A bundle that was refused before is read by itself first: it must get no second row.
+        again = self._read_again([one for one in new if one.bundle in quarantined])
+        new = [one for one in new if one.path not in again]
+        done = self._commit(state, new, refused) if new or refused else {}
+        taken.already += len(known)
+        taken.refused.extend(self.refused)
+        _count(self.bundles, {**done, **again}, taken)
+        if done and (state.note.batch + 1) % COMPACT_EVERY == 0:
+            with suppress(Conflict):  # others merge the same files
+                optimize(self.own, self.history)
+
+    def _read_again(self, bundles: Sequence[Seen]) -> dict[str, Outcome]:
+        """Return what came of those of some bundles that are refused once more."""
+        if not bundles:
+            return {}
+        outcomes = self.own.sparkContext.accumulator(list[Outcome](), _Progress())
+        with _strict_refusal():
+            self._rows(bundles, [], outcomes).count()
+        return {outcome.path: outcome for outcome in outcomes.value if outcome.fault}
+
+    def _commit(
+        self, state: State, new: Sequence[Seen], refused: Sequence[Refused]
+    ) -> dict[str, Outcome]:
+        """Have the workers read the new bundles into the table; return what came of each."""
+        outcomes = self.own.sparkContext.accumulator(list[Outcome](), self.progress)
+        rows = self._rows(new, refused, outcomes)
+        note = Note(ADDED, kit=self.how.kit, batch=state.note.batch + 1, oldest=state.oldest)
+        with _strict_refusal():
+            written = add_rows(self.own, self.history, state, rows, note)
+        done = {outcome.path: outcome for outcome in outcomes.value}  # a task may run twice
+        read = len(refused) + sum(sum(o.rows.values()) or 1 for o in done.values())
+        if len(done) != len(new) or read != written:
+            why = (
+                f"Spark read {read} rows of {len(done)} bundles and wrote {written} where "
+                f"{len(new)} bundles were to be read"
+            )
+            undo(self.own, self.history, state, note.batch, why)
+        return done
+
+    def _rows(
+        self,
+        new: Sequence[Seen],
+        refused: Sequence[Refused],
+        outcomes: Accumulator[list[Outcome]],
+    ) -> DataFrame:
+        """Return the rows of bundles, read when they are written, and those of refused ones."""
+        local = [(one.path, one.size) for one in new if not is_url(one.path)]
+        urls = [landing.escape(one.path) for one in new if is_url(one.path)]
+        frames = [landing.files(self.own, local)] if local else []
+        frames += [landing.files_at(self.own, urls)] if urls else []
+        expected = {one.path: one.bundle for one in new}
+        reader = make_reader(self.how.naming, expected, outcomes, strict=self.how.strict)
+        parts = [frame.mapInArrow(reader, SPARK) for frame in frames]
+        if refused:
+            batch = refused_rows([(one.path, one.bundle, one.reason) for one in refused])
+            parts.append(self.own.createDataFrame(pa.Table.from_batches([batch]), SPARK))
+        return reduce(DataFrame.unionByName, parts)
 
 
-def _rows(packed: DataFrame, table: str) -> DataFrame:
-    schema = spark_schema(worker_columns(table))
-    mine = packed.where(F.col("of") == table).select("packed")
-    return mine.mapInArrow(make_unpacker(table), schema)
+def _count(bundles: Sequence[Seen], done: Mapping[str, Outcome], taken: IngestResult) -> None:
+    """Count what came of the bundles that were read."""
+    lines: list[QuarantinedLine] = []
+    for one in bundles:
+        outcome = done.get(one.path)
+        if outcome is None:
+            continue
+        if outcome.fault:
+            taken.refused.append(Refused(one.path, one.bundle, outcome.fault))
+            continue
+        taken.bundles += 1
+        taken.results += outcome.rows["results"]
+        taken.findings += outcome.rows["findings"]
+        taken.lines += outcome.rows["quarantine"]
+        file = one.path.rpartition("/")[2]
+        lines.extend(QuarantinedLine(file, *line) for line in outcome.lines)
+    taken.quarantined.extend(lines[:MOST_LISTED])
+    taken.refused.sort(key=lambda one: one.path)
 
 
-def _new_refused(attempt: Attempt, refused: Sequence[Refused]) -> Iterator[dict[str, object]]:
-    """Return the rows of refused bundles that the quarantine does not have yet.
+def _key(refused: Refused) -> str:
+    """Return what tells a refused bundle from others: its hash; its reason if it has none."""
+    return refused.bundle or refused.reason
 
-    A bundle is known by its hash, whatever its name; one that cannot be read has none.
+
+def _find_known(
+    spark: SparkSession, history: str, state: State, keys: Sequence[str]
+) -> tuple[set[str], set[str]]:
+    """Return those of some hashes, or reasons, that the history has: as runs, and as refused."""
+    if state.version < 0:
+        return set(), set()
+    asked = spark.createDataFrame(pa.table({"key": pa.array(keys, pa.string())}))
+    table = read_table(spark, history, state)
+    is_refused = (F.col("kind") == "quarantine") & (F.col("line") == 0)
+    key = F.when(F.col("bundle") == "", F.col("reason")).otherwise(F.col("bundle"))
+    whole = table.where((F.col("kind") == "run") | is_refused).select("kind", key.alias("key"))
+    found = whole.join(F.broadcast(asked), "key", "left_semi").distinct().collect()
+    runs, refused = ({r["key"] for r in found if r["kind"] == k} for k in ("run", "quarantine"))
+    return runs, refused
+
+
+@contextmanager
+def _strict_refusal() -> Generator[None]:
+    """Turn an error of Spark into that of the worker that refused a bundle, where it is one.
+
+    Raises:
+        BundleFault: the ingest is strict, and a bundle was refused.
     """
-    if not refused:
-        return
-    state = attempt.state
-    known: set[str] = set()
-    if state.count("quarantine"):
-        rows = read_table(attempt.spark, attempt.history, "quarantine", state)
-        whole = rows.where(F.col("line") == 0).select("bundle", "reason")
-        known = {str(row[0] or row[1]) for row in whole.collect()}
-    for one in refused:
-        if (one.bundle or one.reason) not in known:
-            known.add(one.bundle or one.reason)
-            yield refused_row(one.path, one.bundle, one.reason)
+    try:
+        yield
+    except ERRORS as error:
+        if found := _REFUSED.search(str(error)):
+            raise BundleFault(_strict(found[1], 0)) from error
+        raise
 
 
-def _frame(spark: SparkSession, rows: Sequence[dict[str, object]]) -> DataFrame:
-    schema = spark_schema(worker_columns("quarantine"))
-    return spark.createDataFrame(
-        [[row.get(name) for name in schema.names] for row in rows], schema
+def _strict(reason: str, more: int) -> str:
+    others = f", and {more} more refused" if more else ""
+    return (
+        f"{reason}{others}; no bundle of this batch was added (--strict): "
+        "remove what is refused, or run without --strict"
     )
-
-
-def _list_quarantined(packed: DataFrame) -> Iterator[QuarantinedLine]:
-    rows = _rows(packed, "quarantine").select("file", "line", "reason").orderBy("file", "line")
-    for row in rows.limit(MOST_LISTED).collect():
-        yield QuarantinedLine(row["file"], row["line"], row["reason"])
-
-
-def _refuse_if_strict(how: How, refused: Sequence[Refused]) -> None:
-    if how.strict and refused:
-        more = f", and {len(refused) - 1} more refused" if len(refused) > 1 else ""
-        raise BundleFault(
-            f"{refused[0].reason}{more}; no bundle of this batch was added (--strict): "
-            "remove what is refused, or run without --strict"
-        )

@@ -27,9 +27,10 @@ GROUPS = ("io.delta", "io.unitycatalog")
 VARIABLE = "WIREPROOF_JARS"
 _ADVICE = (
     "on a machine without network copy Delta's jars into a folder "
-    f"and set {VARIABLE} to its path (see docs/history.md)"
+    f"and set {VARIABLE} to its path (see docs/history-cluster.md)"
 )
-MEGABYTES = 13
+MEGABYTES, FETCHED_S = 13, 30
+"""How large the jars are, and how long a download of them took."""
 FETCH_S = 900
 ARCHIVE_S = 300
 OLDEST_JAVA = 17
@@ -57,8 +58,12 @@ spark.sql("select half, max(text) from rows group by half order by half").toArro
 """A job that has Java load most of the classes that an ingest or an aggregate needs."""
 
 
-class JarFault(Exception):
-    """Raised if Java or Delta's jars cannot be found; ``str()`` is a sentence for the user."""
+class SparkFault(Exception):
+    """Raised if Spark cannot be started or fails; ``str()`` is one sentence for the user."""
+
+
+class JarFault(SparkFault):
+    """Raised if Java or Delta's jars cannot be found."""
 
 
 def folder() -> Path:

@@ -48,6 +48,8 @@ class Seen:
 def local_paths(named: Sequence[str]) -> Iterator[Path]:
     """Yield the paths of the named bundles, and of all bundles in the named folders.
 
+    A file that the user names may be a link.
+
     Raises:
         BundleFault: a folder has no bundle, or a file does not exist.
     """
@@ -56,16 +58,19 @@ def local_paths(named: Sequence[str]) -> Iterator[Path]:
         if path.is_dir():
             yield from bundles_below(path)
         elif path.exists():
-            yield path
+            yield path.resolve() if path.is_symlink() else path
         else:
             raise BundleFault(f"cannot read {name}: there is no such file or folder")
 
 
-def measure(found: Iterable[Path]) -> tuple[list[tuple[str, int]], list[Refused]]:
+def measure(
+    found: Iterable[Path], within: Path | None = None
+) -> tuple[list[tuple[str, int]], list[Refused]]:
     """Return the paths and sizes of files, and those that Spark could not be told of.
 
-    A link may lead nowhere, a file may be gone by now, and a name may be no text. To open a named
-    pipe would take for ever.
+    Files must lie within a folder, if one is given, and not be reached by links. A link is not
+    followed, a file may be gone by now, and a name may be no text. To open a named pipe would take
+    for ever.
     """
     paths: list[tuple[str, int]] = []
     refused: list[Refused] = []
@@ -74,6 +79,9 @@ def measure(found: Iterable[Path]) -> tuple[list[tuple[str, int]], list[Refused]
         try:
             name.encode()
             status = path.stat()
+            is_led_out = within is not None and not path.resolve().is_relative_to(within)
+            if path.is_symlink() or is_led_out:
+                raise OSError(errno.ELOOP, f"it is a symbolic link; name {os.path.realpath(path)}")
             if not stat.S_ISREG(status.st_mode):
                 raise OSError(errno.EINVAL, "it is no regular file")
             paths.append((name, status.st_size))

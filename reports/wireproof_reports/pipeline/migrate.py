@@ -1,6 +1,8 @@
-"""A history of an older version, Parquet files that ``history.json`` names, made one of this."""
+"""A history of an older version, six Delta tables or Parquet files, copied into one of this."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 import msgspec
@@ -8,19 +10,23 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault, law_of
-from wireproof_reports.pipeline.attempt import Attempt, begin
-from wireproof_reports.pipeline.columns import spark_schema, worker_columns
+from wireproof_reports.pipeline.columns import BATCH, SPARK, view_schema
+from wireproof_reports.pipeline.commit import add_rows, own_session, undo
 from wireproof_reports.pipeline.landing import escape
-from wireproof_reports.pipeline.place import OLD, HistoryFault, root_of
-from wireproof_spec.history import FIRST, LAST, PARTITIONS, TABLES
+from wireproof_reports.pipeline.lock import writer_lock
+from wireproof_reports.pipeline.place import OLD_INDEX, OLD_TABLES, HistoryFault, root_of
+from wireproof_reports.pipeline.session import run_sql
+from wireproof_reports.pipeline.table import ADDED, Note, quote_table, read_state
+from wireproof_spec.history import KINDS, VIEWS
 
 OLD_FORMAT, OLD_VERSION = 1, 2
+WAIT_S = 600.0
 _NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 _LAW = "protocol string, clause string, role string"
 
 
 class OldPart(msgspec.Struct, frozen=True):
-    """A Parquet file of a history in the old format: its table, its name, its number of rows."""
+    """A Parquet file of a history in the oldest format, by its table, and its number of rows."""
 
     table: str
     protocol: str
@@ -31,107 +37,179 @@ class OldPart(msgspec.Struct, frozen=True):
     @property
     def place(self) -> str:
         """The path of the file below the history's folder."""
-        protocol, day = PARTITIONS
-        return f"{self.table}/{protocol}={self.protocol}/{day}={self.day or _NO_DAY}/{self.name}"
+        return f"{self.table}/protocol={self.protocol}/day={self.day or _NO_DAY}/{self.name}"
 
 
-class Old(msgspec.Struct, frozen=True):
-    """The index of a history in the old format: all its Parquet files."""
+class OldIndex(msgspec.Struct, frozen=True):
+    """The index of a history in the oldest format: all its Parquet files."""
 
     history: str = ""
     format: int = 0
     version: int = 0
-    kit: str = ""
     parts: tuple[OldPart, ...] = ()
 
     def of(self, table: str) -> list[OldPart]:
         """Return the files of one table."""
         return [part for part in self.parts if part.table == table]
 
-    def count(self, table: str) -> int:
-        """Return the number of rows of one table."""
-        return sum(part.rows for part in self.of(table))
+
+class Publication(msgspec.Struct, frozen=True):
+    """The metadata of a commit of the old table ``runs``: versions and rows of all tables."""
+
+    batch: int = 0
+    versions: dict[str, int] = {}
+    rows: dict[str, int] = {}
 
 
-def read_old(folder: Path) -> Old:
-    """Read the index of a history in the old format.
+@dataclass(frozen=True, slots=True)
+class Old:
+    """An old history: its rows by view, how many they must be, and the number of its batches."""
 
-    Raises:
-        HistoryFault: the history is missing or damaged, or a newer version wrote it.
-    """
-    try:
-        old = msgspec.json.decode((folder / OLD).read_bytes(), type=Old)
-    except OSError as error:
-        raise HistoryFault(
-            f"{folder} is no old history: its {OLD} cannot be read ({error.strerror})"
-        ) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise HistoryFault(f"{folder}: {OLD} is damaged: {error}") from error
-    if old.history != "wireproof":
-        raise HistoryFault(f"{folder} is no old history: its {OLD} is not wireproof's")
-    if old.format != OLD_FORMAT or old.version > OLD_VERSION:
-        raise HistoryFault(
-            f"{folder}: expected in {OLD} history format {OLD_FORMAT} and table version "
-            f"{OLD_VERSION} or older, found {old.format} and {old.version}"
-        )
-    return old
+    frames: Mapping[str, DataFrame]
+    counts: Mapping[str, int]
+    batches: int
 
 
 def migrate(spark: SparkSession, folder: Path, history: str, *, kit: str = "") -> dict[str, int]:
-    """Copy all rows of an old history into a new one; return the number of rows by table.
+    """Copy all rows of an old history into a new one; return the number of rows by view.
 
     Raises:
-        HistoryFault: the new history is not empty, or a count differs; nothing is published then.
+        HistoryFault: the new history is not empty, or a count differs; nothing is written then.
         Conflict: another writer came between.
     """
-    old = read_old(folder)
-    with begin(spark, history, kit=kit) as attempt:
-        return _write(attempt, folder, old)
+    own = own_session(spark)
+    is_index = (folder / OLD_INDEX).is_file()
+    old = _read_files(own, folder) if is_index else _read_tables(own, folder)
+    if not old.frames:
+        raise HistoryFault(f"{folder} has no rows; there is nothing to convert")
+    for view, frame in old.frames.items():
+        if (found := frame.count()) != old.counts[view]:
+            raise HistoryFault(
+                f"{folder}: its index says that {view} has {old.counts[view]} rows, its files "
+                f"have {found}; nothing was written; restore the old history from a copy"
+            )
+    rows = reduce(DataFrame.unionByName, (_flat(v, frame) for v, frame in old.frames.items()))
+    note = Note(ADDED, kit=kit, batch=old.batches)
+    with writer_lock(own, history, WAIT_S):
+        state = read_state(own, history)
+        if state.version >= 0:
+            raise HistoryFault(
+                f"{history} is not empty; migrate into a folder that does not exist"
+            )
+        written, total = add_rows(own, history, state, rows, note), sum(old.counts.values())
+        if written != total:
+            undo(own, history, state, note.batch, f"Spark wrote {written} rows of {total}")
+    return dict(old.counts)
 
 
-def _write(attempt: Attempt, folder: Path, old: Old) -> dict[str, int]:
-    if attempt.state.version >= 0:
+def _flat(view: str, frame: DataFrame) -> DataFrame:
+    """Return rows of a view with all columns of the table."""
+    there = {*frame.columns, BATCH}
+    own = {column.name for column in VIEWS[view]} | {"protocol", "day"}
+    columns = [
+        F.col(name.name)
+        if name.name in there & own
+        else F.lit(KINDS[view] if name.name == "kind" else None)
+        .cast(name.dataType)
+        .alias(name.name)
+        for name in SPARK
+    ]
+    return frame.select(*columns, BATCH)
+
+
+def _read_tables(spark: SparkSession, folder: Path) -> Old:
+    """Return the newest published state of six Delta tables, without what killed ingests left.
+
+    Raises:
+        HistoryFault: the tables were never published.
+    """
+    root = f"{root_of(str(folder))}"
+    described = run_sql(spark, f"DESCRIBE HISTORY {quote_table(str(folder), OLD_TABLES)}")
+    commits = described.select("version", "userMetadata").collect()
+    published = ((row[0], note) for row in commits if (note := _publication(row[1])).versions)
+    version, note = next(published, (-1, Publication()))
+    if version < 0:
+        raise HistoryFault(f"{folder} is no old history: no commit of its table runs is published")
+    frames: dict[str, DataFrame] = {}
+    for view, at in {**note.versions, OLD_TABLES: version}.items():
+        reader = spark.read.format("delta").option("versionAsOf", str(at))
+        rows = reader.load(f"{root}/{view}")
+        batch = F.col(BATCH) if BATCH in rows.columns else F.lit(None)
+        first = F.coalesce(batch, F.lit(1)).cast("long")
+        frames[view] = rows.withColumn(BATCH, first)
+    counts = {view: note.rows.get(view, 0) for view in VIEWS}
+    return Old(frames, counts, max(1, note.batch))
+
+
+def _publication(text: str | None) -> Publication:
+    try:
+        return msgspec.json.decode(text or "", type=Publication)
+    except msgspec.DecodeError:
+        return Publication()
+
+
+def read_index(folder: Path) -> OldIndex:
+    """Read the index of a history in the oldest format.
+
+    Raises:
+        HistoryFault: the index is missing or damaged, or a newer version wrote it.
+    """
+    try:
+        old = msgspec.json.decode((folder / OLD_INDEX).read_bytes(), type=OldIndex)
+    except OSError as error:
         raise HistoryFault(
-            f"{attempt.history} is not empty; migrate into a folder that does not exist"
+            f"{folder} is no old history: its {OLD_INDEX} cannot be read ({error.strerror})"
+        ) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise HistoryFault(f"{folder}: {OLD_INDEX} is damaged: {error}") from error
+    if old.history != "wireproof":
+        raise HistoryFault(f"{folder} is no old history: its {OLD_INDEX} is not wireproof's")
+    if old.format != OLD_FORMAT or old.version > OLD_VERSION:
+        raise HistoryFault(
+            f"{folder}: expected in {OLD_INDEX} history format {OLD_FORMAT} and table version "
+            f"{OLD_VERSION} or older, found {old.format} and {old.version}"
         )
     for part in old.parts:
-        if not (folder / part.place).exists():
+        file = folder / part.place
+        if not file.exists():
             raise HistoryFault(
-                f"{folder}: {OLD} names {part.place}, which is missing; nothing was written; "
-                "restore the old history from a copy"
+                f"{folder}: {OLD_INDEX} names {part.place}, which is missing; nothing was "
+                "written; restore the old history from a copy"
             )
-    counts = {table: old.count(table) for table in TABLES}
-    frames = {table: _rows(attempt.spark, folder, old, table) for table in TABLES}
-    for table, frame in frames.items():
-        if (found := frame.count()) != counts[table]:
+        if not file.resolve().is_relative_to(folder.resolve()):
             raise HistoryFault(
-                f"{folder}: {OLD} says that {table} has {counts[table]} rows, its files have "
-                f"{found}; nothing was written; restore the old history from a copy"
+                f"{folder}: {OLD_INDEX} names {part.place}, which is outside of the history; "
+                "nothing was written"
             )
-    for table, frame in frames.items():
-        if table != LAST and (counts[table] or table == FIRST):
-            attempt.append(table, frame, counts[table])
-    attempt.publish(frames[LAST], counts[LAST])
-    return counts
+    return old
 
 
-def _rows(spark: SparkSession, folder: Path, old: Old, table: str) -> DataFrame:
-    """Return a table's rows with the columns of this version, the clauses' roles included."""
-    schema = spark_schema(worker_columns(table))
+def _read_files(spark: SparkSession, folder: Path) -> Old:
+    """Return the rows of Parquet files that an index names."""
+    index = read_index(folder)
+    frames = {
+        view: _read_parquet(spark, folder, index, view).withColumn(BATCH, F.lit(1).cast("long"))
+        for view in VIEWS
+        if index.of(view)
+    }
+    counts = {view: sum(part.rows for part in index.of(view)) for view in VIEWS}
+    return Old(frames, counts, 1)
+
+
+def _read_parquet(spark: SparkSession, folder: Path, index: OldIndex, view: str) -> DataFrame:
+    """Return a view's rows with the columns of this version, the clauses' roles included."""
     root = root_of(str(folder))
-    places = [escape(f"{root}/{part.place}") for part in old.of(table)]
-    if not places:
-        return spark.createDataFrame([], schema)
-    rows = spark.read.schema(schema).option("basePath", f"{root}/{table}").parquet(*places)
-    if table != "results":
+    places = [escape(f"{root}/{part.place}") for part in index.of(view)]
+    reader = spark.read.schema(view_schema(view)).option("basePath", f"{root}/{view}")
+    rows = reader.parquet(*places)
+    if view != "results":
         return rows
-    law = spark.createDataFrame(list(_law(old)), _LAW)
-    joined = rows.drop("role").join(F.broadcast(law), ["protocol", "clause"], "left")
-    return joined.select(*schema.fieldNames())
+    law = spark.createDataFrame(list(_law(index)), _LAW)
+    return rows.drop("role").join(F.broadcast(law), ["protocol", "clause"], "left")
 
 
-def _law(old: Old) -> Iterator[tuple[str, str, str]]:
-    for protocol in sorted({part.protocol for part in old.of("results")}):
+def _law(index: OldIndex) -> Iterator[tuple[str, str, str]]:
+    for protocol in sorted({part.protocol for part in index.of("results")}):
         try:
             catalogue = law_of("the history", protocol)
         except BundleFault:

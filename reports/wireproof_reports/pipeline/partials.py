@@ -18,22 +18,18 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.history import (
-    KEEP_LOG,
-    MOST_LOOKED_AT,
-    came_between,
-    is_missing,
-    path_of,
-    quote_table,
-)
+from wireproof_reports.pipeline.commit import KEEP_LOG, is_conflict
 from wireproof_reports.pipeline.place import PARTIALS
 from wireproof_reports.pipeline.session import ERRORS, USER_METADATA, run_sql, setting
+from wireproof_reports.pipeline.table import is_missing, path_of, quote_table
 
 NAME = "part"
 """The partition column: the part that a row belongs to."""
 REVISION = 3
 """Of what is counted and how, by any of the kept counts; to be raised with every change of it, for
 parts of other revisions are not read."""
+MOST_LOOKED_AT = 200
+"""Commits of a table in which parts are looked for."""
 MOST_IN_CHAIN = 16
 """Partials read one by one; a longer chain is added up to one."""
 
@@ -99,7 +95,7 @@ def read_kept(
         try:
             _write(history, table, new, part)
         except ERRORS as error:
-            if not came_between(error):
+            if not is_conflict(error):
                 raise  # otherwise another aggregate has made the table: its part serves
 
 

@@ -1,25 +1,58 @@
 """The locations of a history, which may be a URL that Spark's file systems know, and of a site."""
 
+import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
-from wireproof_spec.history import LAST, TABLES
+import msgspec
 
-OLD = "history.json"
-"""Named every file of a history before its tables were Delta's."""
+LOG = "_delta_log"
+OLD_INDEX = "history.json"
+"""Named every file of a history before its rows were in Delta tables."""
+OLD_TABLES = "runs"
+"""The table that named the versions of the others, when a history was six Delta tables."""
 CHECKPOINT = "_checkpoint"
-"""Beside the tables: which files of a landing folder a watching ingest has seen."""
+"""Beside the table's files: which files of a landing folder a watching ingest has seen."""
 PARTIALS = "_partials"
-"""Beside the tables: what aggregates keep of what they have counted."""
+"""Beside the table's files: what aggregates keep of what they have counted."""
 LOCK, WATCH_LOCK = "_lock", "_watched"
-"""Beside the tables: files that who writes, or watches, holds locked; with its name, or empty."""
+"""Beside the table's files: what a writer, or a watching ingest, holds locked; with its name."""
 KEEP_DAYS = 30
 """Days for which files are kept that only older states need, unless the user says otherwise."""
 MOST_KEEP_DAYS = 3_650
-"""Days for which Delta keeps the log of the tables, without which no older state can be read."""
+"""Days for which Delta keeps the log of the table, without which no older state can be read."""
 DATA = "data"
 """In a site: the answers as JSON, from which its pages are made."""
 _REPLACED = (DATA, "answers", "assets", "index.html")
-_OWN = {*TABLES, CHECKPOINT, PARTIALS, LOCK, WATCH_LOCK}
+_OWN = {LOG, CHECKPOINT, PARTIALS, LOCK, WATCH_LOCK}
+_PARTITION = re.compile(r"(kind|protocol|day|part)=.+")
+_DATA_FILE = re.compile(r"\.?(part-|deletion_vector).+")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class _Vector(msgspec.Struct):
+    storageType: str = ""
+
+
+class _File(msgspec.Struct):
+    path: str = ""
+    deletionVector: _Vector | None = None
+
+
+class _Action(msgspec.Struct):
+    """What of a line of Delta's log names a file."""
+
+    add: _File | None = None
+    remove: _File | None = None
+    cdc: _File | None = None
+    sidecar: _File | None = None
+
+
+_ACTION = msgspec.json.Decoder(_Action)
+_ABSOLUTE = "p"
+"""How Delta marks a deletion vector with an absolute path. wireproof writes none."""
 
 
 class HistoryFault(Exception):
@@ -38,14 +71,20 @@ def root_of(history: str) -> str:
 
 def is_history(folder: Path) -> bool:
     """Return True if a local folder holds a history, in the present or an old format."""
-    return (folder / LAST / "_delta_log").is_dir() or (folder / OLD).exists()
+    return (folder / LOG).is_dir() or is_old(folder)
+
+
+def is_old(folder: Path) -> bool:
+    """Return True if a local folder holds a history in an old format."""
+    return (folder / OLD_TABLES / LOG).is_dir() or (folder / OLD_INDEX).exists()
 
 
 def check_readable(history: str) -> None:
     """Check that a name may be a history to read, before the long start of Spark.
 
     Raises:
-        HistoryFault: the folder has no history, or one of an older version.
+        HistoryFault: the folder has no history, one of an older version, or one that leads out of
+            the folder.
     """
     if is_url(history):
         return
@@ -53,16 +92,18 @@ def check_readable(history: str) -> None:
     _refuse_old(folder)
     if not is_history(folder):
         raise HistoryFault(
-            f"{history} is no history: it has no table {LAST}; "
+            f"{history} is no history: it has no Delta table; "
             "make one with `wireproof ingest BUNDLE --history DIR`"
         )
+    check_inside(folder)
 
 
 def check_writable(history: str) -> None:
     """Check that a history may be written to a folder, before the long start of Spark.
 
     Raises:
-        HistoryFault: the folder has something else, an older history, or is no folder.
+        HistoryFault: the folder has something else, an older history, one that leads out of the
+            folder, or is no folder.
     """
     if is_url(history):
         return
@@ -70,16 +111,117 @@ def check_writable(history: str) -> None:
     try:
         _refuse_old(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        foreign = sorted({entry.name for entry in folder.iterdir()} - _OWN)
+        foreign = sorted(filter(_is_foreign, os.listdir(folder)))
     except OSError as error:
         raise HistoryFault(
             f"{history} cannot be written ({error.strerror or error}); it is as it was before"
         ) from error
     if foreign and not is_history(folder):
         raise HistoryFault(
-            f"{history} is no history: it holds {foreign[0]}, but no table {LAST}; "
+            f"{history} is no history: it holds {foreign[0]}, but no Delta table; "
             "name an empty folder, or one that does not exist"
         )
+    check_inside(folder)
+
+
+def _is_foreign(name: str) -> bool:
+    return name not in _OWN and not _PARTITION.fullmatch(name)
+
+
+def check_inside(folder: Path) -> None:
+    """Check that nothing in a history leads out of its folder: no link, and no path of its logs.
+
+    Delta follows both: it would read, and vacuum would delete, files that are not the history's.
+
+    Raises:
+        HistoryFault: something does, or a log cannot be read.
+    """
+    try:
+        for entry in _walk(folder):
+            if entry.is_symlink():
+                raise HistoryFault(
+                    f"{entry.path} is a symbolic link, which a history must not have; "
+                    "replace it by what it leads to"
+                )
+            if f"/{LOG}/" in entry.path:
+                _check_log(Path(entry.path))
+    except OSError as error:
+        raise HistoryFault(f"{error.filename} cannot be read ({error.strerror})") from error
+
+
+def check_own(folder: Path) -> None:
+    """Check that a history has its own files only: a vacuum deletes what it does not know.
+
+    Raises:
+        HistoryFault: there is a file of somebody else.
+    """
+    for entry in _list(folder):
+        if entry.name not in _OWN:
+            inside = _walk(Path(entry.path)) if entry.is_dir(follow_symlinks=False) else ()
+            for each in (entry, *inside):
+                is_folder = each.is_dir(follow_symlinks=False)
+                if not (_PARTITION if is_folder else _DATA_FILE).fullmatch(each.name):
+                    raise HistoryFault(
+                        f"{each.path} is not of the history, and a vacuum would delete it; "
+                        "move it to another folder first"
+                    )
+
+
+def _walk(folder: Path) -> Iterator["os.DirEntry[str]"]:
+    """Yield everything below a folder, without following links."""
+    for entry in _list(folder):
+        yield entry
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path))
+
+
+def _list(folder: Path) -> list["os.DirEntry[str]"]:
+    with os.scandir(folder) as found:
+        return list(found)
+
+
+def _check_log(file: Path) -> None:
+    """Check that a commit or checkpoint names files below its table only.
+
+    Raises:
+        HistoryFault: it does not, or it is damaged.
+    """
+    try:
+        for named in _named(file):
+            vector = named.deletionVector
+            if _leads_out(named.path) or (vector and vector.storageType == _ABSOLUTE):
+                raise HistoryFault(
+                    f"{file} names a file outside of the history ({named.path}); "
+                    "nothing was read or written"
+                )
+    except FileNotFoundError:
+        pass  # Delta has cleaned its log meanwhile
+    except (msgspec.DecodeError, ValueError) as error:
+        why = str(error).splitlines()[0]
+        raise HistoryFault(f"{file} is damaged ({why}); restore it from a copy") from error
+
+
+def _named(file: Path) -> Iterator[_File]:
+    """Yield the files that a commit or checkpoint of Delta's log names."""
+    if file.suffix == ".json":
+        actions: list[_Action] = [_ACTION.decode(line) for line in file.read_bytes().splitlines()]
+    elif file.suffix == ".parquet":
+        from pyarrow import parquet  # few logs have a checkpoint, and the import takes its time
+
+        names = (
+            f"{a}.{part}" for a in _Action.__struct_fields__ for part in _File.__struct_fields__
+        )
+        rows = parquet.ParquetFile(file).read(columns=list(names)).to_pylist()
+        actions = [msgspec.convert(row, _Action) for row in rows]
+    else:
+        return
+    for action in actions:
+        yield from filter(None, (action.add, action.remove, action.cdc, action.sidecar))
+
+
+def _leads_out(path: str) -> bool:
+    plain = unquote(path)
+    return plain.startswith("/") or bool(_SCHEME.match(plain)) or ".." in plain.split("/")
 
 
 def check_site(out: Path) -> None:
@@ -107,9 +249,8 @@ def _is_data(folder: Path) -> bool:
 
 
 def _refuse_old(folder: Path) -> None:
-    if (folder / OLD).exists():
+    if is_old(folder) and not (folder / LOG).is_dir():
         raise HistoryFault(
-            f"{folder} is a history in Parquet files, the format of an older version, and this "
-            "version needs Delta tables; convert it with "
-            f"`wireproof migrate {folder} --history NEW`"
+            f"{folder} is a history in the format of an older version, and this version needs one "
+            f"Delta table; convert it with `wireproof migrate {folder} --history NEW`"
         )

@@ -6,7 +6,8 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Generator, Mapping, Sequence
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from wireproof_reports.pipeline import jars
+from wireproof_reports.pipeline.jars import SparkFault, check_java
 
 Session: TypeAlias = SparkSession
 """For those who may not import Spark: the command line."""
@@ -34,10 +36,6 @@ _CAUSE = re.compile(r"(?:Caused by)?: [\w.$]+: (.+)")
 _FULL = "No space left on device"
 _MULTIPLE = "STAGE_MATERIALIZATION_MULTIPLE_FAILURES"
 LOOPBACK = re.compile(r"spark://(127\.\d+\.\d+\.\d+|localhost|\[::1\]):")
-
-
-class SparkFault(Exception):
-    """Raised if Spark cannot be started or fails; ``str()`` is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +129,31 @@ def is_local(master: str) -> bool:
     return LOCAL.match(master) is not None
 
 
+Ready = Callable[[float], None]
+"""Told when Spark has answered its first query, after how many seconds."""
+
+
+def silent(_seconds: float) -> None:
+    """Do nothing when Spark is ready."""
+
+
 @contextmanager
-def session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
+def session(wanted: Wanted, log: Path, ready: Ready = silent) -> Generator[SparkSession]:
     """Start Spark and yield the session; the output of Spark and Java goes to the log.
 
     Raises:
         SparkFault: Java is missing, or the session cannot be started.
     """
+    began = time.monotonic()
+    with _session(wanted, log) as spark, in_words(log):
+        if ready is not silent:
+            run_sql(spark, "select 1").collect()
+            ready(time.monotonic() - began)
+        yield spark
+
+
+@contextmanager
+def _session(wanted: Wanted, log: Path) -> Generator[SparkSession]:
     if wanted.remote:
         with _connect(wanted, log) as spark:
             yield spark
@@ -231,7 +247,7 @@ def _delta(wanted: Wanted) -> dict[str, str]:
         name, separator = "spark.driver.extraClassPath", ":"
     try:
         return {name: jars.joined(separator, wanted.settings.get(name, ""))}
-    except (jars.JarFault, OSError) as error:
+    except OSError as error:
         raise SparkFault(str(error)) from error
 
 
@@ -289,18 +305,6 @@ def _refuse_without_workers(spark: SparkSession, master: str) -> None:
         ) from error
     if isinstance(answer, Exception):
         raise answer
-
-
-def check_java() -> None:
-    """Check that a Java is installed that Spark can use.
-
-    Raises:
-        SparkFault: Java is missing or too old.
-    """
-    try:
-        jars.check_java()
-    except jars.JarFault as error:
-        raise SparkFault(str(error)) from error
 
 
 @contextmanager

@@ -20,10 +20,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from wireproof_reports.pipeline import jars
+from wireproof_reports.pipeline.jars import SparkFault
 from wireproof_reports.pipeline.session import (
     OTHER_TEMP,
     SETTINGS,
-    SparkFault,
     Wanted,
     scratch_folder,
     ship_settings,

@@ -1,6 +1,6 @@
-"""A history's tables as questions read them: all at the versions of one published state."""
+"""A history's views as questions read them, all of one state, and the counts that are kept."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
@@ -9,13 +9,21 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.history import Published, path_of, read_table
 from wireproof_reports.pipeline.partials import Partial, read_kept
 from wireproof_reports.pipeline.place import PARTIALS
 from wireproof_reports.pipeline.rows import CONFORMING, TESTED
 from wireproof_reports.pipeline.session import ERRORS, first_line
+from wireproof_reports.pipeline.table import (
+    Extent,
+    State,
+    empty_view,
+    measure,
+    path_of,
+    read_table,
+    view_of,
+)
 from wireproof_spec.clauses.catalogue import PASSING
-from wireproof_spec.history import TABLES
+from wireproof_spec.history import VIEWS
 
 _TARGET = ("protocol", "vendor", "version")
 _CASE = ("case", "case_hash", "clause", "level", "origin", "role")
@@ -23,6 +31,8 @@ _TOLD_APART = (*_TARGET, *_CASE, "verdict", "reading")
 _OF_DAY = (*_TARGET, "day", "group", "level", "origin", "verdict")
 _OF_STEP = (*_TARGET, "interface", "step")
 
+CACHED = 100_000
+"""Rows up to which the whole table is read once, and all questions read that copy."""
 FEW = 5_000_000
 """Results up to which reading them again for each question takes no longer than keeping counts."""
 
@@ -48,7 +58,9 @@ def silent(_sentence: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables of a history that all questions read; ``today`` is the date of the answers.
+    """The views of a history that all questions read; ``today`` is the date of the answers.
+
+    ``rows`` are the numbers of rows by view, so that nothing is asked of a view without any.
 
     ``counts`` are the results counted by target, case, verdict and reading, ``days`` those by
     target, day, group and verdict, ``steps`` those by target, interface and duration; ``odd`` are
@@ -69,31 +81,40 @@ class Tables:
     findings: DataFrame
     campaigns: DataFrame
     quarantine: DataFrame
+    rows: Mapping[str, int]
     today: date
 
 
 def open_tables(
     spark: SparkSession,
     history: str,
-    state: Published,
+    state: State,
     *,
     today: date,
+    extent: Extent | None = None,
     keep: bool | None = None,
     warn: Warn = silent,
 ) -> Tables:
-    """Open the tables of a history in a folder, or at a URL that Spark can read.
+    """Open the views of a history in a folder, or at a URL that Spark can read.
 
-    ``keep`` says whether counts are kept; by default that depends on the number of results.
-    ``warn`` is called with a sentence if kept counts cannot be used.
+    ``extent`` is the state's, if it is known. ``keep`` says whether counts are kept; by default
+    that depends on the number of results. ``warn`` is called with a sentence if kept counts cannot
+    be used.
     """
-    frames = {name: read_table(spark, history, name, state) for name in TABLES}
-    # Rows from before version 3 of the tables have no origin, those of unknown clauses no role.
+    table = read_table(spark, history, state)
+    rows = (extent or measure(table)).rows
+    if keep is not True and sum(rows.values()) <= CACHED:
+        table = table.persist(StorageLevel.MEMORY_AND_DISK)
+    frames = {
+        view: view_of(table, view) if rows[view] else empty_view(spark, view) for view in VIEWS
+    }
+    # Rows from before version 3 of the columns have no origin, those of unknown clauses no role.
     frames["results"] = results = frames["results"].fillna("", ["origin", "role"])
-    if state.count("results") > FEW if keep is None else keep:
+    if rows["results"] > FEW if keep is None else keep:
         told = {p.name: _keep(spark, history, p, results, state, warn) for p in (*KEPT, FLIPS)}
-        return Tables(**frames, **told, today=today)
+        return Tables(**frames, **told, rows=rows, today=today)
     told = {p.name: p.count(results) for p in KEPT} | {"counts": _ones(results)}
-    return Tables(**frames, **told, flips=None, today=today)
+    return Tables(**frames, **told, flips=None, rows=rows, today=today)
 
 
 def _keep(
@@ -101,7 +122,7 @@ def _keep(
     history: str,
     partial: Partial,
     results: DataFrame,
-    state: Published,
+    state: State,
     warn: Warn,
 ) -> DataFrame:
     """Return the kept counts of the results; if none can be kept, counts for this session."""

@@ -15,7 +15,10 @@ _PACKED = 8
 
 
 def bundles_below(folder: Path) -> Iterator[Path]:
-    """Yield all bundles in a folder and its subfolders, sorted by path; links are followed.
+    """Yield all bundles in a folder and its subfolders, sorted by path, and links to elsewhere.
+
+    Links are not followed. What a link within the folder leads to is found without it; a link that
+    leads elsewhere is yielded as it is, so that it is refused and not passed over.
 
     Raises:
         BundleFault: the folder has no bundle, or a subfolder cannot be read.
@@ -27,16 +30,17 @@ def bundles_below(folder: Path) -> Iterator[Path]:
 
 
 def _find_bundles(folder: Path) -> Iterator[Path]:
-    # Path.rglob passes over folders that it may not read, and does not follow links.
-    entered: set[tuple[int, int]] = set()
-    for where, folders, names in os.walk(folder, onerror=_refuse_unreadable, followlinks=True):
-        status = os.stat(where)
-        if (status.st_dev, status.st_ino) in entered:  # a link leads back
-            folders.clear()
-            continue
-        entered.add((status.st_dev, status.st_ino))
-        folders.sort()
-        yield from (Path(where, name) for name in names if name.endswith(ENDINGS))
+    # Path.rglob passes over folders that it may not read.
+    inside = folder.resolve()
+    for where, folders, names in os.walk(folder, onerror=_refuse_unreadable):
+        links = [name for name in folders if Path(where, name).is_symlink()]
+        named = [name for name in names if name.endswith(ENDINGS)]
+        for path in (Path(where, name) for name in (*links, *named)):
+            is_found = (
+                path.is_symlink() and path.exists() and path.resolve().is_relative_to(inside)
+            )
+            if not is_found:
+                yield path
 
 
 def _refuse_unreadable(error: OSError) -> None:

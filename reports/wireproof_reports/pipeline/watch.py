@@ -1,8 +1,8 @@
 """An ingest that goes on: Structured Streaming tells which files are new, each a batch's share.
 
 Which files were seen stands in a checkpoint beside the tables. A batch that was killed comes again
-with the same files, and goes through the same code as any other: the history's own order of
-commits sees to it that each bundle is there once.
+with the same files, and goes through the same code as any other, by which each bundle is there
+once.
 """
 
 import signal
@@ -20,7 +20,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from wireproof_reports.pipeline import landing
 from wireproof_reports.pipeline.ingest import How, IngestResult, take
-from wireproof_reports.pipeline.owner import only_writer
+from wireproof_reports.pipeline.lock import locked
 from wireproof_reports.pipeline.place import CHECKPOINT, WATCH_LOCK, is_url, root_of
 
 EVERY = "2 seconds"
@@ -62,13 +62,12 @@ def watch(
         if asked.wait(seconds):
             raise _Interrupted
 
-    # Only what is there at the start is taken over: a later batch may meet a writer that lives.
-    later = replace(how, pause=pause, take_over=False)
+    interruptible = replace(how, pause=pause)
 
     def one(files: DataFrame, _number: int) -> None:
         paths = [(landing.plain(row["path"]), int(row["length"])) for row in files.collect()]
         try:
-            told(_take(spark, paths, history, later))
+            told(_take(spark, folder, paths, history, interruptible))
         except Exception as error:  # Java would hand it on as words only
             faults.append(error)
             raise
@@ -88,9 +87,7 @@ def watch(
     )
     trigger = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=EVERY)
     # The checkpoint is the history's: of two that share it Spark ends one, no matter which.
-    with only_writer(spark, history, 0, WATCH_LOCK):
-        if how.take_over:
-            take(spark, [], history, how=how)
+    with locked(spark, history, 0, WATCH_LOCK):
         query = _run(trigger, asked)
     if faults:
         raise KeyboardInterrupt if isinstance(faults[0], _Interrupted) else faults[0]
@@ -131,10 +128,10 @@ def _catch_interrupt(asked: threading.Event) -> Generator[None]:
 
 
 def _take(
-    spark: SparkSession, paths: list[tuple[str, int]], history: str, how: How
+    spark: SparkSession, folder: str, paths: list[tuple[str, int]], history: str, how: How
 ) -> IngestResult:
     if not any(is_url(path) for path, _ in paths):
-        there, unread = landing.measure(Path(path) for path, _ in paths)
+        there, unread = landing.measure((Path(path) for path, _ in paths), Path(folder).resolve())
         frames = [landing.files(spark, there)] if there else []
         return take(spark, frames, history, how=how, refused=unread)
     refused = landing.refuse_large(paths)

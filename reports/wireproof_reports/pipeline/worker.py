@@ -1,8 +1,6 @@
-"""What Spark's workers do with bundles: hash them, read them, hand their rows over.
+"""What Spark's workers do with bundles: hash them, and read them into rows of the table.
 
-All are functions for ``mapInArrow``. Rows leave a worker packed: many rows of one table as one
-compressed value. So Spark keeps, sorts and sends few large values instead of many small ones, and
-makes rows of them only where a table is written.
+All are functions for ``mapInArrow``.
 """
 
 import gc
@@ -10,16 +8,14 @@ import hashlib
 import io
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline.columns import arrow_schema, record_batch
+from wireproof_reports.pipeline.columns import record_batch
 from wireproof_reports.pipeline.incoming import IncomingBundle, TargetNaming, glance_at, read_in
-from wireproof_spec.history import TABLES
 from wireproof_spec.record_file import UNREADABLE, unpack, why_unreadable
 
 Batches = Iterator[pa.RecordBatch]
@@ -36,20 +32,33 @@ GLANCES = pa.schema(
     ]
 )
 GLANCES_DDL = "path string, bundle string, protocol string, day date, bytes long, fault string"
-PACKED = pa.schema(
-    [("of", pa.string()), ("rows", pa.int64()), ("packed", pa.binary()), ("fault", pa.string())]
-)
-PACKED_DDL = "of string, rows long, packed binary, fault string"
-FAULTY = "faulty"
-"""In the column ``of``: no table, but a bundle that was refused, by its path."""
-BUNDLE = "bundle"
-"""In the column ``of``: no table, but a bundle that was read, by its hash."""
 
 UNFIT = (OverflowError, pa.ArrowInvalid)
 """What is raised for values that the columns cannot hold, such as counts that add up to 2^63."""
 ROWS_AT_ONCE = 10_000
+MOST_LISTED = 1_000
+"""Quarantined lines of one bundle that are reported to the driver."""
 _PIECE = 1 << 20
-_WRITING = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+class Outcome(NamedTuple):
+    """What became of one bundle: the number of its rows by view, or why it was refused.
+
+    ``lines`` are numbers and reasons of the first quarantined lines.
+    """
+
+    path: str
+    rows: dict[str, int]
+    lines: list[tuple[int, str]]
+    fault: str = ""
+
+
+class Outcomes(Protocol):
+    """Spark's accumulator, as a worker sees it."""
+
+    def add(self, term: list[Outcome]) -> None:
+        """Report outcomes to the driver; they arrive there when the task has ended."""
+        ...
 
 
 def glance(batches: Batches) -> Batches:
@@ -65,92 +74,76 @@ def glance(batches: Batches) -> Batches:
         yield pa.RecordBatch.from_pylist([seen], GLANCES)
 
 
-def make_reader(naming: TargetNaming, expected: Mapping[str, str]) -> Work:
-    """Return the function by which workers read bundles; ``expected`` maps path to hash."""
+def make_reader(
+    naming: TargetNaming, expected: Mapping[str, str], outcomes: Outcomes, *, strict: bool
+) -> Work:
+    """Return the function by which workers turn bundles into rows of the table.
+
+    ``expected`` maps the path of each wanted bundle to its hash. A bundle that is refused becomes
+    a row of the quarantine; if strict, the job fails with the reason instead.
+    """
 
     def read(batches: Batches) -> Batches:
-        packing = Packing()
+        waiting: list[pa.RecordBatch] = []
         for path, _, opened in _files(batches):
             if path not in expected:
                 continue
             try:
-                with opened() as file, _no_collection():
-                    incoming = read_in(path, unpack(file), naming)
-                if incoming.glance.sha256 != expected[path]:
-                    raise BundleFault(f"{path} was changed while it was read")
-                yield from packing.add(incoming)
+                incoming, rows = _read_bundle(path, opened, naming, expected[path])
+                outcomes.add([_outcome(path, incoming)])
             except (BundleFault, *UNREADABLE, *UNFIT) as error:
-                yield _line(FAULTY, 0, path.encode(), _reason(path, error))
-        yield from packing.rest()
+                reason = _reason(path, error)
+                if strict:
+                    raise BundleFault(reason) from error
+                rows = [refused_rows([(path, expected[path], reason)])]
+                outcomes.add([Outcome(path, {}, [], reason)])
+            waiting.extend(rows)
+            if sum(batch.num_rows for batch in waiting) >= ROWS_AT_ONCE:
+                yield _joined(waiting)
+                waiting = []
+        if waiting:
+            yield _joined(waiting)
 
     return read
 
 
-def make_unpacker(table: str) -> Work:
-    """Return the function by which workers unpack the packed rows of a table."""
-    schema = arrow_schema(table)
+def _read_bundle(
+    path: str, opened: Callable[[], BinaryIO], naming: TargetNaming, sha256: str
+) -> tuple[IncomingBundle, list[pa.RecordBatch]]:
+    """Return a bundle, and all its rows: of one that is refused no row may be added.
 
-    def unpack(batches: Batches) -> Batches:
-        for batch in batches:
-            for packed in batch.column("packed"):
-                with pa.ipc.open_stream(packed.as_buffer()) as stream:
-                    for rows in stream:
-                        yield rows.cast(schema)
-
-    return unpack
-
-
-@dataclass(slots=True)
-class Packing:
-    """Collects the rows of bundles by table, and packs them as bytes when there are enough."""
-
-    waiting: dict[str, list[pa.RecordBatch]] = field(
-        default_factory=lambda: {table: [] for table in TABLES}
-    )
-
-    def add(self, incoming: IncomingBundle) -> Batches:
-        """Add a bundle's rows; yield the packs that are full."""
-        protocol, day = incoming.glance.protocol, incoming.glance.day
-        batches = {  # all of them first: of a bundle that is refused no row may be added
-            table: record_batch(table, rows, incoming.shared, protocol, day)
-            for table, rows in incoming.rows.items()
-            if rows
-        }
-        for table, batch in batches.items():
-            yield from self.add_rows(table, batch)
-        yield _line(BUNDLE, 1, incoming.glance.sha256.encode())
-
-    def add_rows(self, table: str, rows: pa.RecordBatch) -> Batches:
-        """Add rows of one table; yield a pack if it is full."""
-        waiting = self.waiting[table]
-        waiting.append(rows)
-        if sum(batch.num_rows for batch in waiting) >= ROWS_AT_ONCE:
-            yield from self._pack(table)
-
-    def rest(self) -> Batches:
-        """Yield packs with the remaining rows."""
-        for table in TABLES:
-            yield from self._pack(table)
-
-    def _pack(self, table: str) -> Batches:
-        waiting, self.waiting[table] = self.waiting[table], []
-        if waiting:
-            whole = pa.Table.from_batches(waiting).combine_chunks()
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, whole.schema, options=_WRITING) as writer:
-                writer.write_table(whole)
-            yield _line(table, whole.num_rows, sink.getvalue().to_pybytes())
+    Raises:
+        BundleFault: the bundle is damaged, foreign, or was changed since it was hashed.
+    """
+    with opened() as file, _no_collection():
+        incoming = read_in(path, unpack(file), naming)
+    if incoming.glance.sha256 != sha256:
+        raise BundleFault(f"{path} was changed while it was read")
+    where = incoming.shared, incoming.glance.protocol, incoming.glance.day
+    return incoming, [record_batch(v, rows, *where) for v, rows in incoming.rows.items() if rows]
 
 
-def refused_row(path: str, bundle: str, reason: str) -> dict[str, object]:
-    """Return the row of the table quarantine for a refused bundle."""
-    file = path.rpartition("/")[2]
-    return {"bundle": bundle, "file": file, "line": 0, "reason": reason}
+def _outcome(path: str, incoming: IncomingBundle) -> Outcome:
+    lines = [
+        (int(str(row["line"])), str(row["reason"]))
+        for row in incoming.rows["quarantine"][:MOST_LISTED]
+    ]
+    return Outcome(path, {view: len(of) for view, of in incoming.rows.items()}, lines)
 
 
-def _line(of: str, rows: int, packed: bytes, fault: str = "") -> pa.RecordBatch:
-    arrays = [pa.array([of]), pa.array([rows], pa.int64()), pa.array([packed], pa.binary())]
-    return pa.RecordBatch.from_arrays([*arrays, pa.array([fault])], schema=PACKED)
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return small batches as one: each costs as much as a thousand rows to hand over."""
+    (whole,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return whole
+
+
+def refused_rows(refused: list[tuple[str, str, str]]) -> pa.RecordBatch:
+    """Return rows of the quarantine for bundles by path, hash and reason; at least one."""
+    rows = [
+        {"bundle": bundle, "file": path.rpartition("/")[2], "line": 0, "reason": reason}
+        for path, bundle, reason in refused
+    ]
+    return record_batch("quarantine", rows, {}, None, None)
 
 
 def _files(batches: Batches) -> Iterator[tuple[str, int, Callable[[], BinaryIO]]]:

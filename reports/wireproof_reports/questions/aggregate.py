@@ -8,17 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import cast
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
-from wireproof_reports.pipeline.history import (
-    Published,
-    read_published,
-    read_published_as_of,
-    read_table,
-)
 from wireproof_reports.pipeline.place import (
     DATA,
     PARTIALS,
@@ -26,8 +18,17 @@ from wireproof_reports.pipeline.place import (
     check_readable,
     check_site,
 )
-from wireproof_reports.pipeline.session import ERRORS, Wanted, session
+from wireproof_reports.pipeline.session import ERRORS, Ready, Wanted, session
+from wireproof_reports.pipeline.session import silent as not_told
 from wireproof_reports.pipeline.shipping import ship
+from wireproof_reports.pipeline.table import (
+    Extent,
+    State,
+    measure,
+    read_state,
+    read_state_as_of,
+    read_table,
+)
 from wireproof_reports.pipeline.tables import Warn, open_tables, unusable
 from wireproof_reports.pipeline.tables import silent as no_warning
 from wireproof_reports.questions.answers import (
@@ -45,7 +46,7 @@ LOG = "spark.log"
 class AnalysisRequest:
     """Which history to analyse, which questions to ask, and where Spark runs.
 
-    ``as_of`` is a version of ``runs`` or a date; empty is now.
+    ``as_of`` is a version or a date; empty is now.
     """
 
     history: str
@@ -62,11 +63,15 @@ def silent(_done: int, _name: str) -> None:
 
 
 def aggregate(
-    wish: AnalysisRequest, tell: Tell = silent, warn: Warn = no_warning
+    wish: AnalysisRequest,
+    tell: Tell = silent,
+    warn: Warn = no_warning,
+    ready: Ready = not_told,
 ) -> list[dict[str, object]]:
     """Answer the questions and write ``data/`` in the site's folder; return the answers' index.
 
-    ``warn`` is called with a sentence if counts of earlier aggregates cannot be used.
+    ``ready`` is called when Spark has started, ``warn`` with a sentence if counts of earlier
+    aggregates cannot be used.
 
     Raises:
         HistoryFault: the history is missing or newer, or the site cannot be written, or is
@@ -77,28 +82,31 @@ def aggregate(
         check_site(wish.out)
         wish.out.mkdir(parents=True, exist_ok=True)
         with _only_writer(wish.out), _replace_folder(wish.out / DATA) as data:
-            return _ask(wish, data, tell, warn)
+            return _ask(wish, data, tell, warn, ready)
     except OSError as error:
         raise HistoryFault(
             f"{wish.out} cannot be written ({error.strerror or error}); it is as it was before"
         ) from error
 
 
-def _ask(wish: AnalysisRequest, data: Path, tell: Tell, warn: Warn) -> list[dict[str, object]]:
+def _ask(
+    wish: AnalysisRequest, data: Path, tell: Tell, warn: Warn, ready: Ready
+) -> list[dict[str, object]]:
     check_readable(wish.history)  # before anybody waits for Spark
     log = wish.out / LOG
     log.unlink(missing_ok=True)
-    with ship(wish.spark) as wanted, session(wanted, log) as spark:
+    with ship(wish.spark) as wanted, session(wanted, log, ready) as spark:
         state = state_of(spark, wish.history, wish.as_of)
-        told = _describe_history(spark, wish.history, state)
+        extent = measure(read_table(spark, wish.history, state))
+        told = _describe_history(state, extent)
         try:
-            lines = _answer(spark, wish, state, data, tell=tell, warn=warn)
+            lines = _answer(spark, wish, state, extent, data, tell=tell, warn=warn)
         except ERRORS as error:
             # What is kept is read while the questions are answered; only then damage is found.
             if f"/{PARTIALS}/" not in str(error):
                 raise
             warn(unusable(wish.history, error))
-            lines = _answer(spark, wish, state, data, tell=tell, keep=False)
+            lines = _answer(spark, wish, state, extent, data, tell=tell, keep=False)
     made = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     write_index(data, {"kit": wish.kit, "made": made, "history": told}, lines)
     return lines
@@ -107,7 +115,8 @@ def _ask(wish: AnalysisRequest, data: Path, tell: Tell, warn: Warn) -> list[dict
 def _answer(
     spark: SparkSession,
     wish: AnalysisRequest,
-    state: Published,
+    state: State,
+    extent: Extent,
     data: Path,
     *,
     tell: Tell,
@@ -115,19 +124,19 @@ def _answer(
     keep: bool | None = None,
 ) -> list[dict[str, object]]:
     """Write the answers to the wanted questions; return the lines of the index."""
-    tables = open_tables(spark, wish.history, state, today=wish.today, keep=keep, warn=warn)
+    tables = open_tables(
+        spark, wish.history, state, today=wish.today, extent=extent, keep=keep, warn=warn
+    )
     return [write_answer(answer, data) for answer in all_answers(tables, wish.names, tell)]
 
 
-def state_of(spark: SparkSession, history: str, as_of: str) -> Published:
-    """Return the published state of a history that a version or date names, or the newest.
+def state_of(spark: SparkSession, history: str, as_of: str) -> State:
+    """Return the state of a history that a version or date names, or the newest.
 
     Raises:
         HistoryFault: no such state exists.
     """
-    state = (
-        read_published_as_of(spark, history, as_of) if as_of else read_published(spark, history)
-    )
+    state = read_state_as_of(spark, history, as_of) if as_of else read_state(spark, history)
     if state.version < 0:
         raise HistoryFault(
             f"{history} is no history; make one with `wireproof ingest BUNDLE --history DIR`"
@@ -135,15 +144,14 @@ def state_of(spark: SparkSession, history: str, as_of: str) -> Published:
     return state
 
 
-def _describe_history(spark: SparkSession, history: str, state: Published) -> dict[str, object]:
-    days = read_table(spark, history, "runs", state).agg(F.min("day"), F.max("day")).first()
-    first, last = cast(tuple[date | None, date | None], days or (None, None))
+def _describe_history(state: State, extent: Extent) -> dict[str, object]:
+    rows, first, last = extent.rows, extent.first_day, extent.last_day
     return {
-        "bundles": state.count("runs"),
-        "results": state.count("results"),
-        "findings": state.count("findings"),
-        "campaigns": state.count("campaigns"),
-        "quarantined": state.count("quarantine"),
+        "bundles": rows["runs"],
+        "results": rows["results"],
+        "findings": rows["findings"],
+        "campaigns": rows["campaigns"],
+        "quarantined": rows["quarantine"],
         "first_day": first.isoformat() if first else None,
         "last_day": last.isoformat() if last else None,
         "version": state.version,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
 
-from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
-from wireproof_reports.pipeline.history import Published, read_table
 from wireproof_reports.pipeline.session import run_sql
-from wireproof_spec.history import TABLES
+from wireproof_reports.pipeline.table import State, read_table, view_of
+from wireproof_reports.questions.guard import check
+from wireproof_spec.history import VIEWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,44 +22,25 @@ class Found:
     is_cut: bool
 
 
-def name_tables(spark: SparkSession, history: str, state: Published) -> None:
-    """Make the tables of a published state available to SQL, as views of the session."""
-    for table in TABLES:
-        read_table(spark, history, table, state).createOrReplaceTempView(table)
-
-
-class NotAQuestion(Exception):
-    """Raised for SQL that would change something; ``str()`` is a sentence for the user."""
-
-
-_READS = ("describe", "desc ", "show", "explain")
+def name_views(spark: SparkSession, history: str, state: State) -> None:
+    """Make the views of a state available to SQL, as temporary views of the session."""
+    table = read_table(spark, history, state)
+    for view in VIEWS:
+        view_of(table, view).createOrReplaceTempView(view)
 
 
 def ask_sql(spark: SparkSession, sql: str, most: int) -> Found:
-    """Return at most `most` rows of the result of a SQL statement that changes nothing.
+    """Return at most `most` rows of the answer to a query over the views.
 
     Raises:
-        NotAQuestion: the statement is no query, and nothing that describes tables.
+        NotAllowed: the text is no query, or reads anything but the views.
     """
     statement = sql.strip().rstrip(";")
-    if not statement.lower().startswith(_READS):
-        _refuse_command(spark, statement)
+    check(spark, statement, VIEWS)
     answer = run_sql(spark, statement)
     rows = answer.limit(most + 1).collect()
     shown = [[_plain(value) for value in cast(Sequence[object], row)] for row in rows[:most]]
     return Found(answer.columns, shown, len(rows) > most)
-
-
-def _refuse_command(spark: SparkSession, statement: str) -> None:
-    """Raise an error if a statement is a command: only queries may stand in brackets."""
-    try:
-        run_sql(spark, f"EXPLAIN SELECT * FROM (\n{statement}\n)")
-    except ParseException as error:
-        run_sql(spark, f"EXPLAIN {statement}")  # is it SQL at all? If not, this says where
-        raise NotAQuestion(
-            "--sql takes queries only (SELECT, WITH, VALUES, DESCRIBE, SHOW, EXPLAIN); "
-            "this statement is a command"
-        ) from error
 
 
 def _plain(value: object) -> object:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.process
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made.write(Path("b.jsonl"), made.failing()[:1])
-    Path("h/runs/_delta_log").mkdir(parents=True)  # enough for what is checked before Spark
+    Path("h/_delta_log").mkdir(parents=True)  # enough for what is checked before Spark
 
 
 def java(folder: Path, says: str) -> Path:
@@ -49,13 +49,17 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["b.jsonl", "--out", "s"], "neither a history nor a folder"),
         (["empty", "--out", "s"], "empty has no bundle in it"),
         (["h"], "missing option '--out'"),
-        (["h", "--out", "s", "--as-of", ""], "--as-of : expected a version of runs, or a date"),
-        (["h", "--out", "s", "--as-of", "\N{SUPERSCRIPT TWO}"], "expected a version of runs"),
-        (["h", "--out", "s", "--as-of", "2026-13-01"], "expected a version of runs, or a date"),
+        (["h", "--out", "s", "--as-of", ""], "--as-of : expected a version, or a date"),
+        (["h", "--out", "s", "--as-of", "\N{SUPERSCRIPT TWO}"], "expected a version, or"),
+        (["h", "--out", "s", "--as-of", "2026-13-01"], "expected a version, or a date"),
         (["h", "--out", "s", "--master", "mesos://x"], "expected local[N], spark://HOST:PORT"),
         (["h", "--out", "s", "--master", "sc://x:15002"], "expected local[N], spark://HOST:PORT"),
         (["h", "--out", "s", "--remote", "sc://x"], "expected sc://HOST:PORT, found 'x'"),
         (["h", "--out", "s", "--remote", "spark://x:1"], "expected sc://HOST:PORT"),
+        (
+            ["h", "--out", "s", "--remote", "sc://x:1/;token=S3CRET"],
+            "--remote sc://x:1: a token is not taken from the command line",
+        ),
         (["h", "--out", "s", "--master", "spark://x"], "expected spark://HOST:PORT, found 'x'"),
         (["h", "--out", "s", "--master", "spark://x:0"], "expected spark://HOST:PORT"),
         (["h", "--out", "s", "--conf", "x=1"], "expected spark.NAME=VALUE"),
@@ -133,6 +137,7 @@ def test_a_missing_package_is_named(
 
 
 def test_an_old_history_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("h/_delta_log").rmdir()
     Path("h/history.json").write_text("{}")
 
     assert "`wireproof migrate h --history NEW`" in refused(capsys, "h", "--out", "s")
@@ -164,7 +169,7 @@ def test_a_folder_of_bundles_becomes_a_site(tmp_path: Path) -> None:
     assert {each["file"] for each in index["questions"]} == set(os.listdir("site/data")) - {
         "index.json"
     }
-    assert Path("site/history/runs/_delta_log").is_dir()
+    assert Path("site/history/_delta_log").is_dir()
     matrix = json.loads(Path("site/data/matrix.json").read_text())
     names = [column["name"] for column in matrix["columns"]]
     failing = [row for row in matrix["rows"] if row[names.index("fail")]]
@@ -187,6 +192,6 @@ def test_a_command_says_that_it_fetches_jars(
     say_what_spark_does(Wanted("local[2]"))
 
     assert capsys.readouterr().err.splitlines() == [
-        f"progress [ fetching Delta's jars, 13 MB, once, to {tmp_path} ]",
+        f"progress [ fetching Delta's jars, 13 MB, about 30 s, once, to {tmp_path} ]",
         "progress [ starting Spark on local[2] ]",
     ]

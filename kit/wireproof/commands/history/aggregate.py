@@ -15,6 +15,8 @@ from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.spark_options import (
     as_of_option,
+    interruptible,
+    say_spark_is_ready,
     say_what_spark_does,
     spark_options,
     wanted_spark,
@@ -33,6 +35,7 @@ from wireproof_reports.pipeline.place import (
 from wireproof_reports.wording import count_noun
 
 if TYPE_CHECKING:
+    from wireproof_reports.pipeline.jars import SparkFault
     from wireproof_reports.pipeline.session import Wanted
 
 OWN_HISTORY = "history"
@@ -120,7 +123,6 @@ def _check(check: Callable[[T], None], place: T) -> None:
 def _answer_questions(
     history: str, out: Path, wanted: "Wanted", as_of: str
 ) -> list[dict[str, object]]:
-    from wireproof_reports.pipeline.session import SparkFault
     from wireproof_reports.questions.aggregate import AnalysisRequest
     from wireproof_reports.questions.aggregate import aggregate as ask
     from wireproof_reports.questions.answers import QUESTIONS
@@ -130,7 +132,7 @@ def _answer_questions(
     def tell(done: int, name: str) -> None:
         if not manner().quiet:
             spent = time.monotonic() - started
-            step = f"{done + 1}/{len(QUESTIONS)} {name}, {spent:.0f} s"
+            step = f"question {done + 1} of {len(QUESTIONS)}: {name}, {spent:.0f} s"
             write_lines(sys.stderr, [f"progress [ {step} ]"])
 
     def warn(sentence: str) -> None:
@@ -139,7 +141,8 @@ def _answer_questions(
     wish = AnalysisRequest(history, out, spark=wanted, as_of=as_of, kit=KIT_VERSION)
     say_what_spark_does(wanted)
     try:
-        return ask(wish, tell, warn)
+        with interruptible():
+            return ask(wish, tell, warn, say_spark_is_ready)
     except (HistoryFault, SparkFault) as error:
         raise UsageFault(str(error)) from error
 

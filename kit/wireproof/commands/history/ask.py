@@ -59,22 +59,28 @@ def ask(
 ) -> None:
     """Ask a history a question in SQL; nothing is changed.
 
-    The tables are results, runs, findings, campaigns, grammar and quarantine. All of them are
-    read at the versions of one state, so that an ingest at the same time changes nothing.
+    The views are results, runs, findings, campaigns, grammar and quarantine, all of one state of
+    the history. Only SELECT over these views is answered, with functions that only compute.
     """
-    spark = wanted_spark(master, conf, remote)
+    if remote:
+        raise UsageFault(
+            "--remote: --sql is not answered by a Spark Connect server, since only Spark on this "
+            "machine can check a statement before it is run; run `wireproof ask` without --remote"
+        )
+    spark = wanted_spark(master, conf)
     try:
         check_readable(history)
     except HistoryFault as error:
         raise UsageFault(str(error)) from error
     from wireproof_reports.questions.aggregate import state_of
-    from wireproof_reports.questions.ask import NotAQuestion, ask_sql, name_tables
+    from wireproof_reports.questions.ask import ask_sql, name_views
+    from wireproof_reports.questions.guard import NotAllowed
 
     with running_spark(spark) as session:
-        name_tables(session, history, state_of(session, history, as_of))
+        name_views(session, history, state_of(session, history, as_of))
         try:
             found = ask_sql(session, sql, limit)
-        except NotAQuestion as error:
+        except NotAllowed as error:
             raise UsageFault(str(error)) from error
     if manner().json:
         told = {"event": "answered", "columns": found.columns, "rows": found.rows}

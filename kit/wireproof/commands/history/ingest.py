@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,6 @@ from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.spark_options import running_spark, spark_options, wanted_spark
 from wireproof.view.output import write_lines
-from wireproof.view.progress import Progress
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from wireproof_reports.pipeline.session import Wanted
 
 LISTED = 5
+EVERY_S = 1.0
 
 EXAMPLES = (
     ("wireproof ingest out/run.jsonl --history history", "add one run"),
@@ -76,7 +77,7 @@ EXAMPLES = (
 @click.option(
     "--take-over",
     is_flag=True,
-    help="Remove what an ingest killed on another machine wrote; first check that it ended.",
+    help="Does nothing any more: an ingest that was killed leaves nothing behind.",
 )
 @spark_options
 def ingest(
@@ -87,15 +88,15 @@ def ingest(
     watch: bool,
     once: bool,
     strict: bool,
-    take_over: bool,
+    take_over: bool,  # the option stays: scripts have it
     master: str,
     conf: tuple[str, ...],
 ) -> int:
-    """Add bundles to a history of Delta tables with Spark, each bundle once.
+    """Add bundles to a history, a Delta table, with Spark; each bundle once.
 
     A bundle is recognised by its hash. A bundle that is cut off, was changed after the run, or is
     of a newer version is refused; the others are added, and the exit code is 2. What is refused,
-    and each line that is not a record of this version, is in the table quarantine, with the
+    and each line that is not a record of this version, is in the view quarantine, with the
     reason.
     """
     if once and not watch:
@@ -105,7 +106,7 @@ def ingest(
     from wireproof_reports.pipeline.incoming import TargetNaming
     from wireproof_reports.pipeline.ingest import How
 
-    how = How(TargetNaming(vendor, version), KIT_VERSION, strict=strict, take_over=take_over)
+    how = How(TargetNaming(vendor, version), KIT_VERSION, strict=strict)
     if watch:
         return _watch(bundles, history, how, spark, once=once)
     taken = take(bundles, history, how, spark)
@@ -147,7 +148,23 @@ def take(bundles: tuple[str, ...], history: str, how: "How", wanted: "Wanted") -
     from wireproof_reports.pipeline.ingest import ingest as take_in
 
     with running_spark(replace(wanted, is_short=are_few(bundles))) as spark:
-        return take_in(spark, bundles, history, how=how, tell=Progress("bundles").update)
+        return take_in(spark, bundles, history, how=how, tell=_progress())
+
+
+def _progress() -> Callable[[int, int], None]:
+    """Return what writes to stderr which bundle of how many was read, once a second at most."""
+    began = told = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if not manner().quiet and (now - told >= EVERY_S or done == total):
+            told = now
+            write_lines(
+                sys.stderr, [f"progress [ bundle {done} of {total}, {now - began:.0f} s ]"]
+            )
+
+    return tell
 
 
 def finish(taken: "IngestResult") -> int:
@@ -178,7 +195,7 @@ def lines(taken: "IngestResult", history: str) -> Iterator[str]:
     rest = taken.lines - len(listed)
     if rest:
         # Not "-v lists them": the same command finds the bundle in the history now.
-        yield f"quarantined  {count_noun(rest, 'more line')} in the table quarantine"
+        yield f"quarantined  {count_noun(rest, 'more line')} in the view quarantine"
 
 
 def _tell(taken: "IngestResult", history: str) -> None:

@@ -11,7 +11,14 @@ from wireproof.options.spark_options import running_spark, spark_options, wanted
 from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
-from wireproof_reports.pipeline.place import OLD, HistoryFault, check_writable
+from wireproof_reports.pipeline.place import (
+    OLD_INDEX,
+    OLD_TABLES,
+    HistoryFault,
+    check_inside,
+    check_writable,
+    is_old,
+)
 from wireproof_reports.wording import count_noun
 
 EXAMPLES = (("wireproof migrate old --history history", "turn an old history into a new one"),)
@@ -24,19 +31,22 @@ EXAMPLES = (("wireproof migrate old --history history", "turn an old history int
 )
 @spark_options
 def migrate(old: Path, history: str, master: str, conf: tuple[str, ...]) -> None:
-    """Turn a history of Parquet files, as older versions wrote it, into Delta tables.
+    """Turn a history of six Delta tables, or of Parquet files, into one of this version.
 
-    The old history stays as it is. The number of rows of every table is compared before the new
-    history is published.
+    The old history stays as it is. The new one has its newest state: older states, which --as-of
+    opens, are not copied. The number of rows of every kind is compared.
     """
     spark = wanted_spark(master, conf)
-    if not (old / OLD).is_file():
-        raise UsageFault(f"{old} is no old history: it has no {OLD}")
+    if not is_old(old):
+        raise UsageFault(
+            f"{old} is no old history: it has neither {OLD_INDEX} nor a Delta table {OLD_TABLES}"
+        )
     try:
+        check_inside(old)
         check_writable(history)
     except HistoryFault as error:
         raise UsageFault(str(error)) from error
-    from wireproof_reports.pipeline.attempt import Conflict
+    from wireproof_reports.pipeline.commit import Conflict
     from wireproof_reports.pipeline.migrate import migrate as convert
 
     try:
