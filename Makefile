@@ -13,7 +13,7 @@ CLIENTS ?= all
 PYTHON_CLIENTS := pynsq gnsq ansq iggy_py
 SPACE := $(subst ,, )
 
-.PHONY: selftest-nsq selftest-others run quick affected test test-busy test-clients test-allure test-spark bench-aggregate bench-pipeline kills setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
+.PHONY: selftest-nsq selftest-others run quick affected test test-busy test-clients test-allure test-spark bench-aggregate bench-layouts bench-pipeline kills races setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -60,6 +60,14 @@ test-spark:
 bench-aggregate:
 	@$(PYTHON) tools/setup.py all
 	@$(BIN)/python tools/bench_aggregate/run.py $(if $(ROWS),--rows $(ROWS)) $(ARGS)
+
+bench-layouts:
+	@$(PYTHON) tools/setup.py all
+	@$(BIN)/python tools/bench_aggregate/layouts.py $(if $(ROWS),--rows $(ROWS)) $(ARGS)
+
+races:
+	@$(PYTHON) tools/setup.py all
+	@WIREPROOF_RACES=$(or $(RACES),50) $(BIN)/python -m pytest -q -m spark reports/tests/pipeline/test_writers.py -k race
 
 bench-pipeline:
 	@$(PYTHON) tools/setup.py all
@@ -184,6 +192,8 @@ help:
 	@echo "make test-allure   real sites by Allure 3 and 2 from npm, and plain pytest with allure-pytest"
 	@echo "make test-spark    questions on drawn histories, and a Spark cluster on loopback"
 	@echo "make bench-aggregate   questions to 1, 10 and 50 million rows (ROWS=1000000: one size); goes on where it was"
+	@echo "make bench-layouts   three layouts of a history, asked by Spark, DuckDB and deltalake (ROWS=1000000)"
+	@echo "make races    two and three writers race for the same bundles (RACES=50)"
 	@echo "make bench-pipeline    ingest of 2 000 bundles beside that of before Spark, and a table of all bounds; goes on where it was"
 	@echo "make kills    kill ingest, ingest --watch and aggregate 60 times in turn (KILLS=…); goes on where it was"
 	@echo "make selftest every fault, every variant, fifty mixes of variants (SAMPLE=1: a few)"

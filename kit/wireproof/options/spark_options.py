@@ -1,5 +1,6 @@
 """The options of the commands that use Spark; they are checked before Spark starts."""
 
+import logging
 import re
 import socket
 import sys
@@ -132,6 +133,9 @@ def interruptible() -> Generator[None]:
     Raises:
         KeyboardInterrupt: the user did.
     """
+    if not logging.root.handlers:
+        # py4j logs an interrupted call with its traceback, which Python then prints.
+        logging.root.addHandler(logging.NullHandler())
     try:
         yield
     except KeyboardInterrupt:
@@ -146,6 +150,12 @@ def running_spark(wanted: "Wanted") -> Generator["Session"]:
     Raises:
         UsageFault: Spark cannot be started or did not answer, a bundle or the history is refused.
     """
+    with interruptible(), _running_spark(wanted) as spark:
+        yield spark
+
+
+@contextmanager
+def _running_spark(wanted: "Wanted") -> Generator["Session"]:
     from wireproof_reports.bundle_file import BundleFault
     from wireproof_reports.pipeline.jars import SparkFault
     from wireproof_reports.pipeline.place import HistoryFault
@@ -155,11 +165,7 @@ def running_spark(wanted: "Wanted") -> Generator["Session"]:
     say_what_spark_does(wanted)
     log = _new_log()
     try:
-        with (
-            interruptible(),
-            ship(wanted) as told,
-            session(told, log, say_spark_is_ready) as spark,
-        ):
+        with ship(wanted) as told, session(told, log, say_spark_is_ready) as spark:
             yield spark
     except (BundleFault, HistoryFault) as error:
         _forget(log)

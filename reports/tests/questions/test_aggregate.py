@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from history_fixture import tree, write_commit
@@ -31,7 +32,7 @@ def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AnalysisRequest:
         yield from (Answer(name, question(name), [[name]]) for name in names)
 
     monkeypatch.setattr(module, "session", session)
-    monkeypatch.setattr(module, "open_tables", lambda *_, **__: None)
+    monkeypatch.setattr(module, "open_tables", lambda *_, **__: Mock())
     monkeypatch.setattr(module, "state_of", lambda *_: State(1))
     monkeypatch.setattr(module, "read_table", lambda *_: None)
     monkeypatch.setattr(module, "measure", lambda _: Extent(dict.fromkeys(VIEWS, 1), None, None))

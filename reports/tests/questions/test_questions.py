@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
+from unittest.mock import Mock
 
 import bundle_fixture as made
 import pyarrow as pa
@@ -26,6 +27,7 @@ from wireproof_reports.pipeline.table import read_state
 from wireproof_reports.pipeline.tables import open_tables
 from wireproof_reports.questions.answers import QUESTIONS, answer, question, write_answer
 from wireproof_reports.questions.verdicts import ASSERTED
+from wireproof_spec.history import VIEWS
 from wireproof_spec.record import CONCLUSIVE, DifferenceRecord
 
 TODAY = date(2026, 7, 1)
@@ -78,6 +80,13 @@ def test_unstable_is_tested_but_no_conclusion() -> None:
     assert set(TESTED) == CONCLUSIVE | {"unstable"}
     assert words["asserted"] == "results that came to a conclusion"
     assert words["touched"] == "results without a conclusion, unstable ones too"
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_of_views_without_rows_nothing_is_asked(name: str) -> None:
+    nothing = Mock(spec=["rows"], rows=dict.fromkeys(VIEWS, 0))
+
+    assert answer(name, nothing).rows == []
 
 
 def test_every_question_has_an_oracle() -> None:
@@ -159,7 +168,7 @@ def test_foreign_files_in_a_history_are_one_sentence(
 ) -> None:
     history = tmp_path / "history"
     write_fleet(history, fleet([SMALL]))
-    harm(next((history / "results").rglob("*.parquet")))
+    harm(next((history / "kind=result").rglob("*.parquet")))
 
     def ask() -> None:
         with in_words(tmp_path / "spark.log"):

@@ -9,7 +9,7 @@ that a MERGE that starts from an outdated state does nothing, and no number is g
 
 import re
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -142,17 +142,16 @@ def _create(own: SparkSession, history: str, rows: DataFrame, note: Note) -> int
     return int(found["operationMetrics"]["numOutputRows"])
 
 
-def undo(own: SparkSession, history: str, state: State, batch: int, why: str) -> None:
-    """Take back a batch whose number of rows is wrong, and report it.
+def undo(own: SparkSession, history: str, batches: Sequence[int], why: str) -> None:
+    """Take back batches that a commit added with a wrong number of rows, and report it.
+
+    Only their rows are deleted: another writer may have added a later batch.
 
     Raises:
         HistoryFault: always.
     """
-    note = msgspec.structs.replace(state.note, batch=batch, oldest=state.oldest)
-    table = quote_table(history)
-    restore = f"RESTORE TABLE {table} TO VERSION AS OF {state.version}"
-    with setting(own, USER_METADATA, encode(note)):
-        run_sql(own, restore if state.version >= 0 else f"DELETE FROM {table}").collect()
+    listed = ", ".join(map(str, batches))
+    run_sql(own, f"DELETE FROM {quote_table(history)} WHERE {BATCH} IN ({listed})").collect()
     raise HistoryFault(f"{history}: {why}; the batch was taken back; run the command again")
 
 

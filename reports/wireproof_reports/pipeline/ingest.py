@@ -257,7 +257,7 @@ class _Batch:
                 f"Spark read {read} rows of {len(done)} bundles and wrote {written} where "
                 f"{len(new)} bundles were to be read"
             )
-            undo(self.own, self.history, state, note.batch, why)
+            undo(self.own, self.history, [note.batch], why)
         return done
 
     def _rows(

@@ -98,7 +98,8 @@ def migrate(spark: SparkSession, folder: Path, history: str, *, kit: str = "") -
             )
         written, total = add_rows(own, history, state, rows, note), sum(old.counts.values())
         if written != total:
-            undo(own, history, state, note.batch, f"Spark wrote {written} rows of {total}")
+            batches = range(1, note.batch + 1)
+            undo(own, history, batches, f"Spark wrote {written} rows of {total}")
     return dict(old.counts)
 
 

@@ -60,7 +60,8 @@ def silent(_sentence: str) -> None:
 class Tables:
     """The views of a history that all questions read; ``today`` is the date of the answers.
 
-    ``rows`` are the numbers of rows by view, so that nothing is asked of a view without any.
+    ``rows`` are the numbers of rows by view, so that nothing is asked of a view without any;
+    ``cached`` is the frame of all rows where Spark keeps it until it is unpersisted.
 
     ``counts`` are the results counted by target, case, verdict and reading, ``days`` those by
     target, day, group and verdict, ``steps`` those by target, interface and duration; ``odd`` are
@@ -82,6 +83,7 @@ class Tables:
     campaigns: DataFrame
     quarantine: DataFrame
     rows: Mapping[str, int]
+    cached: DataFrame | None
     today: date
 
 
@@ -103,8 +105,9 @@ def open_tables(
     """
     table = read_table(spark, history, state)
     rows = (extent or measure(table)).rows
+    cached = None
     if keep is not True and sum(rows.values()) <= CACHED:
-        table = table.persist(StorageLevel.MEMORY_AND_DISK)
+        cached = table = table.persist(StorageLevel.MEMORY_AND_DISK)
     frames = {
         view: view_of(table, view) if rows[view] else empty_view(spark, view) for view in VIEWS
     }
@@ -112,9 +115,9 @@ def open_tables(
     frames["results"] = results = frames["results"].fillna("", ["origin", "role"])
     if rows["results"] > FEW if keep is None else keep:
         told = {p.name: _keep(spark, history, p, results, state, warn) for p in (*KEPT, FLIPS)}
-        return Tables(**frames, **told, rows=rows, today=today)
+        return Tables(**frames, **told, rows=rows, cached=cached, today=today)
     told = {p.name: p.count(results) for p in KEPT} | {"counts": _ones(results)}
-    return Tables(**frames, **told, flips=None, rows=rows, today=today)
+    return Tables(**frames, **told, flips=None, rows=rows, cached=cached, today=today)
 
 
 def _keep(

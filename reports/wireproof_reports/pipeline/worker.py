@@ -16,6 +16,7 @@ import pyarrow as pa
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline.columns import record_batch
 from wireproof_reports.pipeline.incoming import IncomingBundle, TargetNaming, glance_at, read_in
+from wireproof_reports.pipeline.rows import Row
 from wireproof_spec.record_file import UNREADABLE, unpack, why_unreadable
 
 Batches = Iterator[pa.RecordBatch]
@@ -139,7 +140,7 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 def refused_rows(refused: list[tuple[str, str, str]]) -> pa.RecordBatch:
     """Return rows of the quarantine for bundles by path, hash and reason; at least one."""
-    rows = [
+    rows: list[Row] = [
         {"bundle": bundle, "file": path.rpartition("/")[2], "line": 0, "reason": reason}
         for path, bundle, reason in refused
     ]

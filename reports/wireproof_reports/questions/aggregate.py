@@ -127,7 +127,11 @@ def _answer(
     tables = open_tables(
         spark, wish.history, state, today=wish.today, extent=extent, keep=keep, warn=warn
     )
-    return [write_answer(answer, data) for answer in all_answers(tables, wish.names, tell)]
+    try:
+        return [write_answer(answer, data) for answer in all_answers(tables, wish.names, tell)]
+    finally:
+        if tables.cached is not None:  # the session may be the user's, who goes on
+            tables.cached.unpersist()
 
 
 def state_of(spark: SparkSession, history: str, as_of: str) -> State:

@@ -55,8 +55,13 @@ def question(name: str) -> Question:
 
 
 def answer(name: str, tables: Tables) -> Answer:
-    """Ask the named question of a history, such as ``matrix``; return its columns and rows."""
+    """Ask the named question of a history, such as ``matrix``; return its columns and rows.
+
+    No job is started where the views that it reads have no rows.
+    """
     asked = question(name)
+    if not any(tables.rows[view] for view in asked.views):
+        return Answer(name, asked, [])
     table = asked.ask(tables).toArrow()
     columns = [_plain(table.column(column.name), column) for column in asked.columns]
     return Answer(name, asked, [list(row) for row in zip(*columns, strict=True)])

@@ -55,4 +55,5 @@ QUESTION = Question(
         LAST,
     ),
     ask,
+    views=("campaigns",),
 )

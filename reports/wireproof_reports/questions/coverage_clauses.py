@@ -67,4 +67,5 @@ QUESTION = Question(
         AnswerColumn("standing", "text", "asserted, touched or never met"),
     ),
     ask,
+    views=("results", "runs"),
 )

@@ -34,4 +34,5 @@ QUESTION = Question(
         AnswerColumn("vendors", "integer", "vendors that were sent it"),
     ),
     ask,
+    views=("grammar",),
 )

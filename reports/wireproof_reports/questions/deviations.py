@@ -69,4 +69,5 @@ QUESTION = Question(
         AnswerColumn("bundle", "text", "SHA-256 of that run's bundle"),
     ),
     ask,
+    views=("results", "findings"),
 )

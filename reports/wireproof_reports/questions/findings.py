@@ -61,4 +61,5 @@ QUESTION = Question(
         AnswerColumn("bundle", "text", "SHA-256 of that campaign's bundle"),
     ),
     ask,
+    views=("findings",),
 )

@@ -8,7 +8,6 @@ What is in no list is refused, so that a part of a later Spark is not taken for 
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
 
@@ -157,9 +156,9 @@ class _Walk:
         Raises:
             NotAllowed: it is in no list.
         """
-        if not isinstance(value, JavaObject):
-            return  # a text, a number, a truth value or nothing
-        java: Any = value
+        if value is None or isinstance(value, str | int | float | bytes):
+            return
+        java = value
         if self._is_node(java):
             self._check_node(java)
         elif self._is_many(java):

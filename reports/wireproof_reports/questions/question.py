@@ -24,13 +24,15 @@ class AnswerColumn:
 class Question:
     """A question to a history; ``ask`` returns the rows of the answer in display order.
 
-    ``columns`` describe the columns of these rows.
+    ``columns`` describe the columns of these rows. ``views`` are those that it reads: where none
+    of them has a row, neither has the answer.
     """
 
     title: str
     asks: str
     columns: tuple[AnswerColumn, ...]
     ask: Callable[[Tables], DataFrame]
+    views: tuple[str, ...] = ("results",)
 
 
 PROTOCOL = AnswerColumn("protocol", "text", "protocol")

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import hostile_bundles as hostile
 import hostile_runs
-import pyarrow as pa
 import pytest
 from example_count import examples
 from hypothesis import given, settings
@@ -22,7 +21,7 @@ from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.bundle_file import read_bundle as read_for_reports
-from wireproof_reports.pipeline.columns import arrow_schema
+from wireproof_reports.pipeline.columns import record_batch
 from wireproof_reports.pipeline.incoming import read_in
 from wireproof_reports.render.html import render as rendered
 from wireproof_reports.render.markdown import render as markdown
@@ -139,9 +138,10 @@ def test_a_history_takes_or_refuses_a_hostile_bundle(name: str, tmp_path: Path) 
         assert name in (*REFUSED, "protocol-is-a-place")
         return
     assert name not in REFUSED or (name in PUT_ASIDE and incoming.rows["quarantine"])
-    for table, rows in incoming.rows.items():
-        whole = [{**incoming.shared, **row} for row in rows]
-        assert pa.Table.from_pylist(whole, arrow_schema(table)).num_rows == len(rows)
+    for view, rows in incoming.rows.items():
+        if rows:
+            batch = record_batch(view, rows, incoming.shared, incoming.glance.protocol, None)
+            assert batch.num_rows == len(rows)
 
 
 @pytest.mark.slow

@@ -139,9 +139,9 @@ def _answer_questions(
         write_lines(sys.stderr, [f"wireproof: {printable(sentence)}"])
 
     wish = AnalysisRequest(history, out, spark=wanted, as_of=as_of, kit=KIT_VERSION)
-    say_what_spark_does(wanted)
     try:
         with interruptible():
+            say_what_spark_does(wanted)
             return ask(wish, tell, warn, say_spark_is_ready)
     except (HistoryFault, SparkFault) as error:
         raise UsageFault(str(error)) from error
