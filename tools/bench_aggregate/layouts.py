@@ -48,18 +48,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--again", action="store_true", help="forget the figures that are there")
+    parser.add_argument("--no-spark", action="store_true", help="DuckDB and deltalake alone")
     parser.add_argument("--ask", choices=LAYOUTS, help="ask one layout and print the figures")
     told = parser.parse_args()
     folder = OUT / str(told.rows)
     if told.ask:
-        print(json.dumps(ask(folder / told.ask, told.ask)))
+        print(json.dumps(ask(folder / told.ask, told.ask, by_spark=not told.no_spark)))
         return 0
     write(folder, told.rows)
-    kept = folder / "figures.json"
+    kept = folder / ("others.json" if told.no_spark else "figures.json")
     figures = json.loads(kept.read_text()) if kept.exists() and not told.again else {}
     for layout in LAYOUTS:
         if layout not in figures:
             words = [sys.executable, __file__, "--rows", str(told.rows), "--ask", layout]
+            words += ["--no-spark"] if told.no_spark else []
             done = subprocess.run(words, stdout=subprocess.PIPE, timeout=LONGEST_S, check=True)
             figures[layout] = json.loads(done.stdout)
             kept.write_text(json.dumps(figures, indent=1) + "\n")
@@ -116,13 +118,16 @@ def nested(results: pa.Table) -> pa.Table:
     return ordered.select(OF_BUNDLE).take(list(starts)[:-1]).append_column("cases", lists)
 
 
-def ask(history: Path, layout: str) -> dict:
-    """Ask one layout all questions twice; return the seconds."""
+def ask(history: Path, layout: str, *, by_spark: bool) -> dict:
+    """Ask one layout all questions, by Spark twice; return the seconds."""
     figures: dict = {"bytes": sum(path.stat().st_size for path in history.rglob("*.parquet"))}
     figures["duckdb"] = {name: by_duck(history, layout, sql) for name, sql in BY_DUCK.items()}
     began = time.monotonic()
     figures["deltalake_rows"] = by_deltalake(history, layout)
     figures["deltalake"] = round(time.monotonic() - began, 2)
+    figures["load"] = round(os.getloadavg()[0], 1)
+    if not by_spark:
+        return figures
     with session(Wanted("local[2]", settings=SETTINGS[layout]), OUT / "spark.log") as spark:
         open_views(spark, history, layout)
         for way in ("cold", "warm"):
@@ -132,7 +137,7 @@ def ask(history: Path, layout: str) -> dict:
                 tuned.ask(spark, name)
                 figures[way][name] = round(time.monotonic() - began, 2)
                 print(f"{layout} {way} {name} {figures[way][name]}", file=sys.stderr, flush=True)
-    return {**figures, "load": round(os.getloadavg()[0], 1)}
+    return figures
 
 
 def open_views(spark, history: Path, layout: str) -> None:
@@ -180,10 +185,10 @@ def show(figures: dict) -> None:
     """Print a table of the seconds by layout."""
     print(f"{'':<22}" + "".join(f"{layout:>10}" for layout in LAYOUTS))
     for way in ("cold", "warm", "duckdb"):
-        for name in figures["flat"][way]:
+        for name in figures["flat"].get(way, ()):
             spent = "".join(f"{figures[layout][way][name]:>10.2f}" for layout in LAYOUTS)
             print(f"{way + ' ' + name:<22}{spent}")
-        whole = "".join(f"{sum(figures[one][way].values()):>10.2f}" for one in LAYOUTS)
+        whole = "".join(f"{sum(figures[one].get(way, {}).values()):>10.2f}" for one in LAYOUTS)
         print(f"{way + ', all':<22}{whole}")
     for name in ("deltalake", "bytes", "load"):
         print(f"{name:<22}" + "".join(f"{figures[layout][name]:>10}" for layout in LAYOUTS))

@@ -203,6 +203,8 @@ class _Batch:
             BundleFault: if strict, a bundle is damaged; nothing was added.
             HistoryFault: other writers committed during every attempt.
         """
+        if self.how.strict:
+            self._refuse_damaged()
         for _ in range(TRIES):
             try:
                 with writer_lock(self.own, self.history, self.how.wait_s, self.how.pause):
@@ -215,6 +217,19 @@ class _Batch:
             "bundle of this batch was added; run the command again when they have ended"
         )
 
+    def _refuse_damaged(self) -> None:
+        """Read all bundles that are to be added before anything is written.
+
+        Raises:
+            BundleFault: a bundle is damaged.
+        """
+        state = read_state(self.own, self.history)
+        keys = [one.bundle for one in self.bundles]
+        known, _ = _find_known(self.own, self.history, state, keys)
+        faults = self._read_alone([one for one in self.bundles if one.bundle not in known])
+        if faults:
+            raise BundleFault(_strict(min(faults.values()).fault, len(faults) - 1))
+
     def _add(self, taken: IngestResult) -> None:
         state = read_state(self.own, self.history)
         keys = [*(one.bundle for one in self.bundles), *map(_key, self.refused)]
@@ -222,7 +237,7 @@ class _Batch:
         new = [one for one in self.bundles if one.bundle not in known]
         refused = list({_key(o): o for o in self.refused if _key(o) not in quarantined}.values())
         # A bundle that was refused before is read by itself first: it must get no second row.
-        again = self._read_again([one for one in new if one.bundle in quarantined])
+        again = self._read_alone([one for one in new if one.bundle in quarantined])
         new = [one for one in new if one.path not in again]
         done = self._commit(state, new, refused) if new or refused else {}
         taken.already += len(known)
@@ -232,13 +247,12 @@ class _Batch:
             with suppress(Conflict):  # others merge the same files
                 optimize(self.own, self.history)
 
-    def _read_again(self, bundles: Sequence[Seen]) -> dict[str, Outcome]:
-        """Return what came of those of some bundles that are refused once more."""
+    def _read_alone(self, bundles: Sequence[Seen]) -> dict[str, Outcome]:
+        """Read bundles and write nothing; return what came of those that are refused."""
         if not bundles:
             return {}
         outcomes = self.own.sparkContext.accumulator(list[Outcome](), _Progress())
-        with _strict_refusal():
-            self._rows(bundles, [], outcomes).count()
+        self._rows(bundles, [], outcomes, strict=False).count()
         return {outcome.path: outcome for outcome in outcomes.value if outcome.fault}
 
     def _commit(
@@ -246,7 +260,7 @@ class _Batch:
     ) -> dict[str, Outcome]:
         """Have the workers read the new bundles into the table; return what came of each."""
         outcomes = self.own.sparkContext.accumulator(list[Outcome](), self.progress)
-        rows = self._rows(new, refused, outcomes)
+        rows = self._rows(new, refused, outcomes, strict=self.how.strict)
         note = Note(ADDED, kit=self.how.kit, batch=state.note.batch + 1, oldest=state.oldest)
         with _strict_refusal():
             written = add_rows(self.own, self.history, state, rows, note)
@@ -265,6 +279,8 @@ class _Batch:
         new: Sequence[Seen],
         refused: Sequence[Refused],
         outcomes: Accumulator[list[Outcome]],
+        *,
+        strict: bool,
     ) -> DataFrame:
         """Return the rows of bundles, read when they are written, and those of refused ones."""
         local = [(one.path, one.size) for one in new if not is_url(one.path)]
@@ -272,7 +288,7 @@ class _Batch:
         frames = [landing.files(self.own, local)] if local else []
         frames += [landing.files_at(self.own, urls)] if urls else []
         expected = {one.path: one.bundle for one in new}
-        reader = make_reader(self.how.naming, expected, outcomes, strict=self.how.strict)
+        reader = make_reader(self.how.naming, expected, outcomes, strict=strict)
         parts = [frame.mapInArrow(reader, SPARK) for frame in frames]
         if refused:
             batch = refused_rows([(one.path, one.bundle, one.reason) for one in refused])

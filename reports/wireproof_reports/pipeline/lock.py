@@ -99,12 +99,17 @@ def locked(
                     f"{history} {_BUSY[lock].format(holder or 'an unknown process')}"
                 )
             pause(POLL_S)
-        place.write_text(f"process {os.getpid()} on {platform.node()}", "utf-8")
+        _name_holder(place)
         yield
-    except OSError as error:
-        raise HistoryFault(f"{place} cannot be written ({error.strerror})") from error
     finally:
         channel.close()
+
+
+def _name_holder(place: Path) -> None:
+    try:
+        place.write_text(f"process {os.getpid()} on {platform.node()}", "utf-8")
+    except OSError as error:
+        raise HistoryFault(f"{place} cannot be written ({error.strerror})") from error
 
 
 def _lock_file(history: str, lock: str) -> Path:

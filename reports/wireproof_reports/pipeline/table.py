@@ -97,6 +97,7 @@ _MISSING = (
     "DELTA_MISSING_DELTA_TABLE",
     "DELTA_TABLE_NOT_FOUND",
     "DELTA_PATH_DOES_NOT_EXIST",
+    "DELTA_INVALID_PARTITION_PATH",  # of a table that is to lie in the folder of another
 )
 
 
