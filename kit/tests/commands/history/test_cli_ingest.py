@@ -2,9 +2,6 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import cli_bundle as made
@@ -198,43 +195,6 @@ def test_mistakes_of_the_other_commands_get_one_sentence(
     err = capsys.readouterr().err
     assert sentence in err
     assert len(err.splitlines()) == 1
-
-
-LONG = (
-    "select sum(a.n * b.n) from (select explode(sequence(1, 300000)) as n) a "
-    "cross join (select explode(sequence(1, 300000)) as n) b"
-)
-"""A query that takes minutes."""
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (["ingest", "c.jsonl", "--history", "h"], "starting Spark"),
-        (["vacuum", "h"], "Spark answered"),
-        (["ask", "h", "--sql", LONG], "Spark answered"),
-        (["aggregate", "h", "--out", "s"], "Spark answered"),
-    ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
-)
-def test_an_interrupted_command_ends_in_one_line(
-    tmp_path: Path, arguments: list[str], word: str
-) -> None:
-    made.write(Path("c.jsonl"), made.failing(2)[:2])
-    assert wireproof("ingest", "b.jsonl", "--history", "h", cwd=tmp_path).code == 0
-    command = [sys.executable, "-m", "wireproof", *arguments]
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        assert process.stderr is not None
-        next(line for line in process.stderr if word in line)
-        os.killpg(process.pid, signal.SIGINT)
-        lines = process.stderr.read().splitlines()
-
-    assert process.returncode == 130
-    said = [line for line in lines if not line.startswith("progress [")]
-    assert said == ["wireproof: interrupted; no batch of a history is half written"]
 
 
 @pytest.mark.spark
