@@ -35,7 +35,6 @@ from wireproof_reports.pipeline.place import (
 from wireproof_reports.wording import count_noun
 
 if TYPE_CHECKING:
-    from wireproof_reports.pipeline.jars import SparkFault
     from wireproof_reports.pipeline.session import Wanted
 
 OWN_HISTORY = "history"
@@ -123,6 +122,7 @@ def _check(check: Callable[[T], None], place: T) -> None:
 def _answer_questions(
     history: str, out: Path, wanted: "Wanted", as_of: str
 ) -> list[dict[str, object]]:
+    from wireproof_reports.pipeline.jars import SparkFault
     from wireproof_reports.questions.aggregate import AnalysisRequest
     from wireproof_reports.questions.aggregate import aggregate as ask
     from wireproof_reports.questions.answers import QUESTIONS
