@@ -56,7 +56,7 @@ Measured with the reference: of 28 s they took 18, and sending cases 3.
 EXERCISE_S: Final = 3.0
 """About how long an exercise takes, in seconds."""
 LONG_ENOUGH_S: Final = 20.0
-FIRST_EXERCISES: Final = 2
+FIRST_EXERCISES: Final = 3
 """The number of the last batch with the first exercise of a kind."""
 RECORD_S: Final = 10.0
 """The most seconds for recording the transcript of many cases."""

@@ -33,9 +33,10 @@ from wireproof_kit.nsq.fuzz.answers import (
     FrameReader,
     read_body,
 )
-from wireproof_kit.nsq.fuzz.health import Bystanders, BystanderSettings
+from wireproof_kit.nsq.fuzz.health import Bystanders
 from wireproof_kit.nsq.fuzz.login import CaseLogin
 from wireproof_kit.nsq.fuzz.names import Names
+from wireproof_kit.nsq.fuzz.opening import BystanderSettings
 from wireproof_kit.nsq.fuzz.owed import expect
 from wireproof_kit.nsq.fuzz.posts import read_promise
 from wireproof_kit.nsq.fuzz.request_tracker import UNCLEAR, TargetState
