@@ -193,10 +193,12 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget
 
 
 def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget:
-    wanted = {"fresh_ext_topic": 1, "other_fresh_ext_topic": 1, "fresh_plain_topic": 1}
-    session.prepare(Counter({**wanted, "plain_topic": 1}))
-    made = session.arguments((*wanted, "plain_topic"), Transcript())
+    wanted = ("fresh_ext_topic", "other_fresh_ext_topic", "fresh_plain_topic", "plain_topic")
+    measured = "fresh_plain_topic"
+    session.make_topics(Counter((*wanted, measured)))
+    made = session.arguments(wanted, Transcript())
     ext, twin, plain, neighbour = (cast(Topic, topic) for topic in made.values())
+    session.measure_beside(measured)
     if len(ext.name) != len(twin.name) or any(each.partition for each in (ext, twin, plain)):
         raise ArrangementFailed("fuzzing needs topics of one form at partition 0; give none")
     http = ext.http_address or http_address(target)
@@ -224,9 +226,7 @@ def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget
     places = BystanderSettings(
         neighbour,
         replace(twin, extend=extends),
-        patience.answer,
-        patience.push,
-        patience.redelivery,
+        lambda: session.patience,
         asker.is_named,
         login,
         traces,

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,7 +13,7 @@ from wireproof_kit.fuzz.send.connection import REFUSED, CaseConnection
 from wireproof_kit.nsq.fuzz.answers import ATTENTIVE, ERRORS, OK_KIND, FrameReader
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
-from wireproof_kit.runner.patience import machine_load
+from wireproof_kit.runner.patience import Patience, machine_load
 from wireproof_kit.wire.address import Address
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
@@ -36,7 +36,7 @@ class Disturbed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BystanderSettings:
-    """Topics of the kit's own clients during fuzz cases, and their time limits in seconds.
+    """Topics of the kit's own clients during fuzz cases, and the time limits that hold now.
 
     ``neighbour`` is a plain topic, ``watched`` the topic whose messages the kit consumes: an ext
     topic where the target knows headers.
@@ -44,12 +44,15 @@ class BystanderSettings:
 
     neighbour: Topic
     watched: Topic
-    answer_s: float
-    push_s: float
-    redelivery_s: float = 30.0
+    patience: Callable[[], Patience]
     needs_identify: bool = False
     login: LogIn | None = None
     can_trace: bool = False
+
+    @property
+    def redelivery_s(self) -> float:
+        """The seconds that a redelivery may take on a quiet machine."""
+        return self.patience().redelivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +64,12 @@ class ClientOpener:
     @property
     def answer_s(self) -> float:
         """The seconds that an answer may take, more on a busy machine."""
-        return self.places.answer_s * machine_load()
+        return self.places.patience().answer * machine_load()
 
     @property
     def push_s(self) -> float:
         """The seconds that a delivery may take, more on a busy machine."""
-        return self.places.push_s * machine_load()
+        return self.places.patience().push * machine_load()
 
     def subscribe_in_order(self, channel: str) -> CaseConnection | None:
         """Return an ordered subscriber; None where the target has no such subscription."""
