@@ -13,7 +13,7 @@ CLIENTS ?= all
 PYTHON_CLIENTS := pynsq gnsq ansq iggy_py
 SPACE := $(subst ,, )
 
-.PHONY: selftest-nsq selftest-others run quick affected test test-busy test-clients test-allure test-spark bench-aggregate bench-layouts bench-pipeline kills races setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
+.PHONY: selftest-nsq selftest-others run quick affected test test-busy test-clients test-allure test-spark bench-aggregate bench-layouts bench-pipeline kills races setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-first fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -140,6 +140,10 @@ fuzz-proof:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python kit/bench/fuzz_proof.py $(if $(SAMPLE),--sample) $(if $(LEGAL),--legal) $(if $(RESUME),--resume) $(ARGS)
 
+fuzz-first:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python kit/bench/fuzz_first.py $(if $(PROTOCOL),--protocol $(PROTOCOL)) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
 bench-fuzz:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python kit/bench/bench_fuzz.py; speed=$$?; $(BIN)/python kit/bench/bench_fuzz.py --find && exit $$speed
@@ -203,6 +207,7 @@ help:
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"
 	@echo "make fuzz-proof   a campaign for each fault of a parser (SAMPLE=1: a few; LEGAL=1: variants)"
+	@echo "make fuzz-first   when a campaign first sends each dropped word, boundary and special value (SEED=1 PROTOCOL=nsq ARGS=--all)"
 	@echo "make bench-fuzz   the fuzzer beside boofuzz and raw senders"
 	@echo "make mutation   mutants of the reference's cores, judged by the suites"
 	@echo "make edges    interrupts, deaths, baselines, and targets that lie or sulk, timed"

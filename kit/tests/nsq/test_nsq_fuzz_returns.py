@@ -7,7 +7,7 @@ import pytest
 from wireproof_kit.fuzz.driver import Answer
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import MESSAGE
-from wireproof_kit.nsq.fuzz.returns import (
+from wireproof_kit.nsq.fuzz.exercises.returns import (
     AGAIN,
     COUNT,
     OrderedRound,

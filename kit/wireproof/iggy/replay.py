@@ -31,7 +31,7 @@ from wireproof_kit.iggy.session import SERVER
 from wireproof_kit.iggy.topics import Stream
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.connection import Connection, connect_socket
-from wireproof_kit.iggy.wire.login import LOGIN_NOTE, log_in_with
+from wireproof_kit.iggy.wire.login import log_in_with
 from wireproof_kit.runner.patience import PUSH
 from wireproof_kit.wire.http import TOKEN, transfer
 from wireproof_kit.wire.transcript import Transcript
@@ -45,6 +45,7 @@ from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE, Request, RequestReader
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import MESSAGE
+from wireproof_spec.step_notes import LOGIN
 from wireproof_spec.step_record import StepRecord, pack_bytes
 from wireproof_spec.wire_error import WireError
 
@@ -168,7 +169,7 @@ def arrange(occasion: Occasion) -> Arrangement:
 def _round(steps: Steps, occasion: Occasion) -> Round:
     arguments = occasion.session.arguments((SERVER,), Transcript())
     server = cast(Server, arguments[SERVER])
-    entering = frozenset(step.conn for step in steps if step.note.startswith(LOGIN_NOTE))
+    entering = frozenset(step.conn for step in steps if step.note.startswith(LOGIN))
     links = ServerLinks(server, entering)
     if occasion.arguments is None:
         return Round(steps, {}, links)

@@ -109,7 +109,8 @@ class Hold:
 
 RETURNED: Final = "returned messages"
 CROWD: Final = "many publishers"
-EXERCISES: Final = (RETURNED, CROWD)
+GRANTED: Final = "granted values"
+EXERCISES: Final = (RETURNED, CROWD, GRANTED)
 """Fields of cases that send nothing: the bystanders do something by themselves instead."""
 RESTART: Final = "restart of the target"
 """The field of a case that sends nothing: the target is restarted, and keeps its data."""

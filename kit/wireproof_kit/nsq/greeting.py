@@ -3,15 +3,18 @@
 import time
 from dataclasses import dataclass
 
+from wireproof_kit.decoding.json_text import json_object
 from wireproof_kit.errors import TargetSilent
 from wireproof_kit.nsq.broker import connect_socket
 from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.services import text_of
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import Nonsense, Response, Silent
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.login import FEATURES, Login
 from wireproof_kit.runner.patience import PUSH, Patience
+from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
 
 GREETING_SECONDS = 4.0
@@ -50,3 +53,21 @@ def greet(address: Address, *, seconds: float | None = None, login: Login = OPEN
         raise TargetSilent(f"{name} does not speak NSQ: {answer.fault}")
     seen = observe(answer).value
     raise TargetSilent(f"{name} accepts connections but does not answer IDENTIFY (seen: {seen})")
+
+
+def greet_target(target: Target, login: Login) -> Greeting:
+    """Return the greeting of a target.
+
+    Raises:
+        TargetUnreachable: it accepts no connection.
+        TargetSilent: it does not speak NSQ, rejects the login, or asks for a secret that is
+            not given.
+    """
+    greeting = greet((target.host, target.port), login=login)
+    if login.secret is None and json_object(greeting.data).get("auth_required") is True:
+        place = text_of((target.host, target.port))
+        raise TargetSilent(
+            f"nsq://{place} asks for AUTH; name the environment variable "
+            "that holds the secret with --auth-env"
+        )
+    return greeting

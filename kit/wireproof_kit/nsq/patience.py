@@ -4,12 +4,12 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 
-from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.delivery import Delivery
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.runner.patience import REDELIVERY, Patience
+from wireproof_kit.runner.patience import REDELIVERY, SHORTEST_S, Patience
 
 ROUND_TRIPS = 5
 # A busy machine has been seen to hold up a prompt broker for a second.
@@ -60,6 +60,18 @@ def make_longest(answer: float) -> Patience:
     return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST, settling=SETTLING)
 
 
+def make_assumed(answer: float) -> Patience:
+    """Return the limits for any target until its deliveries have been measured; in seconds."""
+    return Patience(
+        answer,
+        SLOW_PUSH,
+        SLOW_REDELIVERY,
+        in_rounds=True,
+        settling=SETTLING,
+        is_assumed=True,
+    )
+
+
 def hasty(answer: float) -> Patience:
     """Return short limits for a target that failed to deliver when measured; in seconds."""
     return Patience(answer=answer, push=HASTY, redelivery=HASTY)
@@ -72,6 +84,20 @@ class NothingDelivered(ArrangementFailed):
 def make_withheld(answer: float) -> Patience:
     """Return the limits for a target that delivered nothing in the longest wait; in seconds."""
     return Patience(answer, WITHHELD, WITHHELD, is_withheld=True)
+
+
+def measure_or_assume(broker: Broker, topic: Topic, *, answer: float) -> tuple[Patience, Patience]:
+    """Return the measured time limits of a target for its cases, and those for its probes.
+
+    A target that delivered nothing would hold up probe after probe: these wait shorter then.
+    """
+    try:
+        measured = measure(broker, topic, answer=answer)
+    except NothingDelivered:
+        return make_withheld(answer), make_fixed(SHORTEST_S)
+    except (ArrangementFailed, TargetUnreachable):
+        return make_longest(answer), hasty(answer)
+    return measured, measured
 
 
 def measure(broker: Broker, topic: Topic, *, answer: float) -> Patience:

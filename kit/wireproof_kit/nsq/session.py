@@ -13,7 +13,7 @@ from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, Targ
 from wireproof_kit.nsq import patience
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
-from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet
+from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet, greet_target
 from wireproof_kit.nsq.ledger.ledger import NsqLedger
 from wireproof_kit.nsq.lookup.answer import Node
 from wireproof_kit.nsq.lookup.discovery import check_servers, discover
@@ -37,7 +37,7 @@ from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.http import HttpClient
 from wireproof_kit.nsq.wire.login import Login, login_of
 from wireproof_kit.observation import observed
-from wireproof_kit.runner.patience import SHORTEST_S, Patience, in_hurry
+from wireproof_kit.runner.patience import Patience, in_hurry
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.connection import accepts
@@ -123,9 +123,29 @@ class NsqSession:
 
         ``kinds`` counts, by argument name, how often cases take each kind of topic.
         """
+        self.make_topics(kinds)
+        self._measure()
+
+    def make_topics(self, kinds: Counter[str]) -> None:
+        """Create topics; ``kinds`` counts how many of each kind."""
         self._pool.prepare(kinds, spares=CLUSTER_SPARES if self._lookup else 0)
         self._pool.settle()
-        self._measure()
+
+    def measure_beside(self, kind: str) -> None:
+        """Measure answers now, and deliveries from a further topic of a kind in a thread.
+
+        Until these are measured, the time limits are those of the slowest known target.
+        """
+        if self._is_measured:
+            return
+        self.patience = patience.make_assumed(self._measure_answers())
+        topic = self._pool.take(kind)
+
+        def run() -> None:
+            with contextlib.suppress(KitError, OSError):  # cases may kill the target meanwhile
+                self._measure(topic)
+
+        threading.Thread(target=run, daemon=True).start()
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
         """Return the kit objects that a case asks for by argument name, new for one run of it.
@@ -307,27 +327,22 @@ class NsqSession:
     def _offset_first(self) -> bool:
         return self._readings.get("order-ext-place") == "offset-first"
 
-    def _measure(self) -> None:
-        """Measure patience once; without any delivery, probes then use a short limit."""
+    def _measure(self, topic: Topic | None = None) -> None:
+        """Measure patience once, with a topic of the pool unless one is given."""
         with self._measuring:
             if self._is_measured:
                 return
             self._is_measured = True
-            answer = patience.answer_seconds(self._round_trip, self._greeting.seconds)
             broker = self._broker(Transcript())
             try:
-                topic = self._any_topic()
-                self.patience = self._probe_patience = patience.measure(
-                    broker, topic, answer=answer
+                self.patience, self._probe_patience = patience.measure_or_assume(
+                    broker, topic or self._any_topic(), answer=self._measure_answers()
                 )
-            except patience.NothingDelivered:
-                self.patience = patience.make_withheld(answer)
-                self._probe_patience = patience.make_fixed(SHORTEST_S)
-            except (ArrangementFailed, TargetUnreachable):
-                self.patience = patience.make_longest(answer)
-                self._probe_patience = patience.hasty(answer)
             finally:
                 self._close(broker)
+
+    def _measure_answers(self) -> float:
+        return patience.answer_seconds(self._round_trip, self._greeting.seconds)
 
     def _any_topic(self) -> Topic:
         try:
@@ -360,27 +375,16 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
     login = login_of(target)
     servers = lookup_addresses(target)
     if target.host:
-        greeting = _let_in(target, login)
+        greeting = greet_target(target, login)
         if servers:
             check_servers(servers)
         return NsqSession(target, options, greeting, login)
     found = [_move_to_node(target, node) for node in discover(servers)]
     for here in found[:-1]:
         with contextlib.suppress(TargetUnreachable):
-            return NsqSession(here, options, _let_in(here, login), login)
+            return NsqSession(here, options, greet_target(here, login), login)
     here = found[-1]
-    return NsqSession(here, options, _let_in(here, login), login)
-
-
-def _let_in(target: Target, login: Login) -> Greeting:
-    greeting = greet((target.host, target.port), login=login)
-    if login.secret is None and json_object(greeting.data).get("auth_required") is True:
-        place = text_of((target.host, target.port))
-        raise TargetSilent(
-            f"nsq://{place} asks for AUTH; name the environment variable "
-            "that holds the secret with --auth-env"
-        )
-    return greeting
+    return NsqSession(here, options, greet_target(here, login), login)
 
 
 def _move_to_node(target: Target, node: Node) -> Target:

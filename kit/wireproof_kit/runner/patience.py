@@ -55,7 +55,8 @@ class Patience:
     soon they must, and measured clusters took 30 s under load. It is ``redelivery`` unless given.
     ``is_withheld``: nothing was delivered while patience was measured. ``in_rounds``: the target
     looks for due messages at intervals, which are longer on a busy machine. ``is_fixed``: no case
-    waits by these limits, and none ever waits shorter.
+    waits by these limits, and none ever waits shorter. ``is_assumed``: deliveries are still to be
+    measured.
     """
 
     answer: float
@@ -65,6 +66,7 @@ class Patience:
     settling: float | None = None
     is_withheld: bool = False
     is_fixed: bool = False
+    is_assumed: bool = False
 
     def seconds(self, wait: Wait) -> float:
         """Return the time limit of a kind of wait in seconds."""

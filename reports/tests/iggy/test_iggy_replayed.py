@@ -37,7 +37,8 @@ def test_both_streams_with_a_topic_each_and_the_group_are_created() -> None:
         CreateTopic(numeric(80000), 3, 1, None, None, None, None, "wp_topic_3"),
         GroupRequest(numeric(70000), numeric(1), 5),
     ]
-    assert plan.names == ()
+    assert plan.names == (b"wp_f_1", b"wp_f-3")
+    assert plan.numbers == (70000, 80000)
     assert decode(REQUEST, plan.probe).code == commands.PING
 
 

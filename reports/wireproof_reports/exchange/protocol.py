@@ -24,8 +24,11 @@ class Act:
 class Plan:
     """The actions of a reproduction script, names that may be replaced, and setup commands.
 
-    ``reader`` is the template with the functions `receive`, `alike` and `message_id`, which read
-    answers. ``probe`` is a request that every target answers: silence shows that it hangs.
+    ``numbers`` in the bytes are replaced by random ones with as many digits, in little endian and
+    in decimal digits. ``reader`` is the template with the functions `receive`, `alike`,
+    `alike_http` and `message_id`, which read answers, and `current`, which adapts a request to
+    the answers that came now; it needs the ``modules`` of the standard library. ``probe`` is a
+    request that every target answers: silence shows that it hangs.
     ``secured`` are the acts of a login, `secure` and `secret`, that the target's options ask for;
     ``login`` is the template with the functions `secure`, `show_secret` and `log_in`, if the
     connections log in. ``exercises`` is the template with the function `exercise`, if clients of
@@ -42,8 +45,10 @@ class Plan:
 
     acts: tuple[Act, ...]
     names: tuple[bytes, ...] = ()
+    numbers: tuple[int, ...] = ()
     create: tuple[bytes, ...] = ()
     reader: str = "reader.py.jinja"
+    modules: tuple[str, ...] = ()
     probe: bytes = b""
     secured: frozenset[str] = frozenset()
     login: str = ""

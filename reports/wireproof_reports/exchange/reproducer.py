@@ -16,7 +16,7 @@ from wireproof_reports.exchange.repeating import REFERENCE, way_again
 from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.growth import ROUNDS, least_growth, repetitions
 from wireproof_spec.record import CaseRecord, HeaderRecord, TargetRecord
-from wireproof_spec.step_notes import ACKNOWLEDGED, EXERCISE, IN_TLS, RESTARTED
+from wireproof_spec.step_notes import ACKNOWLEDGED, EXERCISE, IN_TLS, LOGIN, RESTARTED
 from wireproof_spec.step_record import StepRecord
 
 LONG_RUN = 40
@@ -132,7 +132,7 @@ def script(case: CaseRecord, header: HeaderRecord, finding: FindingRecord | None
     steps = [_source(act) for act in plan.acts]
     due = [literal(body) for body in plan.due]
     restarts = any(act.kind == "restart" for act in plan.acts)
-    modules = ["re", "secrets", "socket", "sys", "time"]
+    modules = ["re", "secrets", "socket", "sys", "time", *plan.modules]
     modules += ["base64", "zlib"] if any("zlib." in text for text in (*steps, *due)) else []
     modules += ["os", "ssl"] if plan.login else []
     modules += ["threading"] if plan.exercises else []
@@ -149,6 +149,7 @@ def script(case: CaseRecord, header: HeaderRecord, finding: FindingRecord | None
         http=repr(addresses.http) if any(act.data == HTTP for act in plan.acts) else "",
         http_behind=repr(report_part(header.target.protocol).http_behind),
         names=repr(list(plan.names)),
+        numbers=repr(list(plan.numbers)) if plan.numbers else "",
         create=repr(list(plan.create)),
         patience=PATIENCE_S,
         reader=plan.reader,
@@ -208,18 +209,27 @@ def _act(step: StepRecord) -> Act | None:
         return Act(step.conn, "end sending")
     if step.note.startswith(IN_TLS):
         return Act(step.conn, "secure")
-    if step.kind == "note" and step.note == ACKNOWLEDGED:
-        return Act("", "due", read_bytes(step))
-    if step.kind == "note" and step.note == RESTARTED:
-        return Act("target", "restart")
-    if step.kind == "note" and step.note.startswith(EXERCISE):
-        return Act(step.note.removeprefix(EXERCISE), "exercise")
+    if step.kind == "note":
+        return _noted_act(step)
     kinds = {"send": "send", "request": "send", "receive": "receive", "response": "response"}
     if step.kind in kinds:
         return Act(step.conn, kinds[step.kind], read_bytes(step))
     if step.kind != "close":
         return None
     return Act(step.conn, "close", "target" if step.note.startswith("by the target") else "")
+
+
+def _noted_act(step: StepRecord) -> Act | None:
+    """Return what a script does in the place of a note."""
+    if step.note.startswith(LOGIN):
+        return Act(step.conn, "secret")
+    if step.note == ACKNOWLEDGED:
+        return Act("", "due", read_bytes(step))
+    if step.note == RESTARTED:
+        return Act("target", "restart")
+    if step.note.startswith(EXERCISE):
+        return Act(step.note.removeprefix(EXERCISE), "exercise")
+    return None
 
 
 def _make_plan(

@@ -1,56 +1,141 @@
 """Prepares a recorded Iggy exchange for another run: what its bytes name is created first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, cast
 
-from wireproof_reports.exchange.protocol import Plan
-from wireproof_spec.decoding import encode
+from wireproof_reports.exchange.protocol import Act, Plan
+from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
 from wireproof_spec.iggy.bodies.consumer import Consumer
 from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
-from wireproof_spec.iggy.bodies.identifier import numeric
+from wireproof_spec.iggy.bodies.identifier import Identifier, numeric
 from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.bodies.poll_messages import PollMessages
 from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
-from wireproof_spec.iggy.bodies.streams import CreateStream
+from wireproof_spec.iggy.bodies.streams import (
+    CREATE_STREAM,
+    CREATE_STREAM_TAGGED,
+    CreateStream,
+)
 from wireproof_spec.iggy.bodies.topics import CreateTopic
-from wireproof_spec.iggy.frame import request
+from wireproof_spec.iggy.frame import Request, RequestReader, request
+from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.kinds import OFFSET
+from wireproof_spec.wire_error import WireError
 
 AT_ONCE = 1000
-
+LOWEST, HIGHEST = 1 << 20, 1 << 30
+"""The numbers that a run gives to its streams; those of topics are lower."""
+_FRAME_LIMIT = 64 * 1024 * 1024
+_PATH = re.compile(rb"/streams/(\d{7,10})\b")
+_CREATED_HTTP = re.compile(rb'"stream_id": *(\d{7,10})\b')
+_SPARE = tuple(b"wp_%012d_%d" % (count, count) for count in range(1, 5))
+"""Names for streams whose names the exchange does not hold."""
+_NAME = re.compile(rb"wp_(?!topic_)[0-9a-z]+_\d+")
 
 _NEIGHBOUR = (1, "wp_neighbour", 1, "wp_topic_1")
 """Numbers and names of a stream and a topic for clients that use nothing of the case."""
 _Place: TypeAlias = tuple[int, str, int, str]
 
 
-def make_replayable(plan: Plan) -> Plan:
-    """Return a script's plan that creates the streams of a campaign, and reads whole responses.
+class _OfStream(Protocol):
+    stream: Identifier
 
-    Campaigns know only the published generation, which needs no login. The bytes have names behind
-    their lengths and numbers in binary, so a user cannot replace them.
+
+def make_replayable(plan: Plan) -> Plan:
+    """Return a script's plan that creates the streams of an exchange, and reads whole responses.
+
+    Campaigns know only the published generation, which needs no login. Each run of a script has
+    streams with new numbers. The bytes have names behind their lengths and numbers in binary, so
+    a user cannot replace them.
     """
+    enters = any(act.kind == "secret" for act in plan.acts)
     plan = replace(
         plan,
         reader="iggy/reader.py.jinja",
+        modules=("json", "zlib"),
+        secured=frozenset({"secret"}) if enters else frozenset[str](),
+        login="iggy/login.py.jinja" if enters else "",
         probe=request(commands.PING),
         listing=request(commands.GET_CLIENTS) if plan.is_lingering else b"",
     )
     there = plan.arranged
     if not there:
-        return plan
+        return _with_streams(plan)
     kept = _place(there, "stream", "topic")
     places = [kept, _place(there, "scratch", "scratch_topic")]
     watched = [_place(there, "watched", "topic"), _NEIGHBOUR] if plan.is_beside else []
+    own = [*places, *watched[:1]]
     return replace(
         plan,
+        names=tuple(name.encode() for _, name, _, _ in own),
+        numbers=tuple(number for number, _, _, _ in own),
         create=(*_creating([*places, *watched]), _joinable(kept, int(there["group_id"]))),
         bystanders="iggy/bystanders.py.jinja" if watched else "",
         watched=tuple((_sending(place), _polling(place)) for place in watched),
     )
+
+
+def _with_streams(plan: Plan) -> Plan:
+    """Return a plan that first creates the streams that its bytes use without creating them."""
+    sent = list(_join_sent(plan.acts))
+    values = [value for data in sent for value in _payloads(data)]
+    made = {value.stream_id for value in values if isinstance(value, CreateStream)}
+    made |= {int(number) for number in _find(_CREATED_HTTP, sent)}
+    used = {value.stream.number or 0 for value in values if not isinstance(value, CreateStream)}
+    used |= {int(number) for number in _find(_PATH, sent)}
+    own = {number for number in used | made if LOWEST <= number < HIGHEST}
+    found = dict.fromkeys(name[0] for data in sent for name in _NAME.finditer(data))
+    names = (*found, *_SPARE) if own else ()
+    create = [
+        line
+        for number, name in zip(sorted(own - made), names, strict=False)
+        for line in _stream(number, name.decode())
+    ]
+    return replace(plan, numbers=tuple(sorted(own)), names=names, create=tuple(create))
+
+
+def _join_sent(acts: Sequence[Act]) -> Iterable[bytes]:
+    """Return all that was sent, by connection: a request may have been sent in pieces."""
+    sent: dict[str, bytes] = {}
+    for act in acts:
+        if act.kind == "send" and isinstance(act.data, bytes):
+            sent[act.connection] = sent.get(act.connection, b"") + act.data
+    return sent.values()
+
+
+def _payloads(data: bytes) -> Iterator[_OfStream | CreateStream]:
+    """Yield what the requests among sent bytes carry that create or name a stream."""
+    reader = RequestReader(_FRAME_LIMIT)
+    reader.feed(data)
+    with contextlib.suppress(WireError):
+        while isinstance(found := reader.next_request(), Request):
+            value = next(_readings(found), None)
+            if isinstance(value, CreateStream) or hasattr(value, "stream"):
+                yield cast("_OfStream | CreateStream", value)
+
+
+def _readings(found: Request) -> Iterator[Payload]:
+    """Yield a payload as each generation reads it, if it does."""
+    generations: tuple[Generation, ...] = ("published", "tagged")
+    for generation in generations:
+        with contextlib.suppress(LookupError, WireError):
+            yield decode(payload_schema(found.code, generation), found.payload)
+
+
+def _find(pattern: re.Pattern[bytes], sent: Sequence[bytes]) -> Iterator[bytes]:
+    return (match[1] for data in sent for match in pattern.finditer(data))
+
+
+def _stream(number: int, name: str) -> tuple[bytes, ...]:
+    """Return requests that create a stream, in each form; a server refuses the other one."""
+    forms = (CREATE_STREAM, CREATE_STREAM_TAGGED)
+    made = CreateStream(number, name)
+    return tuple(request(commands.CREATE_STREAM, encode(form, made)) for form in forms)
 
 
 def _place(there: Mapping[str, str], stream: str, topic: str) -> _Place:

@@ -13,6 +13,7 @@ from wireproof_kit.fuzz.campaign.blocklist import DEADLY
 from wireproof_kit.fuzz.campaign.last_words import LogReader
 from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
 from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.oracle.client_deaths import find_reason
 from wireproof_kit.fuzz.oracle.rules import CLOSED, DEAD
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.generalize import named_by_what_is_left
@@ -31,6 +32,35 @@ SLICE = """panic: runtime error: slice bounds out of range [2:1]
 goroutine 418 [running]:
 github.com/youzan/nsq/nsqdserver.(*protocolV2).internalPubExtAndTrace(0x38af06c04ad8)
 github.com/youzan/nsq/nsqdserver.(*protocolV2).PUBEXT(...)
+"""
+BATCH = """panic: runtime error: slice bounds out of range [2:0]
+
+goroutine 351 [running]:
+github.com/youzan/nsq/nsqdserver.readMPUBEXT({0x10bbe40, 0x28c500db8960}, 0x28c5012ef860)
+\t/nsq/nsqdserver/protocol_v2.go:1914 +0x141a
+github.com/youzan/nsq/nsqdserver.(*protocolV2).internalMPUBEXTAndTrace(0x28c500e048a8, 0x1, 0x0)
+\t/nsq/nsqdserver/protocol_v2.go:1750 +0x4bc
+github.com/youzan/nsq/nsqdserver.(*protocolV2).MPUBEXT(...)
+"""
+STORED = """panic: runtime error: slice bounds out of range [29:26]
+
+goroutine 961 [running]:
+github.com/youzan/nsq/nsqd.decodeMessage({0x163379c98000, 0x1001d, 0x1001d}, 0x1)
+\t/nsq/nsqd/message.go:436 +0x4ae
+github.com/youzan/nsq/nsqd.(*Channel).messagePump(0x163378f3b908)
+\t/nsq/nsqd/channel.go:2200 +0x154c
+created by github.com/youzan/nsq/nsqd.NewChannel in goroutine 967
+"""
+GREETED = """panic: runtime error: invalid memory address or nil pointer dereference
+[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x737cb3]
+
+goroutine 126 [running]:
+compress/flate.(*Writer).Write(0x4?, {0xb1e81861030?, 0x819cc101?, 0xb1e8173f8f0?})
+\t/usr/local/go/src/compress/flate/deflate.go:709 +0x13
+bufio.(*Writer).Flush(0xb1e816d2dc0)
+\t/usr/local/go/src/bufio/bufio.go:642 +0x52
+github.com/youzan/nsq/nsqd.(*ClientV2).Flush(0xb1e81874a08)
+github.com/youzan/nsq/nsqdserver.(*protocolV2).IDENTIFY(0xb1e8188c140, 0xb1e81874a08)
 """
 
 
@@ -108,6 +138,26 @@ def test_a_death_that_comes_of_looking_for_something_else_is_looked_for_itself()
 
     (finding,) = target.findings.by_id.values()
     assert finding.signature.violated == DEAD, "what it did before its death belongs to that"
+
+
+@pytest.mark.parametrize(
+    ("log", "function", "named"),
+    [
+        (SLICE, "internalPubExtAndTrace", ["PUB_EXT"]),
+        (BATCH, "readMPUBEXT", ["MPUB_EXT"]),
+        (STORED, "decodeMessage", []),
+        (GREETED, "flate.(*Writer).Write", ["IDENTIFY"]),
+    ],
+    ids=["publish", "batch", "stored", "greeted"],
+)
+def test_recorded_deaths_of_a_real_broker_tell_function_and_frame(
+    log: str, function: str, named: Sequence[str]
+) -> None:
+    kinds = ("PUB", "PUB_EXT", "MPUB", "MPUB_EXT", "PUB_TRACE", "SUB", "IDENTIFY", "FIN")
+    cases = [case(number, kind) for number, kind in enumerate(kinds)]
+
+    assert find_reason(log).endswith(function)
+    assert [each.frame_kind for each in named_in(log, cases)] == named
 
 
 def test_the_cases_that_the_last_words_name_are_tried_first() -> None:

@@ -74,6 +74,22 @@ def test_topics_of_others_are_hazardous(data: bytes, *, hazardous: bool) -> None
 
 
 @pytest.mark.parametrize(
+    ("line", "hazardous"),
+    [
+        ("POST /topic/delete?topic=wp_fuzz_scratch HTTP/1.1", False),
+        ("POST /topic/delete HTTP/1.1", False),
+        ("POST /topic/delete?topic=orders HTTP/1.1", True),
+        ("POST /topic/delete?topic=wp_fuzz_scratch&topic=orders HTTP/1.1", True),
+        ("POST /topic/delete?topic%3Dorders HTTP/1.1", True),
+        ("POST /topic/delete?topic= HTTP/1.1", True),
+    ],
+)
+def test_requests_that_change_other_topics_are_hazardous(line: str, hazardous: bool) -> None:
+    assert NSQ.is_hazardous("POST /topic/{action}", line.encode()) == hazardous
+    assert not NSQ.is_hazardous("POST /pub", line.encode())
+
+
+@pytest.mark.parametrize(
     ("code", "payload", "hazardous"),
     [
         (0, "", True),

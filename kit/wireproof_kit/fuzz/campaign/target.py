@@ -40,7 +40,7 @@ class AddressTarget:
     is_shared: bool = False
     _openings: int = field(default=0, init=False)
     _comes_back: bool = field(default=True, init=False)
-    _patience: Patience | None = field(default=None, init=False)
+    _latest: FuzzSession | None = field(default=None, init=False)
     _born: int | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -68,12 +68,11 @@ class AddressTarget:
         return self.process
 
     def open(self) -> FuzzSession:
-        """Open a session; time limits are measured for the first session only."""
-        options = replace(self.options, opening=self._openings, patience=self._patience)
+        """Open a session; time limits are measured until that has succeeded once."""
+        options = replace(self.options, opening=self._openings, patience=measured(self._latest))
         self._openings += 1
-        fuzz_session = open_fuzz_session(self.target, options)
-        self._patience = fuzz_session.patience
-        return fuzz_session
+        self._latest = open_fuzz_session(self.target, options)
+        return self._latest
 
     def revive(self, *, stuck: bool = False) -> bool:
         """Restart the target with the user's command, unless it recovered by itself."""
@@ -103,7 +102,7 @@ class ReferenceTarget:
     brokers: BrokerClient | None = None
     last_words: LastWords = lambda: ""
     _running: EmbeddedReference | None = field(default=None, init=False)
-    _patience: Patience | None = field(default=None, init=False)
+    _latest: FuzzSession | None = field(default=None, init=False)
 
     @property
     def can_restart(self) -> bool:
@@ -122,10 +121,9 @@ class ReferenceTarget:
         if self._running is None or self._running.process.poll() is not None:
             self.revive()
         assert self._running is not None, "it was just started"
-        options = replace(self.options, passing=True, patience=self._patience)
-        fuzz_session = open_fuzz_session(read_target(self._running.url, self.keys), options)
-        self._patience = fuzz_session.patience
-        return fuzz_session
+        options = replace(self.options, passing=True, patience=measured(self._latest))
+        self._latest = open_fuzz_session(read_target(self._running.url, self.keys), options)
+        return self._latest
 
     def revive(self, *, stuck: bool = False) -> bool:
         """End the reference and start another one."""
@@ -153,6 +151,12 @@ class ReferenceTarget:
         if self._running is not None:
             self._running.close()
             self._running = None
+
+
+def measured(fuzz_session: FuzzSession | None) -> Patience | None:
+    """Return the time limits that were measured in an earlier session, or None."""
+    patience = fuzz_session.patience if fuzz_session is not None else None
+    return None if patience is None or patience.is_assumed else patience
 
 
 def start_alone(

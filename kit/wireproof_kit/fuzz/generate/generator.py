@@ -12,8 +12,10 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Case, Step
+from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Case, Frame, Step
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION, write_script
+from wireproof_kit.fuzz.generate.edits import FieldIndex
+from wireproof_kit.fuzz.generate.first_mutations import First, share_first
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.held_cases import (
     EXERCISE_AT,
@@ -28,6 +30,7 @@ from wireproof_kit.fuzz.generate.seed_frames import (
     KindStates,
     SeedFrame,
     case_of,
+    has_calm_cases,
     next_mutant,
     places_of,
     seed_frame,
@@ -122,13 +125,15 @@ class Generator:
         """Return the case that sends the valid frame from which a case was mutated, or None."""
         if case.frame_kind == NOTHING_SENT:
             return None
-        epoch, place = divmod(case.index, self.epoch)
+        epoch, place = divmod(self._turn(case.index), self.epoch)
         which = place % self._round
         if which >= self._calm:
             return None
         pool = self._pool(epoch)
         calm = pool.calm or pool.all
-        frame = pool.all[which] if which < self._singles else calm[place % len(calm)]
+        frame = (
+            pool.all[which] if which < self._singles else calm[self._calm_turn(place) % len(calm)]
+        )
         return replace(
             case,
             field=FRAME,
@@ -149,15 +154,38 @@ class Generator:
             return self._held.hold(case, RandomSource(self._stream, index))
         return case
 
+    def first_rows(self) -> frozenset[tuple[str, str, str]]:
+        """Return frame kind, field and mutation of the cases that come before random ones."""
+        return frozenset(
+            (frame.kind.name, entry.row, entry.mutation.name)
+            for frame in self._pool(0).all
+            for entry in (*frame.entries.first, *frame.calm.first)
+        )
+
+    def _turn(self, index: int) -> int:
+        """Return which mutation a case has, counted over all cases.
+
+        Cases without a mutation of their own (exercises), and those that may be held open, do not
+        count. Each of the latter has an earlier one again: held open, it is not tried as usual.
+        """
+        rounds, place = divmod(index, EXERCISE_EVERY)
+        exercises = range(1, len(self._exercises) + 1)
+        done = rounds * len(exercises) + sum(place > each * EXERCISE_AT for each in exercises)
+        turn = index - done - index // HELD_EVERY
+        if index % HELD_EVERY == HELD_EVERY - 1:
+            epoch, place = divmod(turn, self.epoch)
+            return epoch * self.epoch + RandomSource(self._stream, index).below(place + 1)
+        return turn
+
     def _case(self, index: int) -> Case:
-        epoch, place = divmod(index, self.epoch)
+        epoch, place = divmod(self._turn(index), self.epoch)
         visit, which = divmod(place, self._round)
         pool = self._pool(epoch)
         source = RandomSource(self._stream, index)
         if which >= self._calm:
             return self._conversation(index, pool, source)
         if which >= self._singles:
-            return self._calm_case(index, pool, place, source)
+            return self._calm_case(index, pool, self._calm_turn(place), source)
         frame = pool.all[which]
         done = next_mutant(frame.prepared, frame.entries, visit, source)
         state = _state(frame.places, source)
@@ -171,9 +199,14 @@ class Generator:
             source=source,
         )
 
-    def _calm_case(self, index: int, pool: Pool, place: int, source: RandomSource) -> Case:
+    def _calm_turn(self, place: int) -> int:
+        """Return the number of a calm case among those of its epoch."""
+        visit, which = divmod(place, self._round)
+        return visit * (self._calm - self._singles) + which - self._singles
+
+    def _calm_case(self, index: int, pool: Pool, turn: int, source: RandomSource) -> Case:
         calm = pool.calm or pool.all
-        visit, which = divmod(place, len(calm))
+        visit, which = divmod(turn, len(calm))
         frame = calm[which]
         done = next_mutant(frame.prepared, frame.calm or frame.entries, visit, source)
         state = source.one_of(frame.places.in_order or frame.places.all)
@@ -203,14 +236,24 @@ class Generator:
         source = RandomSource(self._stream, -1 - epoch)
         order = Random(source.below(1 << 63))
         rounds = [self._drawer.draw(source.below(1 << 63)) for _ in range(self._draws)]
+        first = [
+            self._share_first(kind, places, drawn, order)
+            for (kind, places), drawn in zip(self.kinds, zip(*rounds, strict=True), strict=True)
+        ]
         frames = tuple(
-            seed_frame(self.grammar, kind, places, frame, order)
-            for drawn in rounds
-            for (kind, places), frame in zip(self.kinds, drawn, strict=True)
+            seed_frame(self.grammar, kind, places, frame, order, shares[number])
+            for number, drawn in enumerate(rounds)
+            for (kind, places), frame, shares in zip(self.kinds, drawn, first, strict=True)
         )
         calm = tuple(each for each in frames if each.calm)
         talking = self.grammar.talking
         return Pool(frames, calm, tuple(e for e in frames if e.kind.interface == talking))
+
+    def _share_first(
+        self, kind: Kind, places: KindStates, frames: Sequence[Frame], order: Random
+    ) -> list[First]:
+        has_calm = [has_calm_cases(self.grammar, kind, places, each) for each in frames]
+        return share_first(self.grammar, kind, list(map(FieldIndex, frames)), has_calm, order)
 
 
 def choose_kinds(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from hypothesis.strategies import SearchStrategy
 
 from wireproof_kit.fuzz.case import Frame, Step
+from wireproof_kit.fuzz.generate.traps.json_members import Members
 from wireproof_kit.fuzz.generate.traps.text_traps import Trap, Traps
 
 
@@ -46,7 +47,7 @@ class Grammar:
     kit's other clients can do during a case. `moves` returns the state after a valid frame,
     whether the state before allows it or not; None if the connection may end. `limits` are numbers
     that matter to a field, by its path pattern; `traps` are texts that the protocol's readers may
-    misread.
+    misread. `members` has, by frame kind, special values for the members of its JSON documents.
     """
 
     kinds: tuple[Kind, ...]
@@ -60,6 +61,7 @@ class Grammar:
     traps: Traps = field(default_factory=dict[str, Mapping[str, Trap]])
     beating: Mapping[str, str] = field(default_factory=dict[str, str])
     exercises: tuple[str, ...] = ()
+    members: Mapping[str, Members] = field(default_factory=dict[str, Members])
 
     def start(self, state: str) -> str | None:
         """Return the initial state on the interface of `state`, if a new connection has one."""

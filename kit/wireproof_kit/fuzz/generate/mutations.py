@@ -216,7 +216,7 @@ def _of_field(column: Column) -> Iterator[Mutation]:
     if column.limits:
         yield Mutation("about a limit", numbers.make_listed(column.limits))
     if column.filled:
-        yield from _FILLING[column.role][column.filled - 1]
+        yield from FILLING[column.role][column.filled - 1]
 
 
 def _find_fill_width(prepared: FieldIndex, field: Field) -> int:
@@ -235,7 +235,7 @@ def _place(field: Field) -> str:
     return field.path if field.path in IN_HEAD else ""
 
 
-def _make_trap_change(trap: Trap) -> Change:
+def make_trap_change(trap: Trap) -> Change:
     """Return the change that replaces a field by what a trap makes of it."""
 
     def change(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
@@ -249,7 +249,7 @@ def _make_trap_change(trap: Trap) -> Change:
 def _traps(*tables: Mapping[str, Trap]) -> Iterator[Mutation]:
     for table in tables:
         for name, trap in table.items():
-            mutation = Mutation(name, _make_trap_change(trap))
+            mutation = Mutation(name, make_trap_change(trap))
             yield mutation
             yield replace(mutation, name=name + KEPT, lengths="kept")
 
@@ -257,7 +257,7 @@ def _traps(*tables: Mapping[str, Trap]) -> Iterator[Mutation]:
 def _large() -> Iterator[Mutation]:
     """Yield the large sizes with correct lengths; a wrong length does not need a large field."""
     for name, trap in text_traps.LARGE_SIZES.items():
-        yield Mutation(name, _make_trap_change(trap), heavy=True)
+        yield Mutation(name, make_trap_change(trap), heavy=True)
 
 
 def _structural(change: Change, name: str, items: int = 0) -> Iterator[Mutation]:
@@ -298,12 +298,12 @@ _GROWN: Mapping[Role, Callable[[int], Trap]] = {
     "text": text_traps.make_size_trap,
     "json": json_traps.make_size_trap,
 }
-_FILLING: Mapping[Role, tuple[tuple[Mutation, ...], ...]] = {
+FILLING: Mapping[Role, tuple[tuple[Mutation, ...], ...]] = {
     role: tuple(
         tuple(
             Mutation(
                 f"as long as its length tells{words}",
-                _make_trap_change(grown((1 << bits) - 1 - less)),
+                make_trap_change(grown((1 << bits) - 1 - less)),
             )
             for less, words in _LESS.items()
         )
@@ -338,6 +338,7 @@ ANY_FIELD = (
     Mutation("two writes, cut before it", style=write_styles.split_before),
     Mutation("two writes, cut inside it", style=write_styles.split_inside),
 )
+_CONTENT: frozenset[Role] = frozenset(("body", "json"))
 _RAW: frozenset[Role] = frozenset(("number", "enumerator", "body"))
 """Roles of fields that may hold any byte."""
 _MARKS = {"a line feed": b"\n", "a blank": b" ", "a NUL": b"\0"}
@@ -356,3 +357,11 @@ WHOLE_FRAME = (
     Mutation("many in one write", copies=20),
     Mutation("another behind it", mate=True),
 )
+
+
+def is_calm(mutation: Mutation, role: Role) -> bool:
+    """Return True if a mutation of a field with this role keeps the form of its frame."""
+    if mutation.name == GRAMMAR:
+        return True
+    in_content = role in _CONTENT and mutation.change is not None
+    return in_content and mutation.lengths == "follow" and not mutation.heavy

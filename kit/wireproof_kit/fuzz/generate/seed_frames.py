@@ -13,6 +13,7 @@ from wireproof_kit.fuzz.case import (
     Step,
 )
 from wireproof_kit.fuzz.generate.edits import FieldIndex
+from wireproof_kit.fuzz.generate.first_mutations import NOTHING_FIRST, First
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import FieldMutation, Mutant, Mutation, mutate
 from wireproof_kit.fuzz.generate.random_source import RandomSource
@@ -60,7 +61,12 @@ def places_of(grammar: Grammar, kind: Kind, states: Sequence[str]) -> KindStates
 
 
 def seed_frame(
-    grammar: Grammar, kind: Kind, places: KindStates, frame: Frame, order: Random | None = None
+    grammar: Grammar,
+    kind: Kind,
+    places: KindStates,
+    frame: Frame,
+    order: Random | None = None,
+    first: First = NOTHING_FIRST,
 ) -> SeedFrame:
     """Prepare a valid frame for mutation; without `order` it gets no order of mutations."""
     prepared = FieldIndex(frame)
@@ -68,11 +74,17 @@ def seed_frame(
     hazardous = grammar.is_hazardous(kind.name, frame.data)
     calm = entries = MutationOrder(())
     if order is not None:
-        entries = turns(prepared, grammar.limits, grammar.traps, order)
-        says_json = kind.interface == grammar.talking and _says_json(frame)
-        if places.in_order and (kind.is_calm(frame) or says_json):
-            calm = calm_turns(prepared, grammar.limits, grammar.traps, order)
+        entries = turns(prepared, grammar.limits, grammar.traps, order, first)
+        if has_calm_cases(grammar, kind, places, frame):
+            limits, traps = grammar.limits, grammar.traps
+            calm = calm_turns(prepared, limits, traps, order, first)
     return SeedFrame(kind, places, prepared, entries, calm, delimited, hazardous)
+
+
+def has_calm_cases(grammar: Grammar, kind: Kind, places: KindStates, frame: Frame) -> bool:
+    """Return True if cases are made from a frame that change only its content."""
+    says_json = kind.interface == grammar.talking and _says_json(frame)
+    return bool(places.in_order) and (kind.is_calm(frame) or says_json)
 
 
 def _says_json(frame: Frame) -> bool:

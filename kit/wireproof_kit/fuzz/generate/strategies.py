@@ -26,12 +26,12 @@ from wireproof_kit.fuzz.generate.mutations import (
     Mutation,
     MutationChoices,
     choices,
+    is_calm,
     mutate,
     mutations_of,
 )
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.seed_frames import KindStates, SeedFrame, case_of, seed_frame
-from wireproof_kit.fuzz.generate.weights import is_calm
 
 _DICE = st.integers(0, (1 << 64) - 1)
 _DEEP = 2000

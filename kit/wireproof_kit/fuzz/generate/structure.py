@@ -7,7 +7,9 @@ from wireproof_kit.fuzz.case import Field
 from wireproof_kit.fuzz.generate.edits import Edits, FieldIndex, number_edit
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 
+_BLANK = b" "
 _ITEM = re.compile(r".*?\]")
+_PARAMETER = re.compile(r"query\..*\.value")
 
 
 def items(prepared: FieldIndex) -> Iterator[Field]:
@@ -28,6 +30,58 @@ def items(prepared: FieldIndex) -> Iterator[Field]:
 def drop_field(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
     """Return the edits that remove a field from a frame."""
     return ((field.start, field.end, b""),) if field.end > field.start else None
+
+
+def is_word(prepared: FieldIndex, field: Field) -> bool:
+    """Return True if a field is a word of a line, with one blank in front of it."""
+    return field.role != "line" and field.end > field.start and _blank(prepared, field) is not None
+
+
+def drop_word(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
+    """Return the edits that remove a word of a line with the blank in front of it."""
+    blank = _blank(prepared, field)
+    return None if blank is None else ((blank.start, field.end, b""),)
+
+
+def _blank(prepared: FieldIndex, field: Field) -> Field | None:
+    """Return the blank that separates a field from the one before it, or None."""
+    return next(
+        (
+            each
+            for each in prepared.fields
+            if each.end == field.start
+            and each.role == "line"
+            and prepared.bytes_of(each) == _BLANK
+        ),
+        None,
+    )
+
+
+def drop_words(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
+    """Return the edits that leave only the first word of a frame's first line."""
+    lines = [each for each in prepared.fields if each.role == "line"]
+    first = next((each for each in lines if prepared.bytes_of(each) == _BLANK), None)
+    ends = (each for each in lines if prepared.bytes_of(each) in (b"\r", b"\n", b"\r\n"))
+    end = next(ends, None)
+    is_line = first is not None and end is not None and first.start < end.start
+    return ((first.start, end.start, b""),) if first and end and is_line else None
+
+
+def is_parameter(field: Field) -> bool:
+    """Return True if a field is the value of a query parameter in an HTTP request."""
+    return _PARAMETER.fullmatch(field.path) is not None
+
+
+def drop_parameter(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
+    """Return the edits that remove a query parameter: its value, its name and its mark."""
+    mark = prepared.by_path.get(field.path.removesuffix("value") + "mark")
+    if mark is None:
+        return None
+    removed = (mark.start, field.end, b"")
+    following = next((each for each in prepared.fields if each.start == field.end), None)
+    if prepared.bytes_of(mark) == b"?" and following and following.path.endswith(".mark"):
+        return (removed, (following.start, following.end, b"?"))
+    return (removed,)
 
 
 def double_field(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:

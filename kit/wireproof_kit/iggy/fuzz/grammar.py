@@ -1,11 +1,12 @@
 """The grammar from which fuzz cases for Iggy are generated."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import IN_QUERY
+from wireproof_kit.fuzz.generate.traps.json_members import Members, special_members
 from wireproof_kit.fuzz.generate.traps.text_traps import Traps, instead, make_append_trap
 from wireproof_kit.iggy.fuzz import frames, http, states
 from wireproof_kit.iggy.fuzz.names import CASES_PREFIX, Names
@@ -99,6 +100,19 @@ TRAPS: Traps = {
 }
 
 
+_DOCUMENTS = {
+    "POST /streams": "create-stream",
+    "POST /streams/{s}/topics": "create-topic",
+    "POST /streams/{s}/topics/{t}/partitions": "partitions-request",
+    "POST /streams/{s}/topics/{t}/messages": "send-messages",
+    "PUT /streams/{s}/topics/{t}/consumer-offsets": "store-consumer-offset",
+    "POST /streams/{s}/topics/{t}/consumer-groups": "create-consumer-group",
+}
+MEMBERS: Mapping[str, Members] = {
+    kind: special_members(f"iggy/{name}") for kind, name in _DOCUMENTS.items()
+}
+"""Special values for the members of JSON documents, by frame kind."""
+
 LIMITS = {
     "messages[].length": (limits.MAX_PAYLOADS_SIZE, limits.MAX_PAYLOADS_SIZE + 1),
     "messages[].headers.length": (limits.MAX_HEADER_VALUES_SIZE,),
@@ -124,6 +138,7 @@ def grammar(there: Names, *, scapy: bool = False) -> Grammar:
         moves=states.moves,
         limits=LIMITS,
         traps=TRAPS,
+        members=MEMBERS,
     )
 
 

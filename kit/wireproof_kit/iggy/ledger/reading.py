@@ -37,7 +37,6 @@ from wireproof_kit.iggy.topics import FIRST_PARTITION
 from wireproof_kit.iggy.wire import generations
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.http import JsonPolled, is_success, json_polled
-from wireproof_kit.iggy.wire.login import LOGIN_NOTE
 from wireproof_kit.ledger.entries import Entry, Fate, Place
 from wireproof_kit.ledger.reading import RunReading
 from wireproof_kit.wire.http import TransferResult, read_response
@@ -54,6 +53,7 @@ from wireproof_spec.iggy.commands import DELETE_STREAM, DELETE_TOPIC, SEND_MESSA
 from wireproof_spec.iggy.frame import NEED_MORE, RESPONSE_HEAD_SIZE, Request, RequestReader
 from wireproof_spec.iggy.kinds import AUTO_COMMIT, CONSUMER_KIND
 from wireproof_spec.iggy.statuses import OK
+from wireproof_spec.step_notes import LOGIN
 from wireproof_spec.wire_error import WireError
 
 _ANY_SIZE: Final = (1 << 32) - 1
@@ -121,7 +121,7 @@ class _CaseReader:
             self._response(step)
         elif step.kind == "close":
             self._give_up(connection)
-        elif step.kind == "note" and step.note.startswith(LOGIN_NOTE):
+        elif step.kind == "note" and step.note.startswith(LOGIN):
             connection.asked.append(_Request())
         elif step.kind == "send":
             self._send(connection, step)

@@ -17,12 +17,11 @@ from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.users import LoginUser
+from wireproof_spec.step_notes import LOGIN
 
 DEFAULT_NAME = DEFAULT_PASSWORD = "iggy"
 """The name and password of the first user of every tagged server."""
 TOKEN_SECONDS = 5.0
-LOGIN_NOTE = "logs in as "
-"""The start of the transcript's note that stands for a login request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def log_in_with(connection: Connection, credentials: Credentials) -> None:
     payload = LoginUser(credentials.name, credentials.password, "", "")
     connection.send_unrecorded(
         requests.request(commands.LOGIN_USER, payload, "tagged"),
-        f"{LOGIN_NOTE}{credentials.name}",
+        f"{LOGIN}{credentials.name}",
     )
 
 

@@ -4,7 +4,7 @@ import json
 import re
 from functools import lru_cache
 
-from wireproof_kit.nsq.fuzz.names import CASES_PREFIX
+from wireproof_kit.nsq.fuzz.names import CASES_PREFIX, SCRATCH
 from wireproof_spec.decoding import decode, extent
 from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
@@ -15,6 +15,8 @@ from wireproof_spec.wire_error import WireError
 _ACKNOWLEDGEMENT = re.compile(rb"(?:FIN|REQ|TOUCH) ")
 _TRANSFORMING = re.compile(rb"tls_v1|deflate|snappy", re.IGNORECASE)
 _CREATES = re.compile(rb"INTERNAL_CREATE_TOPIC\s+" + CASES_PREFIX.encode() + rb"\w+\s")
+_ADMINISTERING = ("POST /topic/", "POST /channel/")
+_TOPICS = re.compile(rb"topic(?:=|%3d)([^& ]*)", re.IGNORECASE)
 _BATCHES = frozenset((names.MPUB, names.MPUB_TRACE, names.MPUB_EXT))
 
 
@@ -39,7 +41,9 @@ def is_delimited(kind: str, data: bytes) -> bool:
 
 
 def is_hazardous(kind: str, data: bytes) -> bool:
-    """Return True if a request may create a topic whose name lacks the kit's prefix."""
+    """Return True if a request may create or change a topic that is not the kit's."""
+    if kind.startswith(_ADMINISTERING):
+        return any(not name.startswith(SCRATCH.encode()) for name in _TOPICS.findall(data))
     return names.INTERNAL_CREATE_TOPIC in data and _CREATES.match(data) is None
 
 

@@ -33,9 +33,10 @@ from wireproof_kit.nsq.fuzz.answers import (
     FrameReader,
     read_body,
 )
-from wireproof_kit.nsq.fuzz.health import Bystanders, BystanderSettings
+from wireproof_kit.nsq.fuzz.health import Bystanders
 from wireproof_kit.nsq.fuzz.login import CaseLogin
 from wireproof_kit.nsq.fuzz.names import Names
+from wireproof_kit.nsq.fuzz.opening import BystanderSettings
 from wireproof_kit.nsq.fuzz.owed import expect
 from wireproof_kit.nsq.fuzz.posts import read_promise
 from wireproof_kit.nsq.fuzz.request_tracker import UNCLEAR, TargetState
@@ -192,10 +193,12 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget
 
 
 def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget:
-    wanted = {"fresh_ext_topic": 1, "other_fresh_ext_topic": 1, "fresh_plain_topic": 1}
-    session.prepare(Counter({**wanted, "plain_topic": 1}))
-    made = session.arguments((*wanted, "plain_topic"), Transcript())
+    wanted = ("fresh_ext_topic", "other_fresh_ext_topic", "fresh_plain_topic", "plain_topic")
+    measured = "fresh_plain_topic"
+    session.make_topics(Counter((*wanted, measured)))
+    made = session.arguments(wanted, Transcript())
     ext, twin, plain, neighbour = (cast(Topic, topic) for topic in made.values())
+    session.measure_beside(measured)
     if len(ext.name) != len(twin.name) or any(each.partition for each in (ext, twin, plain)):
         raise ArrangementFailed("fuzzing needs topics of one form at partition 0; give none")
     http = ext.http_address or http_address(target)
@@ -223,9 +226,7 @@ def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget
     places = BystanderSettings(
         neighbour,
         replace(twin, extend=extends),
-        patience.answer,
-        patience.push,
-        patience.redelivery,
+        lambda: session.patience,
         asker.is_named,
         login,
         traces,

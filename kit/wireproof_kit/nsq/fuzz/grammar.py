@@ -1,10 +1,11 @@
 """The grammar from which fuzz cases for NSQ are generated."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from wireproof_kit.fuzz.case import EXERCISES
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import IN_QUERY
+from wireproof_kit.fuzz.generate.traps.json_members import Members, special_members
 from wireproof_kit.fuzz.generate.traps.text_traps import Traps, instead, make_append_trap
 from wireproof_kit.nsq.fuzz import extents, frames, http, states
 from wireproof_kit.nsq.fuzz.names import Names
@@ -20,6 +21,37 @@ TRAPS: Traps = {
     IN_QUERY: {"more parameters": make_append_trap(b"&topic=&topic=x")},
 }
 
+
+def _texts_about(size: int) -> tuple[bytes, ...]:
+    return tuple(b'"%b"' % (b"a" * each) for each in (size, size + 1))
+
+
+def _around(*numbers: int) -> tuple[bytes, ...]:
+    return tuple(b"%d" % each for number in numbers for each in (number, number + 1))
+
+
+_HEADER_MEMBERS = special_members(
+    "nsq/ext-header",
+    {
+        names.TRACE_ID: (
+            *(b'"0"', b'"-1"', b'"18446744073709551615"', b'"18446744073709551616"'),
+        ),
+        names.CLIENT_DISPATCH_TAG: _texts_about(limits.MAX_DESIRED_TAG_SIZE),
+    },
+)
+_IDENTITY_MEMBERS = special_members(
+    "nsq/identify-request",
+    {
+        "output_buffer_size": _around(limits.MAX_OUTPUT_BUFFER_SIZE),
+        "msg_timeout": _around(limits.MSG_TIMEOUT_MS),
+        "deflate_level": (b"1", *_around(limits.MAX_DEFLATE_LEVEL), b"9", b"10"),
+    },
+)
+MEMBERS: Mapping[str, Members] = {
+    "IDENTIFY": _IDENTITY_MEMBERS,
+    **dict.fromkeys(("PUB_EXT", "MPUB_EXT", "POST /pub_ext"), _HEADER_MEMBERS),
+}
+"""Special values for the members of JSON documents, by frame kind."""
 
 _MESSAGE = (limits.MAX_MSG_SIZE, limits.MAX_MSG_SIZE + 1)
 _BODY = (limits.MAX_BODY_SIZE, limits.MAX_BODY_SIZE + 1)
@@ -54,6 +86,7 @@ def grammar(there: Names, *, scapy: bool = False) -> Grammar:
         traps=TRAPS,
         beating=states.BEATING,
         exercises=EXERCISES,
+        members=MEMBERS,
     )
 
 

@@ -1,49 +1,41 @@
 """Bystanders of NSQ fuzz cases: a publisher, its subscriber, an idle client and a watcher."""
 
-import contextlib
 import itertools
 import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.case import RETURNED
-from wireproof_kit.fuzz.driver import Health, LogIn, Trouble
+from wireproof_kit.fuzz.driver import Health, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import (
     BEHIND_S,
     Missing,
-    describe_refusal,
     describe_undelivered,
     or_dead,
     wait,
 )
 from wireproof_kit.fuzz.oracle.rules import HUNG, NEIGHBOUR, ROUND_TRIP
-from wireproof_kit.fuzz.send.connection import REFUSED, CaseConnection
+from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import (
-    ATTENTIVE,
     HEADER_LENGTH_SIZE,
     MESSAGE,
     OK_KIND,
-    FrameReader,
     fingerprint_stored,
     list_fingerprints,
 )
-from wireproof_kit.nsq.fuzz.crowd import PUBLISHERS, SECONDS, publish_at_once
-from wireproof_kit.nsq.fuzz.redelivery import Redelivery
-from wireproof_kit.nsq.fuzz.returns import (
-    OrderedRound,
-    RedeliveryRound,
-    make_bodies,
-    publish_all,
-    return_all,
+from wireproof_kit.nsq.fuzz.exercises.run import Exercises
+from wireproof_kit.nsq.fuzz.opening import (
+    BystanderSettings,
+    ClientOpener,
+    Disturbed,
+    close_all,
 )
+from wireproof_kit.nsq.fuzz.redelivery import Redelivery
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.wire import frames
 from wireproof_kit.runner.patience import machine_load
 from wireproof_kit.wire.address import Address
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
-from wireproof_spec.nsq.limits import MAX_RDY_COUNT, MIN_MSG_TIMEOUT_MS
 
 CHANNEL = "wp_fuzz"
 ORDERED_CHANNEL = "wp_fuzz_ordered"
@@ -51,24 +43,6 @@ LOOK_S = 0.25
 SHORTLY_S = 0.1
 RETURNS_S = 0.5
 """Seconds that a check waits for a message that was requeued; later checks wait on."""
-
-
-@dataclass(frozen=True, slots=True)
-class BystanderSettings:
-    """Topics of the kit's own clients during fuzz cases, and their time limits in seconds.
-
-    ``neighbour`` is a plain topic, ``watched`` the topic whose messages the kit consumes: an ext
-    topic where the target knows headers.
-    """
-
-    neighbour: Topic
-    watched: Topic
-    answer_s: float
-    push_s: float
-    redelivery_s: float = 30.0
-    needs_identify: bool = False
-    login: LogIn | None = None
-    can_trace: bool = False
 
 
 @dataclass(slots=True)
@@ -85,7 +59,12 @@ class Bystanders(Health):
     _orderly: CaseConnection | None = None
     _returning: dict[str, Redelivery] = field(default_factory=dict[str, Redelivery])
     _awaiting: dict[bytes, float] = field(default_factory=dict[bytes, float])
-    _times_out: bool = True
+    _clients: ClientOpener = field(init=False)
+    _exercises: Exercises = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._clients = ClientOpener(self.places)
+        self._exercises = Exercises(self._clients)
 
     def check(self, *, patient: bool = True) -> Trouble | None:
         """Let the kit's own clients and a new connection each complete a round trip.
@@ -103,45 +82,21 @@ class Bystanders(Health):
         """Subscribe to the watched topic, to receive the messages that cases store there."""
         if self._watcher is None or self._watcher.ended:
             try:
-                self._watcher = self._subscribe(self.places.watched)
-            except _Disturbed as error:
+                self._watcher = self._clients.subscribe(self.places.watched, channel=CHANNEL)
+            except Disturbed as error:
                 self._watcher = None
                 return or_dead(Trouble(error.violated, str(error)), self._address)
         self._receive(self._watcher)
         return None
 
     def exercise(self, what: str, until: float) -> Trouble | None:
-        """Requeue messages, or publish on many connections at once; return what went wrong."""
+        """Let further clients do an exercise; return what went wrong."""
         try:
-            trouble = self._return_messages(until) if what == RETURNED else self._crowd(until)
-        except _Disturbed as error:
+            token = f"{CHANNEL}_{next(self._numbers)}"
+            trouble = self._exercises.do(what, token, until)
+        except Disturbed as error:
             trouble = Trouble(error.violated, str(error))
         return or_dead(trouble, self._address) if trouble is not None else None
-
-    def _return_messages(self, until: float) -> Trouble | None:
-        """Let subscribers of new channels get again all messages that are published meanwhile."""
-        topic, load = self.places.neighbour, machine_load()
-        token = f"{CHANNEL}_{next(self._numbers)}"
-        bodies, patience_s = make_bodies(token.encode()), self.places.redelivery_s * load
-        returning: list[RedeliveryRound] = []
-        for late in (False, True)[: 1 + self._times_out]:
-            client = self._subscribe(topic, channel=f"{token}_{late:d}", timed=late)
-            returning.append(RedeliveryRound(client, bodies, patience_s, load, late))
-        ordered = self._subscribe_in_order(f"{token}_in_order")
-        in_order = [OrderedRound(ordered, bodies, self._push_s)] if ordered else []
-        publisher = self._greet(self._address)
-        publisher.send(publish_all(bodies, topic, traced=self.places.can_trace))
-        trouble = return_all([*returning, *in_order], publisher, until)
-        self._times_out = self._times_out and returning[-1].came_again
-        _close(publisher, ordered, *(each.client for each in returning))
-        return trouble
-
-    def _crowd(self, until: float) -> Trouble | None:
-        """Let many connections publish traced messages at once."""
-        count = range(PUBLISHERS * self.places.can_trace)
-        clients = [self._greet(self._address) for _ in count]
-        until = min(until, time.monotonic() + SECONDS)
-        return publish_at_once(clients, self.places.neighbour, until, self._answer_s)
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
         """Wait until all stored messages arrive unchanged; return what went wrong, or None.
@@ -168,7 +123,7 @@ class Bystanders(Health):
 
         There is as much time again whenever something came that was waited for.
         """
-        grace_s = self._push_s
+        grace_s = self._clients.push_s
         deadline = time.monotonic() + grace_s
         strange, last = 0, None
         while missing and not watcher.ended and time.monotonic() < deadline:
@@ -190,15 +145,15 @@ class Bystanders(Health):
     def _last_message(self) -> bytes:
         """Publish one more message to the watched topic and return its fingerprint."""
         body = self._body()
-        fresh = self._greet(self.places.watched.address)
+        fresh = self._clients.greet(self.places.watched.address)
         fresh.send(self._pub(body, self.places.watched))
-        wait([fresh], time.monotonic() + self._answer_s)
+        wait([fresh], time.monotonic() + self._clients.answer_s)
         fresh.close()
         return fingerprint_stored(b"", body)
 
     def close(self) -> None:
         """Close the connections of the kit's own clients, which fuzz cases must not disturb."""
-        _close(self._publisher, self._subscriber, self._idle, self._watcher, self._orderly)
+        close_all(self._publisher, self._subscriber, self._idle, self._watcher, self._orderly)
         self._publisher = self._subscriber = self._idle = self._watcher = self._orderly = None
         self._awaiting.clear()
         self._returning.clear()
@@ -211,11 +166,11 @@ class Bystanders(Health):
         if self._publisher is not None:
             return None
         try:
-            self._subscriber = self._subscribe(self.places.neighbour)
-            self._publisher = self._connect()
-            self._idle = self._connect()
-            self._orderly = self._subscribe_in_order()
-        except _Disturbed as error:
+            self._subscriber = self._clients.subscribe(self.places.neighbour, channel=CHANNEL)
+            self._publisher = self._clients.connect()
+            self._idle = self._clients.connect()
+            self._orderly = self._clients.subscribe_in_order(ORDERED_CHANNEL)
+        except Disturbed as error:
             return Trouble(error.violated, str(error))
         patience_s = self.places.redelivery_s * machine_load()
         self._returning = {
@@ -224,90 +179,24 @@ class Bystanders(Health):
         }
         return None
 
-    def _subscribe_in_order(self, channel: str = ORDERED_CHANNEL) -> CaseConnection | None:
-        """Return an ordered subscriber; None where the target has no such subscription."""
-        for name in (names.SUB_ORDERED, names.SUB_ORDER):
-            with contextlib.suppress(_Disturbed):
-                topic = self.places.neighbour
-                return self._subscribe(topic, name=name, channel=channel)
-        return None
-
-    def _connect(self) -> CaseConnection:
-        client = self._greet(self._address)
-        if client.ended == REFUSED:
-            raise _Disturbed(describe_refusal(self._address))
-        return client
-
-    def _greet(self, address: Address) -> CaseConnection:
-        """Open a connection; send IDENTIFY where the target refuses publishes before it."""
-        if not self.places.needs_identify:
-            return self._begin(address, names.MAGIC)
-        client = self._begin(address, names.MAGIC + frames.identify().data)
-        deadline = time.monotonic() + self._answer_s
-        while not (client.answers or client.ended) and time.monotonic() < deadline:
-            wait([client], deadline)
-        del client.answers[:1]
-        return client
-
-    def _begin(self, address: Address, opening: bytes) -> CaseConnection:
-        """Open a connection with its first bytes, and log it in if the target demands that."""
-        login = self.places.login
-        client = CaseConnection(address, FrameReader(), ATTENTIVE, opening=opening, login=login)
-        client.send(client.unsent)
-        return client
-
-    def _subscribe(
-        self,
-        topic: Topic,
-        *,
-        name: bytes = names.SUB,
-        channel: str = CHANNEL,
-        timed: bool = False,
-    ) -> CaseConnection:
-        asked = {"msg_timeout": MIN_MSG_TIMEOUT_MS} if timed else {}
-        identity = frames.identify(extend_support=topic.extend, **asked).data
-        client = self._begin(topic.address, names.MAGIC + identity)
-        line = command_line(name, topic.name, channel, topic.partition or 0)
-        ready = command_line(names.RDY, MAX_RDY_COUNT)
-        client.send(line + ready)
-        deadline = time.monotonic() + self._answer_s
-        while len(client.answers) < 2 and not client.ended and time.monotonic() < deadline:
-            wait([client], deadline)
-        if len(client.answers) < 2 or client.answers[1].kind != OK_KIND:
-            said = ", ".join(answer.kind for answer in client.answers) or "nothing"
-            is_silent = not (client.answers or client.ended)
-            client.close()
-            words = f"subscribing anew is answered with {said}"
-            raise _Disturbed(words, HUNG if is_silent else ROUND_TRIP)
-        del client.answers[:2]
-        return client
-
-    @property
-    def _answer_s(self) -> float:
-        return self.places.answer_s * machine_load()
-
-    @property
-    def _push_s(self) -> float:
-        return self.places.push_s * machine_load()
-
     def _round_trip(self, *, patient: bool) -> Trouble | None:
         publisher, subscriber, idle = self._publisher, self._subscriber, self._idle
         if publisher is None or subscriber is None or idle is None:
             return Trouble(NEIGHBOUR, "the bystanders are gone")
-        fresh = self._greet(self._address)
+        fresh = self._clients.greet(self._address)
         try:
             bodies, topic = [self._body(), self._body()], self.places.neighbour
             fresh.send(self._pub(bodies[0], topic))
             publisher.send(self._pub(bodies[1], topic))
-            due = time.monotonic() + self._push_s
+            due = time.monotonic() + self._clients.push_s
             self._awaiting.update((fingerprint_stored(b"", body), due) for body in bodies)
-            wait_s = self._push_s if patient else SHORTLY_S
+            wait_s = self._clients.push_s if patient else SHORTLY_S
             return self._check_answer(fresh, publisher) or self._came(subscriber, idle, wait_s)
         finally:
             fresh.close()
 
     def _check_answer(self, fresh: CaseConnection, publisher: CaseConnection) -> Trouble | None:
-        deadline = time.monotonic() + self._answer_s
+        deadline = time.monotonic() + self._clients.answer_s
         clients = [fresh, publisher]
         while clients and time.monotonic() < deadline:
             wait(clients, deadline)
@@ -384,16 +273,3 @@ class Bystanders(Health):
     def _pub(self, body: bytes, topic: Topic) -> bytes:
         line = command_line(names.PUB, topic.name, topic.partition or 0)
         return line + len(body).to_bytes(4) + body
-
-
-def _close(*clients: CaseConnection | None) -> None:
-    for client in filter(None, clients):
-        client.close()
-
-
-class _Disturbed(Exception):
-    """A bystander could not connect."""
-
-    def __init__(self, words: str, violated: str = ROUND_TRIP) -> None:
-        super().__init__(words)
-        self.violated = violated

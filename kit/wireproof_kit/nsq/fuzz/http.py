@@ -10,12 +10,13 @@ from wireproof_kit.fuzz.generate.field_map import shift_fields
 from wireproof_kit.fuzz.generate.grammar import Kind
 from wireproof_kit.fuzz.generate.http_frames import Body, Request, http_frame
 from wireproof_kit.nsq.fuzz.frames import framed_values, headers
-from wireproof_kit.nsq.fuzz.names import Names
+from wireproof_kit.nsq.fuzz.names import SCRATCH, Names
 from wireproof_kit.nsq.fuzz.states import HTTP
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.publish import MPUB_BODY, PUB_BODY
 
 _ROLES: Mapping[str, Role] = {"partition": "number", "trace_id": "number", "ext": "json"}
+_ACTIONS = ("delete", "empty", "pause", "unpause")
 _SIZE = 4  # bytes of the outer size, which HTTP leaves to its own length
 
 Made = st.SearchStrategy[Request]
@@ -23,7 +24,7 @@ Query = tuple[tuple[str, str], ...]
 
 
 def kinds(there: Names) -> Iterator[Kind]:
-    """Yield the kinds of HTTP requests to fuzz: those that publish, and some queries."""
+    """Yield the kinds of HTTP requests to fuzz: publishes, queries, changes of topics."""
     made: Mapping[str, Made] = {
         "POST /pub": _make_publish("/pub", _bodies(), _topic(there)),
         "POST /pub_ext": _make_extended(there),
@@ -33,6 +34,11 @@ def kinds(there: Names) -> Iterator[Kind]:
         "GET /ping": st.just(Request("GET", ("/ping",))),
         "GET /info": st.just(Request("GET", ("/info",))),
         "GET /stats": _stats(there),
+        "POST /topic/create": _administer(("/topic/create",), partition=there.partition),
+        "POST /topic/{action}": _administer(tuple(f"/topic/{each}" for each in _ACTIONS)),
+        "POST /channel/{action}": _administer(
+            tuple(f"/channel/{each}" for each in ("create", *_ACTIONS)), channel=there.channel
+        ),
     }
     for kind, requests in made.items():
         yield Kind(kind, HTTP, requests.map(_RequestBuilder(kind)), (HTTP,))
@@ -98,6 +104,12 @@ def _stats(there: Names) -> Made:
     formats = st.sampled_from([(("format", "json"),), ()])
     query = st.tuples(formats, _topic(there)).map(lambda both: (*both[0], *both[1]))
     return query.map(lambda asked: Request("GET", ("/stats",), asked))
+
+
+def _administer(paths: tuple[str, ...], **more: object) -> Made:
+    """Return a strategy for changes of a topic that no other case uses, or of its channels."""
+    query = (("topic", SCRATCH), *((name, str(value)) for name, value in more.items()))
+    return st.sampled_from(paths).map(lambda path: Request("POST", (path,), query))
 
 
 def _bodies() -> st.SearchStrategy[Body]:

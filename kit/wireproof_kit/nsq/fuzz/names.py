@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 CASES_PREFIX = "wp_"
 """The start of the names of topics that cases use; a case that may create others is hazardous."""
+SCRATCH = f"{CASES_PREFIX}fuzz_scratch"
+"""The topic that cases create, empty, pause and delete."""
 
 
 @dataclass(frozen=True, slots=True)

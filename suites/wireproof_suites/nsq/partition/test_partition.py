@@ -150,7 +150,7 @@ def test_own_messages_with_headers(broker: Broker, partitioned_ext_topic: Topic)
 
 @case(
     "nsq/partition/own-messages-batch",
-    clause="smart.partition.own-messages",
+    clause="smart.partition.batch",
     needs=("batch",),
     waiting=True,
 )

@@ -89,7 +89,7 @@ def partition_every_fourth_astray(partition: Partition, entries: Sequence[NewMes
     return partition.number ^ (partition.log.count % 4 == 3)
 
 
-@condition("smart.partition.own-messages", _stray)
+@condition("smart.partition.batch", _stray)
 def partition_batches_to_the_first(partition: Partition, entries: Sequence[NewMessage]) -> int:
     """Batches go to the first partition, whichever partition they name."""
     return 0 if len(entries) > 1 else partition.number

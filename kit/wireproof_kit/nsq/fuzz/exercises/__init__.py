@@ -1,0 +1,1 @@
+"""What the kit's own NSQ clients do by themselves during a case."""
