@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fleet import Shape, fleet, write_fleet
 from history_fixture import write_history
-from pyspark.errors import ParseException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.table import read_state, read_state_as_of
@@ -152,6 +152,16 @@ def test_an_older_state_is_asked_by_its_version(spark: SparkSession, history: Pa
 )
 def test_a_query_is_answered(spark: SparkSession, sql: str) -> None:
     assert ask_sql(spark, sql, 10).rows == [[7]]
+
+
+def test_pyspark_prints_no_refused_statement(
+    spark: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The command says in one sentence what Spark refuses."""
+    with pytest.raises(AnalysisException):
+        ask_sql(spark, "select nothing from results", 10)
+
+    assert "nothing" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("sql", ["selec 1", "", "select 1; select 2"])

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 from wireproof_reports.pipeline import jars
@@ -133,20 +134,18 @@ Ready = Callable[[float], None]
 """Told when Spark has answered its first query, after how many seconds."""
 
 
-def silent(_seconds: float) -> None:
-    """Do nothing when Spark is ready."""
-
-
 @contextmanager
-def session(wanted: Wanted, log: Path, ready: Ready = silent) -> Generator[SparkSession]:
+def session(wanted: Wanted, log: Path, ready: Ready | None = None) -> Generator[SparkSession]:
     """Start Spark and yield the session; the output of Spark and Java goes to the log.
 
     Raises:
         SparkFault: Java is missing, or the session cannot be started.
     """
     began = time.monotonic()
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True  # it prints each refused statement as JSON
     with _session(wanted, log) as spark, in_words(log):
-        if ready is not silent:
+        if ready is not None:
             run_sql(spark, "select 1").collect()
             ready(time.monotonic() - began)
         yield spark

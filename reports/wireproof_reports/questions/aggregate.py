@@ -19,7 +19,6 @@ from wireproof_reports.pipeline.place import (
     check_site,
 )
 from wireproof_reports.pipeline.session import ERRORS, Ready, Wanted, session
-from wireproof_reports.pipeline.session import silent as not_told
 from wireproof_reports.pipeline.shipping import ship
 from wireproof_reports.pipeline.table import (
     Extent,
@@ -66,7 +65,7 @@ def aggregate(
     wish: AnalysisRequest,
     tell: Tell = silent,
     warn: Warn = no_warning,
-    ready: Ready = not_told,
+    ready: Ready | None = None,
 ) -> list[dict[str, object]]:
     """Answer the questions and write ``data/`` in the site's folder; return the answers' index.
 
@@ -90,7 +89,7 @@ def aggregate(
 
 
 def _ask(
-    wish: AnalysisRequest, data: Path, tell: Tell, warn: Warn, ready: Ready
+    wish: AnalysisRequest, data: Path, tell: Tell, warn: Warn, ready: Ready | None
 ) -> list[dict[str, object]]:
     check_readable(wish.history)  # before anybody waits for Spark
     log = wish.out / LOG
