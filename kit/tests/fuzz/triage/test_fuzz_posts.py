@@ -203,6 +203,7 @@ DUE = (iggy_stored(0, (), b"payload"),)
         (sent({**PLAIN, "more": 1}), ()),
         (sent({**PLAIN, "id": True}), ()),
         (sent({**PLAIN, "id": 1 << 128}), ()),
+        *((sent({**PLAIN, "headers": other}), ()) for other in (0, False, "", [])),
         (sent({**PLAIN, "headers": {"k": {"kind": "string", "value": ""}}}), ()),
         (sent({**PLAIN, "headers": {"k": {"kind": "else", "value": "dg=="}}}), ()),
         (sent(PLAIN, {"payload": ""}), ()),

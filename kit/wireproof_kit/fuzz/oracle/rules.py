@@ -45,6 +45,9 @@ NOTHING: Final = "nothing"
 MOST_WAYS: Final = 200
 """If more requests were sent on a connection, each answer goes to the first that allows it."""
 
+MOST_NAMED: Final = 5
+"""If more kinds of answers are valid, they are the errors: an accepted POST has five statuses."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectionResult:
@@ -168,5 +171,5 @@ def _wrong(answer: Answer, at: int, due: str) -> Judgement:
 
 def _describe_due(owed: Owed) -> str:
     kinds = sorted(owed.kinds)
-    shown = " or ".join(kinds[:3]) if len(kinds) < 4 else "an error"
+    shown = " or ".join(kinds) if len(kinds) <= MOST_NAMED else "an error"
     return f"expected {shown}" if kinds else "expected no answer"
