@@ -140,6 +140,39 @@ def test_a_client_that_wants_no_messages_for_a_while_is_let_go() -> None:
     assert play.peers.trouble is None
 
 
+def hold_back_before_the_case(*, answers: bool) -> Play:
+    play = Play(case(MESSAGE))
+    play.see(Connected(0.1, CONN))
+    play.see(Commanded(0.2, CONN, "SUB", ("t", "c", "0")))
+    play.see(Commanded(0.3, CONN, "RDY", ("0",)))
+    assert sent(play.expire("held back")) == [response_frame(b"_heartbeat_")]
+    if answers:
+        play.see(Commanded(0.8, CONN, "NOP"))
+    return play
+
+
+def test_a_client_that_holds_back_before_a_case_leaves_it_to_another_client() -> None:
+    play = hold_back_before_the_case(answers=True)
+    play.expire("late")
+
+    assert (play.peers.trouble, play.peers.is_retired, play.peers.done) == (None, True, 0)
+
+
+def test_a_client_that_is_ready_in_time_gets_the_case() -> None:
+    play = hold_back_before_the_case(answers=True)
+    assert MESSAGE in sent(play.see(Commanded(0.9, CONN, "RDY", ("1",))))
+    play.expire("late")
+
+    assert play.violated == STUCK
+
+
+def test_a_client_that_asks_for_nothing_and_answers_no_heartbeat_is_stuck() -> None:
+    play = hold_back_before_the_case(answers=False)
+    play.expire("late")
+
+    assert play.violated == STUCK
+
+
 def test_many_connections_in_a_second_are_a_loop() -> None:
     play = Play(case(b"", "lookup-dead"))
     for number in range(MOST_TRIES + 1):
@@ -160,6 +193,25 @@ def test_a_lookup_answer_has_the_ports_of_the_peers_and_must_be_asked_for_again(
     play.see(replace(asked, conn=f"{LOOKUP_1}.2"))
 
     assert play.peers.done == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("looking-up", "the client did not ask for /lookup within 5 s"),
+        ("listing-lookups", "the client did not ask for /listlookup within 5 s"),
+        ("consuming", "the client did not come for the case within 5 s"),
+    ],
+)
+def test_what_a_client_did_not_ask_for_is_named(state: str, words: str) -> None:
+    """A client may look up each second, and list the lookup servers once."""
+    play = Play(case(b"", state))
+    asked = "/lookup" if state == "listing-lookups" else "/listlookup"
+    play.see(Requested(0.1, f"{LOOKUP_1}.1", "GET", asked, {}, {}))
+    play.expire("late")
+
+    assert play.peers.trouble is not None
+    assert play.peers.trouble.words == words
 
 
 def test_nothing_follows_the_highest_message_in_order() -> None:

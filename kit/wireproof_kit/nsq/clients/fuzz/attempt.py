@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from wireproof_kit.fuzz.clients.attempt import Attempt
-from wireproof_kit.nsq.clients.fuzz.states import STATES
+from wireproof_kit.nsq.clients.fuzz.states import HTTP_PLACES, STATES
 
 
 @dataclass(slots=True)
@@ -12,12 +12,13 @@ class NsqAttempt(Attempt):
 
     ``is_controlled``: the control message, which shows that the client still works, is due.
     ``is_shown``: the client has finished that message, or has published again. ``held_back`` is a
-    connection on which the client wants no messages.
+    connection on which the client wants no messages; ``lives``: it answered a heartbeat there.
     """
 
     is_shown: bool = False
     was_asked_again: bool = False
     held_back: str = ""
+    lives: bool = False
 
     @property
     def control(self) -> bytes:
@@ -27,6 +28,8 @@ class NsqAttempt(Attempt):
     def describe(self, patience_s: float) -> str:
         """Return what the client did not do in time."""
         within = f"within {patience_s:.0f} s"
+        if not self.is_sent and self.place in HTTP_PLACES:
+            return f"the client did not ask for /{self.place} {within}"
         if not self.is_sent:
             return f"the client did not come for the case {within}"
         producing = STATES[self.case.state].role == "producer"

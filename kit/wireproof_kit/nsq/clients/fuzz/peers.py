@@ -156,10 +156,7 @@ class CasePeers:
 
     def _time_is_over(self, attempt: NsqAttempt, token: _Timer) -> Iterator[Effect]:
         if token.what == "late":
-            if attempt.place in (states.IDENTIFY, states.SUBSCRIBE) and self.was_refused:
-                self._retire()  # the text lets a client close the connection, and tell its user
-                return
-            self.trouble = self.trouble or Trouble(STUCK, attempt.describe(self.patience_s))
+            self._end_patience(attempt)
         elif token.what == "piece":
             yield from self._send_pieces(attempt, token.pieces)
         elif token.what == "nudge":
@@ -173,6 +170,16 @@ class CasePeers:
         elif token.what == "held back":
             yield from self._look_who_holds_back(attempt)
 
+    def _end_patience(self, attempt: NsqAttempt) -> None:
+        """Judge a client that has not shown in time that it works."""
+        if attempt.place in (states.IDENTIFY, states.SUBSCRIBE) and self.was_refused:
+            self._retire()  # the text lets a client close the connection, and tell its user
+        elif attempt.lives and not attempt.is_sent and self._holds_back(attempt):
+            # It may hold back for longer than patience; another client gets the case.
+            self.is_retired = True
+        else:
+            self.trouble = self.trouble or Trouble(STUCK, attempt.describe(self.patience_s))
+
     def _begin_next(self) -> Iterator[Effect]:
         if self.is_over:
             return
@@ -185,6 +192,8 @@ class CasePeers:
             ready = (each.name for each in self._inner.connections.values() if each.window() > 0)
             if (conn := next(ready, None)) is not None:
                 yield from self._send_case(attempt, conn)
+            elif self.situation.role == "consumer":
+                yield Later(NUDGE_S, _Timer("held back", attempt.number))
         elif attempt.place not in (states.PUBLISH, states.LOOKUP_DEAD):
             yield from self._hang_up_all()
 
@@ -267,6 +276,7 @@ class CasePeers:
 
     def _go_on(self, attempt: NsqAttempt, event: Event) -> Iterator[Effect]:
         if not attempt.is_sent:
+            self._note_sign_of_life(attempt, event)
             if attempt.place in (PUSH, *DOWN) and self._is_ready(event):
                 yield from self._send_case(attempt, event.conn)
             return
@@ -318,7 +328,8 @@ class CasePeers:
 
     def _look_who_holds_back(self, attempt: NsqAttempt) -> Iterator[Effect]:
         """Ask a connection on which no messages are wanted for a sign of life."""
-        attempt.is_shown = attempt.is_shown or self._has_finished()  # it may tell nothing
+        # It may tell nothing of the control message.
+        attempt.is_shown = attempt.is_shown or (attempt.is_sent and self._has_finished())
         yield from self._end_if_shown(attempt)
         if self._attempt is not attempt:
             return
@@ -335,6 +346,11 @@ class CasePeers:
     def _holds_back(self, attempt: NsqAttempt) -> bool:
         connection = self._inner.connections.get(attempt.held_back)
         return connection is not None and not connection.ready
+
+    def _note_sign_of_life(self, attempt: NsqAttempt, event: Event) -> None:
+        """Note that a client answers heartbeats while it wants no messages."""
+        if isinstance(event, Commanded) and event.name == _NOP and self._holds_back(attempt):
+            attempt.lives = True
 
     def _retire(self) -> None:
         self.done += 1
