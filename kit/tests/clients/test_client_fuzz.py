@@ -140,39 +140,6 @@ def test_a_client_that_wants_no_messages_for_a_while_is_let_go() -> None:
     assert play.peers.trouble is None
 
 
-def hold_back_before_the_case(*, answers: bool) -> Play:
-    play = Play(case(MESSAGE))
-    play.see(Connected(0.1, CONN))
-    play.see(Commanded(0.2, CONN, "SUB", ("t", "c", "0")))
-    play.see(Commanded(0.3, CONN, "RDY", ("0",)))
-    assert sent(play.expire("held back")) == [response_frame(b"_heartbeat_")]
-    if answers:
-        play.see(Commanded(0.8, CONN, "NOP"))
-    return play
-
-
-def test_a_client_that_holds_back_before_a_case_leaves_it_to_another_client() -> None:
-    play = hold_back_before_the_case(answers=True)
-    play.expire("late")
-
-    assert (play.peers.trouble, play.peers.is_retired, play.peers.done) == (None, True, 0)
-
-
-def test_a_client_that_is_ready_in_time_gets_the_case() -> None:
-    play = hold_back_before_the_case(answers=True)
-    assert MESSAGE in sent(play.see(Commanded(0.9, CONN, "RDY", ("1",))))
-    play.expire("late")
-
-    assert play.violated == STUCK
-
-
-def test_a_client_that_asks_for_nothing_and_answers_no_heartbeat_is_stuck() -> None:
-    play = hold_back_before_the_case(answers=False)
-    play.expire("late")
-
-    assert play.violated == STUCK
-
-
 def test_many_connections_in_a_second_are_a_loop() -> None:
     play = Play(case(b"", "lookup-dead"))
     for number in range(MOST_TRIES + 1):

@@ -2,8 +2,14 @@
 
 from dataclasses import dataclass
 
+from wireproof_kit.clients.events import Disconnected, Event
 from wireproof_kit.fuzz.clients.attempt import Attempt
-from wireproof_kit.nsq.clients.fuzz.states import HTTP_PLACES, STATES
+from wireproof_kit.nsq.clients.events import Commanded
+from wireproof_kit.nsq.clients.fuzz.acknowledged import ACKNOWLEDGING
+from wireproof_kit.nsq.clients.fuzz.states import HTTP_PLACES, PUSH, STATES
+from wireproof_spec.nsq import names
+
+_NOP = names.NOP.decode()
 
 
 @dataclass(slots=True)
@@ -24,6 +30,17 @@ class NsqAttempt(Attempt):
     def control(self) -> bytes:
         """The body of the control message."""
         return b"wireproof control %d" % self.number
+
+    def is_ended_by(self, event: Event) -> bool:
+        """Return True if an event on its connection shows what the client makes of the case.
+
+        A client that goes on, or has closed the connection, waits for no more of an answer.
+        """
+        if isinstance(event, Disconnected):
+            return True
+        if not isinstance(event, Commanded) or event.name in ACKNOWLEDGING:
+            return False
+        return (event.name == _NOP) == (self.place == PUSH)
 
     def describe(self, patience_s: float) -> str:
         """Return what the client did not do in time."""
