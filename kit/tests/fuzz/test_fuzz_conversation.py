@@ -156,6 +156,28 @@ class Oracle(Subscriber):
         return stored
 
 
+@pytest.mark.parametrize(("answers", "of_opening"), [((), True), ((OK,), False)])
+def test_a_lost_answer_belongs_to_the_opening_or_to_the_case(
+    answers: tuple[bytes, ...], *, of_opening: bool
+) -> None:
+    def script(peer: Peer) -> None:
+        peer.rest()
+        peer.say(*answers)
+
+    step = Step(b"PUB t\n", HALF_CLOSE)
+    case = Case(0, "identified", "PUB", "frame", "then closed", (step,), False)
+    with ScriptedPeer(script) as target:
+        client = Conversation(case, Oracle(target.address), (Step(b"IDENTIFY\n"),), PATIENCE_S)
+        client.start()
+        until(lambda: move(client), "end of the case")
+        judgement = client.judgement()
+        client.close()
+
+    assert judgement.trouble is not None
+    assert judgement.trouble.violated == CLOSED
+    assert judgement.of_opening is of_opening
+
+
 def judged(*pieces: bytes) -> str | None:
     """Let a case that half-closes be answered with the pieces and an end."""
 

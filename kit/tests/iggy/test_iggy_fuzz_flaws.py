@@ -1,12 +1,12 @@
 """Which cases of Iggy are wrong in the same way, and share one finding."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from wireproof_kit.fuzz.case import BYTE_BY_BYTE, WHOLE, Case, SplitAt, Step, WriteStyle
 from wireproof_kit.fuzz.driver import Trouble
-from wireproof_kit.fuzz.oracle.rules import LINGERS, NOT_CLOSED, WRONG_ANSWER
+from wireproof_kit.fuzz.oracle.rules import CLOSED, LINGERS, NOT_CLOSED, WRONG_ANSWER
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.finding import Finding, signature_of
 from wireproof_kit.fuzz.triage.findings import Findings
@@ -89,14 +89,18 @@ class Campaign:
 
     findings: Findings
 
-    def confirm(self, violated: str, answer: str, culprit: Case) -> str:
+    def confirm(
+        self, violated: str, answer: str, culprit: Case, *, of_opening: bool = False
+    ) -> str:
         """Add a confirmed finding, or count it as one that is known; return the id."""
-        anomaly = Anomaly(Trouble(violated, "why"), (culprit,), culprit, answer)
+        anomaly = Anomaly(
+            Trouble(violated, "why"), (culprit,), culprit, answer, of_opening=of_opening
+        )
         signature = self.findings.identify(anomaly, culprit)
         if self.findings.count_again(signature) is None:
             exchange = Transcript()
             found = Finding(signature, anomaly.trouble, 1, (culprit,), 5, 5, exchange, 0.1)
-            self.findings.add(found)
+            self.findings.add(found, self.findings.find_flaw(anomaly, culprit))
         return signature.id
 
 
@@ -139,6 +143,16 @@ def test_other_flaws_rules_and_answers_are_findings_of_their_own(campaign: Campa
         campaign.confirm(WRONG_ANSWER, OK, case(PING * 2, "ping", "length")),
     }
     assert len(found) == 6
+
+
+def test_lost_answers_to_what_precedes_the_cases_are_one_cause(campaign: Campaign) -> None:
+    one, another = case(CUT_MESSAGE, "send", "id"), case(NO_MESSAGES, "send", "messages[]")
+    first = campaign.confirm(CLOSED, CLOSED, one, of_opening=True)
+
+    assert campaign.confirm(CLOSED, CLOSED, another, of_opening=True) == first
+    elsewhere = replace(another, state="greeted")
+    assert campaign.confirm(CLOSED, CLOSED, elsewhere, of_opening=True) != first
+    assert campaign.confirm(CLOSED, CLOSED, replace(another, frame_kind="x")) != first
 
 
 def test_a_connection_that_stays_open_or_listed_after_a_cut_frame_is_one_cause(

@@ -63,13 +63,15 @@ class Judgement:
     """The rule that the target violated on a connection, or none.
 
     `answer` is the class of the answer, `at` the index of its request. ``stored`` are the messages
-    that must be delivered.
+    that must be delivered. `of_opening`: the request is one of those before the case, which bring
+    the connection into its state.
     """
 
     trouble: Trouble | None = None
     answer: str = NOTHING
     at: int = 0
     stored: tuple[bytes, ...] = ()
+    of_opening: bool = False
 
 
 def judge(expected: Expectation, seen: ConnectionResult) -> Judgement:

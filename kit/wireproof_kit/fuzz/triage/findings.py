@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from wireproof_kit.fuzz.case import GRAMMAR, Case
 from wireproof_kit.fuzz.driver import FLAWS_APART
@@ -12,6 +13,8 @@ from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import ANSWERED
 from wireproof_kit.fuzz.triage.finding import Finding, Signature, signature_of
 from wireproof_kit.wire.transcript import Transcript
+
+OPENING: Final = "the answers to what brings a connection into the state"
 
 
 @dataclass(slots=True)
@@ -46,14 +49,14 @@ class Findings:
         """Return True if at least one finding is confirmed."""
         return any(each.is_confirmed for each in self.by_id.values())
 
-    def add(self, finding: Finding) -> None:
-        """Add a finding, or replace the one with the same id."""
+    def add(self, finding: Finding, flaw: str = "") -> None:
+        """Add a finding whose case has this flaw, or replace the one with the same id."""
         self.by_id[finding.id] = finding
         if finding.is_confirmed and (cause := find_reason(finding.log)):
             self.causes.setdefault(cause, finding.signature)
         signature = finding.signature
         is_of_one_case = finding.is_confirmed and len(finding.cases) == 1
-        if is_of_one_case and (flaw := self.flaw_of(finding.case)):
+        if is_of_one_case and flaw:
             key = (_kept_open(signature.violated), _class_of(signature), flaw)
             self.flaws.setdefault(key, signature)
         names_its_frame = signature.frame_kind != NOTHING_SENT or signature.field == NOTHING_SENT
@@ -70,15 +73,17 @@ class Findings:
         if own.id in self.by_id or anomaly.key:
             return own
         kind = (_kept_open(own.violated), _class_of(own))
-        known = (self.flaws.get((*kind, flaw)) for flaw in self._flaws(case))
+        flaws = _forms_of(self.find_flaw(anomaly, case))
+        known = (self.flaws.get((*kind, flaw)) for flaw in flaws)
         return next((each for each in known if each is not None), own)
 
-    def _flaws(self, case: Case) -> tuple[str, ...]:
-        """Return the flaw of a case, each part of it, and the more general form of each part."""
+    def find_flaw(self, anomaly: Anomaly, case: Case) -> str:
+        """Return what is wrong in a case that caused an anomaly; empty if that is not known.
+
+        What the case changes does not matter if the answer to a request before it is wrong.
+        """
         flaw = self.flaw_of(case)
-        parts = flaw.split(FLAWS_APART)
-        general = (part.rpartition(": ")[0] for part in parts)
-        return tuple(each for each in (flaw, *parts, *general) if each)
+        return f"{OPENING} {case.state}" if flaw and anomaly.of_opening else flaw
 
     def count_again(self, signature: Signature) -> Finding | None:
         """Count one more anomaly of the finding of a signature and return it; None without one."""
@@ -143,3 +148,10 @@ def _kept_open(violated: str) -> str:
 def _class_of(signature: Signature) -> str:
     """Return the class of the answer; empty if the rule says it."""
     return "" if signature.answer in (signature.violated, NOTHING) else signature.answer
+
+
+def _forms_of(flaw: str) -> tuple[str, ...]:
+    """Return a flaw, each part of it, and the more general form of each part."""
+    parts = flaw.split(FLAWS_APART)
+    general = (part.rpartition(": ")[0] for part in parts)
+    return tuple(each for each in (flaw, *parts, *general) if each)

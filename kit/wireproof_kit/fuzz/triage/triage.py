@@ -243,7 +243,8 @@ class Triage:
                 campaign.record_exchange(cases, trouble.violated),
                 round(campaign.elapsed_s, 3),
                 log=log,
-            )
+            ),
+            campaign.findings.find_flaw(seen, cases[-1]),
         )
 
     def _identify(self, anomaly: Anomaly, cases: tuple[Case, ...]) -> Signature:
