@@ -146,6 +146,9 @@ class Oracle(Subscriber):
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
         return Expectation((Owed(frozenset({OK_KIND})),))
 
+    def flaw_of(self, case: Case) -> str:
+        return ""
+
     def sentinel(self, case: Case, number: int) -> None:
         return None
 

@@ -249,9 +249,10 @@ class Triage:
 
     def _identify(self, anomaly: Anomaly, cases: tuple[Case, ...]) -> Signature:
         """Return the signature of what cases caused; one case may share the cause of another."""
-        if len(cases) > 1:
-            return signature_of(anomaly, cases[-1])
-        return self.campaign.findings.identify(anomaly, cases[-1])
+        last, is_alone = cases[-1], len(cases) == 1
+        if is_alone:
+            return self.campaign.findings.identify(anomaly, last)
+        return signature_of(anomaly, last)
 
     def _attribute(self, anomaly: Anomaly) -> None:
         """Take note that a finding explains the target's latest death, if this is one."""
