@@ -162,6 +162,25 @@ def test_a_lookup_answer_has_the_ports_of_the_peers_and_must_be_asked_for_again(
     assert play.peers.done == 1
 
 
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("looking-up", "the client did not ask for /lookup within 5 s"),
+        ("listing-lookups", "the client did not ask for /listlookup within 5 s"),
+        ("consuming", "the client did not come for the case within 5 s"),
+    ],
+)
+def test_what_a_client_did_not_ask_for_is_named(state: str, words: str) -> None:
+    """A client may look up each second, and list the lookup servers once."""
+    play = Play(case(b"", state))
+    asked = "/lookup" if state == "listing-lookups" else "/listlookup"
+    play.see(Requested(0.1, f"{LOOKUP_1}.1", "GET", asked, {}, {}))
+    play.expire("late")
+
+    assert play.peers.trouble is not None
+    assert play.peers.trouble.words == words
+
+
 def test_nothing_follows_the_highest_message_in_order() -> None:
     data = message_frame(bytes(10) + b"\x7f" + b"\xff" * 15 + bytes(12) + b"body")
     play = Play(case(data, "consuming-ordered"))

@@ -204,7 +204,7 @@ def test_states_to_which_a_client_comes_too_rarely_are_left_out(tmp_path: Path) 
     refused = wireproof(*words, "--states", "looking-up", cwd=tmp_path)
 
     assert refused.code == 2, refused.out + refused.err
-    assert "within 15 s the client did not ask again" in refused.err
+    assert "after the case the client did not look up again within 15 s" in refused.err
 
 
 @pytest.mark.parametrize(

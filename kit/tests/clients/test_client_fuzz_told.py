@@ -66,6 +66,32 @@ class Script:
         return NOT_GIVEN if self.server.wrong else ""
 
 
+@pytest.mark.parametrize(
+    ("ready", "answers", "expected"),
+    [("0", True, True), ("0", False, False), ("1", True, False)],
+)
+def test_the_script_calls_no_client_stuck_that_holds_back(
+    monkeypatch: pytest.MonkeyPatch, ready: str, *, answers: bool, expected: bool
+) -> None:
+    monkeypatch.setattr(standalone, "SIGN_S", 0.05)
+    monkeypatch.setitem(CASE, "trace", False)
+    script = Script(monkeypatch, "push", b"")
+
+    async def play() -> bool:
+        await script.server.answer((b"SUB", b"t c 0", b""), script.writer)
+        script.server.is_sent = True
+        script.server.is_due = True
+        await script.server.answer((b"RDY", ready.encode(), b""), script.writer)
+        sign = asyncio.ensure_future(script.server.is_held_back())
+        await asyncio.sleep(0)
+        if answers:
+            await script.server.answer((b"NOP", b"", b""), script.writer)
+        return await sign
+
+    monkeypatch.setattr(script.server, "deliver", Mock())
+    assert asyncio.run(play()) is expected
+
+
 @pytest.mark.parametrize(("answer", "violated"), ANSWERS)
 def test_a_publish_must_not_be_told_as_accepted_unless_it_was(
     answer: bytes, violated: str

@@ -72,6 +72,9 @@ class Silent:
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
         return None
 
+    def flaw_of(self, case: Case) -> str:
+        return ""
+
     def use_watched_names(self, case: Case) -> Case:
         return case
 

@@ -146,6 +146,9 @@ class Oracle(Subscriber):
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
         return Expectation((Owed(frozenset({OK_KIND})),))
 
+    def flaw_of(self, case: Case) -> str:
+        return ""
+
     def sentinel(self, case: Case, number: int) -> None:
         return None
 
@@ -154,6 +157,28 @@ class Oracle(Subscriber):
 
     def body_of(self, stored: bytes) -> bytes:
         return stored
+
+
+@pytest.mark.parametrize(("answers", "of_opening"), [((), True), ((OK,), False)])
+def test_a_lost_answer_belongs_to_the_opening_or_to_the_case(
+    answers: tuple[bytes, ...], *, of_opening: bool
+) -> None:
+    def script(peer: Peer) -> None:
+        peer.rest()
+        peer.say(*answers)
+
+    step = Step(b"PUB t\n", HALF_CLOSE)
+    case = Case(0, "identified", "PUB", "frame", "then closed", (step,), False)
+    with ScriptedPeer(script) as target:
+        client = Conversation(case, Oracle(target.address), (Step(b"IDENTIFY\n"),), PATIENCE_S)
+        client.start()
+        until(lambda: move(client), "end of the case")
+        judgement = client.judgement()
+        client.close()
+
+    assert judgement.trouble is not None
+    assert judgement.trouble.violated == CLOSED
+    assert judgement.of_opening is of_opening
 
 
 def judged(*pieces: bytes) -> str | None:

@@ -7,7 +7,7 @@ depends on the bytes of a protocol.
 import socket
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.runner.patience import Patience
@@ -19,6 +19,9 @@ from wireproof_kit.wire.transcript import Transcript
 Ends: TypeAlias = Literal["no", "may", "must"]
 """Whether a request makes the target close the connection: never, perhaps, or always."""
 
+
+FLAWS_APART: Final = "; "
+"""Separates the flaws of one case; a target that violates a rule by one does so by all of them."""
 
 End: TypeAlias = tuple[Address, int]
 """The kit's end of a connection: the target's address, and the local port."""
@@ -37,7 +40,8 @@ class Owed:
 
     The target answers with one of `kinds`, or closes the connection unless `ends` is ``no``. An
     `optional` answer may be missing. An answer of a kind in `success` must contain `echo`, and
-    then each message of `stored` must be delivered unchanged.
+    then each message of `stored` must be delivered unchanged. `flaw` says what is wrong in the
+    request; it is the same text for all requests that are wrong in the same way.
     """
 
     kinds: frozenset[str]
@@ -46,6 +50,7 @@ class Owed:
     stored: tuple[bytes, ...] = ()
     success: frozenset[str] = frozenset()
     echo: bytes = b""
+    flaw: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,14 @@ class Oracle(Listener, Protocol):
         Without a case, the bytes bring a connection into a state.
         """
         ...
+
+    def flaw_of(self, case: Case) -> str:
+        """Return what is wrong in the requests of a case; empty if nothing is known to be.
+
+        Violations of a rule by cases with the same flaw have the same cause. Several flaws of a
+        case are separated by `FLAWS_APART`.
+        """
+        return ""
 
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
         """Return a request to send after a case, or None.

@@ -34,6 +34,16 @@ def test_another_answer_than_was_owed_is_wrong() -> None:
     assert violated(DONE, seen=ConnectionResult([ERROR])) == WRONG_ANSWER
 
 
+def test_five_statuses_are_named_and_more_are_errors() -> None:
+    def words(count: int) -> str:
+        kinds = frozenset(f"HTTP {200 + each}" for each in range(count))
+        trouble = judge(Expectation((Owed(kinds),)), ConnectionResult([ERROR])).trouble
+        return "" if trouble is None else trouble.words
+
+    assert words(5).startswith("expected HTTP 200 or HTTP 201 or HTTP 202 or HTTP 203 or HTTP 204")
+    assert words(6).startswith("expected an error")
+
+
 def test_an_answer_that_nobody_owed_is_wrong_only_where_all_is_certain() -> None:
     assert violated(DONE, seen=ConnectionResult([OK, OK])) == WRONG_ANSWER
     assert violated(DONE, seen=ConnectionResult([OK, OK]), certain=False) is None

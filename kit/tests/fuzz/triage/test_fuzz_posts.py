@@ -25,6 +25,7 @@ from wireproof_kit.nsq.fuzz.answers import any_header, fingerprint_stored
 from wireproof_kit.nsq.fuzz.request_tracker import TargetState
 from wireproof_spec.iggy.headers import Header
 
+NO_OBJECTS: tuple[object, ...] = (0, False, "", [])
 GROUND = TargetState({b"wp_e": True, b"wp_w": True}, b"wp_w")
 HOMES = homes({(7, "wp_read"): True, (8, "wp_unread"): False}, topic=(1, "wp_topic"))
 
@@ -203,6 +204,7 @@ DUE = (iggy_stored(0, (), b"payload"),)
         (sent({**PLAIN, "more": 1}), ()),
         (sent({**PLAIN, "id": True}), ()),
         (sent({**PLAIN, "id": 1 << 128}), ()),
+        *((sent({**PLAIN, "headers": other}), ()) for other in NO_OBJECTS),
         (sent({**PLAIN, "headers": {"k": {"kind": "string", "value": ""}}}), ()),
         (sent({**PLAIN, "headers": {"k": {"kind": "else", "value": "dg=="}}}), ()),
         (sent(PLAIN, {"payload": ""}), ()),

@@ -79,7 +79,7 @@ class Campaign(WorkerCampaign):
 
     def __post_init__(self) -> None:
         self.batches = Batches(self.plan, restarts=self.fuzz_target.may_restart)
-        self.findings = Findings(self.plan.choice.seed, self._report)
+        self.findings = Findings(self.plan.choice.seed, self._report, self._flaw_of)
         self._triage = Triage(self)
 
     def run(self) -> None:
@@ -175,6 +175,10 @@ class Campaign(WorkerCampaign):
     def recent_past(self) -> Sequence[Case]:
         """Generate again the cases sent to the target before its latest death, and return them."""
         return self.batches.make_again(self.history.past)
+
+    def _flaw_of(self, case: Case) -> str:
+        """Return what is wrong in the requests of a case; empty while no session is open."""
+        return self._engine.fuzz_session.oracle.flaw_of(case) if self._engine is not None else ""
 
     def probe_apart(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
         """Send each case on its own connections, then a sentinel; return the anomaly, or None.

@@ -1,6 +1,6 @@
 """A fuzz session with a client: which states it can play, and cases tried with it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
@@ -101,7 +101,7 @@ class FuzzedClient(Generic[S, T]):
             name: _explain_run(runs.get(each.client, runs[self.part.first[each.role][0]]))
             for name, each in asked.items()
             if name not in self.states
-        } | dict.fromkeys(away, f"within {FIRST_S:.0f} s the client did not ask again")
+        } | {name: _explain_run(timed[_late_one(name, late, self.part)]) for name in away}
         self.fingerprint = {
             **self.fingerprint,
             "states": " ".join(self.states),
@@ -281,6 +281,11 @@ def _explain_run(run: RunResult) -> str:
         if isinstance(event.answer, Unsupported):
             return f"its driver does not support {event.answer.what}"
     return "the client did not show it"
+
+
+def _late_one(name: str, late: Collection[str], part: ClientFuzzPart[S, T]) -> str:
+    """Return the state in which a client asked too late, of a state and the one that it needs."""
+    return name if name in late else part.needs[name]
 
 
 def _group_by_reason(reasons: Mapping[str, str]) -> str:

@@ -45,6 +45,9 @@ NOTHING: Final = "nothing"
 MOST_WAYS: Final = 200
 """If more requests were sent on a connection, each answer goes to the first that allows it."""
 
+MOST_NAMED: Final = 5
+"""If more kinds of answers are valid, they are the errors: an accepted POST has five statuses."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectionResult:
@@ -60,13 +63,15 @@ class Judgement:
     """The rule that the target violated on a connection, or none.
 
     `answer` is the class of the answer, `at` the index of its request. ``stored`` are the messages
-    that must be delivered.
+    that must be delivered. `of_opening`: the request is one of those before the case, which bring
+    the connection into its state.
     """
 
     trouble: Trouble | None = None
     answer: str = NOTHING
     at: int = 0
     stored: tuple[bytes, ...] = ()
+    of_opening: bool = False
 
 
 def judge(expected: Expectation, seen: ConnectionResult) -> Judgement:
@@ -168,5 +173,5 @@ def _wrong(answer: Answer, at: int, due: str) -> Judgement:
 
 def _describe_due(owed: Owed) -> str:
     kinds = sorted(owed.kinds)
-    shown = " or ".join(kinds[:3]) if len(kinds) < 4 else "an error"
+    shown = " or ".join(kinds) if len(kinds) <= MOST_NAMED else "an error"
     return f"expected {shown}" if kinds else "expected no answer"

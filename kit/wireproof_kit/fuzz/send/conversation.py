@@ -3,7 +3,7 @@
 import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from wireproof_kit.fuzz.case import (
@@ -20,6 +20,7 @@ from wireproof_kit.fuzz.driver import End, Expectation, Oracle, Owed, Sentinel, 
 from wireproof_kit.fuzz.oracle.rules import (
     CLOSED,
     NO_ANSWER,
+    NONSENSE,
     NOT_CLOSED,
     NOTHING,
     WRONG_ANSWER,
@@ -273,7 +274,9 @@ class Conversation:
             return Judgement(
                 Trouble(NOT_CLOSED, "the connection stays open after our side ended it"), "open"
             )
-        return found
+        if found.trouble is None or found.trouble.violated == NONSENSE:
+            return found
+        return replace(found, of_opening=found.at < len(line.entered.owed))
 
     def _with_sentinel(
         self, line: _ConnectionState, seen: ConnectionResult, sentinel: Sentinel

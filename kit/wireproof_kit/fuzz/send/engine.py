@@ -15,6 +15,7 @@ from itertools import islice
 from wireproof_kit.fuzz.campaign.batches import Meanwhile
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import End, FuzzSession, Generation, Trouble
+from wireproof_kit.fuzz.oracle import rules
 from wireproof_kit.fuzz.oracle.rules import DEAD, DELIVERY, HUNG, LINGERS, NO_ANSWER, NOT_CLOSED
 from wireproof_kit.fuzz.send import pump
 from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter, trigger
@@ -121,7 +122,7 @@ class Engine:
         self._perform_single(beside, found, stored)
         self._attend_held(found, stored)
         found = [
-            Anomaly(each.trouble, whole, each.case and batch.original(each.case), each.answer)
+            replace(each, batch=whole, case=each.case and batch.original(each.case))
             for each in found
         ]
         found += self._suspect_lingering(batch, whole)
@@ -185,7 +186,7 @@ class Engine:
             conversation.close()
         if judgement.trouble is None:
             return None
-        return Anomaly(judgement.trouble, (case,), case, judgement.answer)
+        return replace(_found_by(judgement, judgement.trouble, case), batch=(case,))
 
     def perform_apart(self, cases: Sequence[Case]) -> list[Anomaly]:
         """Send cases at the same time, each on its own connections, without a health check."""
@@ -359,7 +360,7 @@ class Engine:
         stored += judgement.stored
         if judgement.trouble is not None:
             self._is_given_up(judgement.trouble)
-            found.append(Anomaly(judgement.trouble, (), conversation.case, judgement.answer))
+            found.append(_found_by(judgement, judgement.trouble, conversation.case))
 
     def _suspect_lingering(self, batch: SortedBatch, whole: tuple[Case, ...]) -> list[Anomaly]:
         """Return an anomaly for each kind of case whose closed connection is still listed."""
@@ -393,3 +394,7 @@ class Engine:
     def _is_cut(self) -> bool:
         """Return True if the time is over."""
         return time.monotonic() >= self.ends_at
+
+
+def _found_by(judgement: rules.Judgement, trouble: Trouble, case: Case) -> Anomaly:
+    return Anomaly(trouble, (), case, judgement.answer, of_opening=judgement.of_opening)

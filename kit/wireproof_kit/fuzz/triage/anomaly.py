@@ -16,7 +16,7 @@ class Anomaly:
     `case` is the cause; if None, it is an unknown case of the `batch`. The first `likely` cases of
     the batch are more likely causes than the others; 0: all cases are equally likely. ``key``
     identifies the bug whatever its case is: the place in a client where it crashed. ``log`` is the
-    end of a client's output.
+    end of a client's output. ``of_opening``: the rule is violated for a request before the case.
     """
 
     trouble: Trouble
@@ -26,6 +26,7 @@ class Anomaly:
     likely: int = 0
     key: str = ""
     log: str = ""
+    of_opening: bool = False
 
     @property
     def suspects(self) -> tuple[Case, ...]:

@@ -2,26 +2,32 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from wireproof_kit.fuzz.case import GRAMMAR, Case
+from wireproof_kit.fuzz.driver import FLAWS_APART
 from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason
-from wireproof_kit.fuzz.oracle.rules import DEAD
+from wireproof_kit.fuzz.oracle.rules import DEAD, LINGERS, NOT_CLOSED, NOTHING
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import ANSWERED
 from wireproof_kit.fuzz.triage.finding import Finding, Signature, signature_of
 from wireproof_kit.wire.transcript import Transcript
+
+OPENING: Final = "the answers to what brings a connection into the state"
 
 
 @dataclass(slots=True)
 class Findings:
     """The findings of a campaign by id; `report` is called with each new or changed one.
 
+    `flaw_of` returns what is wrong in the requests of a case, empty if that is not known.
     `not_again` counts anomalies that were not seen again and may come from a busy machine.
     """
 
     seed: int
     report: Callable[[Finding], None]
+    flaw_of: Callable[[Case], str] = lambda _: ""
     by_id: dict[str, Finding] = field(default_factory=dict[str, Finding])
     not_again: int = 0
     general: dict[tuple[str, str], Signature] = field(
@@ -33,22 +39,51 @@ class Findings:
     """
     causes: dict[str, Signature] = field(default_factory=dict[str, Signature])
     """Confirmed deaths, by the error and the function that the target's last words name."""
+    flaws: dict[tuple[str, str, str], Signature] = field(
+        default_factory=dict[tuple[str, str, str], Signature]
+    )
+    """Confirmed findings of one case, by rule, class of the answer and flaw of the case."""
 
     @property
     def are_confirmed(self) -> bool:
         """Return True if at least one finding is confirmed."""
         return any(each.is_confirmed for each in self.by_id.values())
 
-    def add(self, finding: Finding) -> None:
-        """Add a finding, or replace the one with the same id."""
+    def add(self, finding: Finding, flaw: str = "") -> None:
+        """Add a finding whose case has this flaw, or replace the one with the same id."""
         self.by_id[finding.id] = finding
         if finding.is_confirmed and (cause := find_reason(finding.log)):
             self.causes.setdefault(cause, finding.signature)
-        if finding.is_confirmed and len(finding.cases) == 1 and finding.case.mutation == GRAMMAR:
-            signature = finding.signature
-            if signature.frame_kind != NOTHING_SENT or signature.field == NOTHING_SENT:
-                self.general[signature.violated, signature.frame_kind] = signature
+        signature = finding.signature
+        is_of_one_case = finding.is_confirmed and len(finding.cases) == 1
+        if is_of_one_case and flaw:
+            key = (_kept_open(signature.violated), _class_of(signature), flaw)
+            self.flaws.setdefault(key, signature)
+        names_its_frame = signature.frame_kind != NOTHING_SENT or signature.field == NOTHING_SENT
+        if is_of_one_case and finding.case.mutation == GRAMMAR and names_its_frame:
+            self.general[signature.violated, signature.frame_kind] = signature
         self.report(finding)
+
+    def identify(self, anomaly: Anomaly, case: Case) -> Signature:
+        """Return the signature of the finding that an anomaly caused by a case belongs to.
+
+        That is its own, unless a confirmed finding of the same rule has a case with the same flaw.
+        """
+        own = signature_of(anomaly, case)
+        if own.id in self.by_id or anomaly.key:
+            return own
+        kind = (_kept_open(own.violated), _class_of(own))
+        flaws = _forms_of(self.find_flaw(anomaly, case))
+        known = (self.flaws.get((*kind, flaw)) for flaw in flaws)
+        return next((each for each in known if each is not None), own)
+
+    def find_flaw(self, anomaly: Anomaly, case: Case) -> str:
+        """Return what is wrong in a case that caused an anomaly; empty if that is not known.
+
+        What the case changes does not matter if the answer to a request before it is wrong.
+        """
+        flaw = self.flaw_of(case)
+        return f"{OPENING} {case.state}" if flaw and anomaly.of_opening else flaw
 
     def count_again(self, signature: Signature) -> Finding | None:
         """Count one more anomaly of the finding of a signature and return it; None without one."""
@@ -78,7 +113,7 @@ class Findings:
                 return self.general[violated, kind]
         if case is None or not (anomaly.key or violated in ANSWERED):
             return None
-        return signature_of(anomaly, case)
+        return self.identify(anomaly, case)
 
     def _alike(self, anomaly: Anomaly) -> Signature | None:
         """Return the signature of a confirmed finding with the anomaly's rule and frame kind."""
@@ -99,7 +134,24 @@ class Findings:
         log: str = "",
     ) -> None:
         """Add an anomaly as an unconfirmed finding; `why` says why no run tried to confirm it."""
-        signature = signature_of(anomaly, cases[-1])
+        signature = self.identify(anomaly, cases[-1])
         if self.count_again(signature) is None:
             seen = (signature, anomaly.trouble, self.seed, cases, shown, 1, transcript, at_s)
             self.add(Finding(*seen, unconfirmed=why, log=log))
+
+
+def _kept_open(violated: str) -> str:
+    """Return a rule; one for both that a connection violates which the target never closes."""
+    return NOT_CLOSED if violated == LINGERS else violated
+
+
+def _class_of(signature: Signature) -> str:
+    """Return the class of the answer; empty if the rule says it."""
+    return "" if signature.answer in (signature.violated, NOTHING) else signature.answer
+
+
+def _forms_of(flaw: str) -> tuple[str, ...]:
+    """Return a flaw, each part of it, and the more general form of each part."""
+    parts = flaw.split(FLAWS_APART)
+    general = (part.rpartition(": ")[0] for part in parts)
+    return tuple(each for each in (flaw, *parts, *general) if each)

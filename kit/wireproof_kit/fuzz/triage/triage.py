@@ -20,7 +20,7 @@ from wireproof_kit.fuzz.triage.consequences import (
     STAYS_DEAD,
     STAYS_HUNG,
 )
-from wireproof_kit.fuzz.triage.finding import Finding, signature_of
+from wireproof_kit.fuzz.triage.finding import Finding, Signature, signature_of
 from wireproof_kit.fuzz.triage.generalize import (
     from_the_start,
     general_forms,
@@ -193,7 +193,7 @@ class Triage:
         cases = self._valid_form(search, cases)
         if anomaly.trouble.violated not in ANSWERED:
             campaign.batches.blocklist.add(cases[-1])
-        if campaign.findings.count_again(signature_of(anomaly, cases[-1])) is not None:
+        if campaign.findings.count_again(self._identify(anomaly, cases)) is not None:
             self._attribute(anomaly)
             return
         if not (is_known and search.violated in (*COSTLY, LINGERS)):
@@ -228,7 +228,8 @@ class Triage:
         campaign = self.campaign
         self._attribute(seen)
         log = self._log_of(seen)
-        signature = campaign.findings.causes.get(find_reason(log)) or signature_of(seen, cases[-1])
+        known = campaign.findings.causes.get(find_reason(log))
+        signature = known or self._identify(seen, cases)
         if campaign.findings.count_again(signature) is not None:
             return
         campaign.findings.add(
@@ -242,8 +243,16 @@ class Triage:
                 campaign.record_exchange(cases, trouble.violated),
                 round(campaign.elapsed_s, 3),
                 log=log,
-            )
+            ),
+            campaign.findings.find_flaw(seen, cases[-1]),
         )
+
+    def _identify(self, anomaly: Anomaly, cases: tuple[Case, ...]) -> Signature:
+        """Return the signature of what cases caused; one case may share the cause of another."""
+        last, is_alone = cases[-1], len(cases) == 1
+        if is_alone:
+            return self.campaign.findings.identify(anomaly, last)
+        return signature_of(anomaly, last)
 
     def _attribute(self, anomaly: Anomaly) -> None:
         """Take note that a finding explains the target's latest death, if this is one."""

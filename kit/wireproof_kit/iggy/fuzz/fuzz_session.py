@@ -12,6 +12,7 @@ from wireproof_kit.errors import ArrangementFailed, TargetUnreachable, UsageFaul
 from wireproof_kit.fuzz.campaign.session import OpenTarget
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import (
+    FLAWS_APART,
     Answer,
     AnswerReader,
     Choice,
@@ -27,9 +28,10 @@ from wireproof_kit.fuzz.oracle.http_posts import add_promise
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.iggy.forms import SHORT, Forms
 from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body, payload_of
+from wireproof_kit.iggy.fuzz.flaws import divisions
 from wireproof_kit.iggy.fuzz.health import ATTENTIVE, Bystanders, BystanderSettings
 from wireproof_kit.iggy.fuzz.names import Names
-from wireproof_kit.iggy.fuzz.owed import WritableStreams, expect, homes
+from wireproof_kit.iggy.fuzz.owed import WritableStreams, expect, find_flaws, homes
 from wireproof_kit.iggy.fuzz.posts import read_promise
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.session import IggySession, open_session
@@ -95,6 +97,16 @@ class IggyOracle:
     def reply_to_unrequested(self, answer: Answer) -> bytes:
         """Return no bytes: an Iggy server sends nothing that needs a reply."""
         return b""
+
+    def flaw_of(self, case: Case) -> str:
+        """Return what is wrong in the requests of a case over TCP, and how they are divided."""
+        if is_http(case):
+            return ""
+        sent: dict[int, bytes] = {}
+        for step in case.steps:
+            sent[step.connection] = sent.get(step.connection, b"") + step.data
+        flaws = (flaw for data in sent.values() for flaw in find_flaws(self.homes, data))
+        return FLAWS_APART.join(dict.fromkeys((*flaws, *divisions(case))))
 
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
         """Return a ping whose answer shows that earlier requests were handled."""

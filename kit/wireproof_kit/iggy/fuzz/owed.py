@@ -11,6 +11,13 @@ from typing import Final
 
 from wireproof_kit.fuzz.driver import Expectation, Owed
 from wireproof_kit.iggy.fuzz.answers import OK_KIND, REFUSED, fingerprint_stored
+from wireproof_kit.iggy.fuzz.flaws import (
+    CUT_LENGTH,
+    LENGTH_BELOW_FOUR,
+    UNKNOWN_CODE,
+    flaw_of_cut_frame,
+    flaw_of_payload,
+)
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands, limits
 from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
@@ -90,10 +97,11 @@ def expect(there: WritableStreams, data: bytes) -> Expectation:
     while end - at >= _LENGTH.size:
         length: int = _LENGTH.unpack_from(data, at)[0]
         if length < _LENGTH.size:
-            owed.append(Owed(REFUSED, "may", optional=True))
+            owed.append(Owed(REFUSED, "may", optional=True, flaw=LENGTH_BELOW_FOUR))
             return Expectation(tuple(owed), certain=False, moves=moves)
         if end - at < _LENGTH.size + length:
-            early = Owed(REFUSED, "may", optional=True)
+            flaw = flaw_of_cut_frame(length)
+            early = Owed(REFUSED, "may", optional=True, flaw=flaw)
             return Expectation((*owed, early), length < _PATIENT, waits=True, moves=moves)
         code: int = _LENGTH.unpack_from(data, at + _LENGTH.size)[0]
         behind = at + _LENGTH.size + length
@@ -103,14 +111,24 @@ def expect(there: WritableStreams, data: bytes) -> Expectation:
     return Expectation(tuple(owed), waits=at < end, moves=moves)
 
 
+def find_flaws(there: WritableStreams, data: bytes) -> tuple[str, ...]:
+    """Return what is wrong in the requests of a connection's bytes, in their order."""
+    expected = expect(there, data)
+    flaws = [owed.flaw for owed in expected.owed if owed.flaw]
+    is_cut_length = expected.waits and not any(owed.optional for owed in expected.owed)
+    return (*flaws, CUT_LENGTH) if is_cut_length else tuple(flaws)
+
+
 def _find_owed(there: WritableStreams, code: int, payload: bytes) -> Owed:
-    if code not in commands.COMMANDS or code == commands.LOGIN_USER:
+    if code not in commands.COMMANDS:
+        return replace(_MALFORMED, flaw=UNKNOWN_CODE)
+    if code == commands.LOGIN_USER:
         return _MALFORMED
     read = _read(code, payload)
     if read is None:
         return _DOUBTFUL
     if isinstance(read, WireError):
-        return _MALFORMED
+        return replace(_MALFORMED, flaw=flaw_of_payload(code, read))
     if code == commands.PING:
         return _DONE
     if isinstance(read, SendMessages):

@@ -96,7 +96,8 @@ def _message(value: JsonValue) -> SentMessage:
         raise _Differs
     if not payload:
         raise _Differs
-    told = value.get("headers") or {}
+    told = value.get("headers")
+    told = {} if told is None else told
     if not _is_object(told):
         raise _Differs
     headers = tuple(_header(key, each) for key, each in told.items())

@@ -141,6 +141,10 @@ class NsqOracle:
         """Return no bytes: a reply to a heartbeat would become part of the case."""
         return b""
 
+    def flaw_of(self, case: Case) -> str:
+        """Return nothing: the causes of findings over NSQ are told apart by frame and field."""
+        return ""
+
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
         """Return a traced publish, answered after all before it; None without tracing."""
         if is_http(case) or not self.can_trace:

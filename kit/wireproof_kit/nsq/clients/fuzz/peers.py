@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from wireproof_kit.clients.effects import Effect, HangUp, Later, Listen, Send
-from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Malformed
+from wireproof_kit.clients.events import Answered, Connected, Event, Malformed
 from wireproof_kit.clients.pieces import Pieces
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.clients.part import TICK_S
@@ -27,9 +27,10 @@ from wireproof_kit.nsq.clients.events import (
     Requested,
 )
 from wireproof_kit.nsq.clients.fuzz import sending, states
-from wireproof_kit.nsq.clients.fuzz.acknowledged import ACKNOWLEDGING, MadeUp
+from wireproof_kit.nsq.clients.fuzz.acknowledged import MadeUp
 from wireproof_kit.nsq.clients.fuzz.attempt import NsqAttempt
 from wireproof_kit.nsq.clients.fuzz.documents import place_ports
+from wireproof_kit.nsq.clients.fuzz.pauses import Pauses
 from wireproof_kit.nsq.clients.fuzz.states import DOWN, HTTP_PLACES, PUSH, STATES, Situation
 from wireproof_kit.nsq.clients.peers import NsqPeers
 from wireproof_kit.nsq.clients.script import Delivery, Push
@@ -85,6 +86,7 @@ class CasePeers:
     _ports: dict[str, bytes] = field(default_factory=dict[str, bytes])
     _attempt: NsqAttempt | None = None
     _made_up: MadeUp = field(default_factory=MadeUp)
+    _pauses: Pauses = field(default_factory=Pauses)
     _tries: deque[float] = field(default_factory=lambda: deque[float](maxlen=MOST_TRIES))
 
     def __post_init__(self) -> None:
@@ -156,10 +158,7 @@ class CasePeers:
 
     def _time_is_over(self, attempt: NsqAttempt, token: _Timer) -> Iterator[Effect]:
         if token.what == "late":
-            if attempt.place in (states.IDENTIFY, states.SUBSCRIBE) and self.was_refused:
-                self._retire()  # the text lets a client close the connection, and tell its user
-                return
-            self.trouble = self.trouble or Trouble(STUCK, attempt.describe(self.patience_s))
+            self._end_patience(attempt)
         elif token.what == "piece":
             yield from self._send_pieces(attempt, token.pieces)
         elif token.what == "nudge":
@@ -173,6 +172,21 @@ class CasePeers:
         elif token.what == "held back":
             yield from self._look_who_holds_back(attempt)
 
+    def _end_patience(self, attempt: NsqAttempt) -> None:
+        """Judge a client that has not shown in time that it works."""
+        if attempt.place in (states.IDENTIFY, states.SUBSCRIBE) and self.was_refused:
+            self._retire()  # the text lets a client close the connection, and tell its user
+        elif self._backs_off(attempt):
+            self.is_retired = True  # another client, which has no reason to, gets the case
+        else:
+            self.trouble = self.trouble or Trouble(STUCK, attempt.describe(self.patience_s))
+
+    def _backs_off(self, attempt: NsqAttempt) -> bool:
+        """Return True if a client waits before a case, or to connect, as long as it chooses."""
+        if self.done and self._pauses.are_growing:
+            return True
+        return attempt.lives and not attempt.is_sent and self._holds_back(attempt)
+
     def _begin_next(self) -> Iterator[Effect]:
         if self.is_over:
             return
@@ -185,6 +199,8 @@ class CasePeers:
             ready = (each.name for each in self._inner.connections.values() if each.window() > 0)
             if (conn := next(ready, None)) is not None:
                 yield from self._send_case(attempt, conn)
+            elif self.situation.role == "consumer":
+                yield Later(NUDGE_S, _Timer("held back", attempt.number))
         elif attempt.place not in (states.PUBLISH, states.LOOKUP_DEAD):
             yield from self._hang_up_all()
 
@@ -267,10 +283,11 @@ class CasePeers:
 
     def _go_on(self, attempt: NsqAttempt, event: Event) -> Iterator[Effect]:
         if not attempt.is_sent:
+            self._note_sign_of_life(attempt, event)
             if attempt.place in (PUSH, *DOWN) and self._is_ready(event):
                 yield from self._send_case(attempt, event.conn)
             return
-        if event.conn == attempt.conn and attempt.is_complete and _ends_case(attempt, event):
+        if event.conn == attempt.conn and attempt.is_complete and attempt.is_ended_by(event):
             yield from self._control(attempt)
         if not self.is_over:
             yield from self._follow(attempt, event)
@@ -318,7 +335,8 @@ class CasePeers:
 
     def _look_who_holds_back(self, attempt: NsqAttempt) -> Iterator[Effect]:
         """Ask a connection on which no messages are wanted for a sign of life."""
-        attempt.is_shown = attempt.is_shown or self._has_finished()  # it may tell nothing
+        # It may tell nothing of the control message.
+        attempt.is_shown = attempt.is_shown or (attempt.is_sent and self._has_finished())
         yield from self._end_if_shown(attempt)
         if self._attempt is not attempt:
             return
@@ -336,6 +354,11 @@ class CasePeers:
         connection = self._inner.connections.get(attempt.held_back)
         return connection is not None and not connection.ready
 
+    def _note_sign_of_life(self, attempt: NsqAttempt, event: Event) -> None:
+        """Note that a client answers heartbeats while it wants no messages."""
+        if isinstance(event, Commanded) and event.name == _NOP and self._holds_back(attempt):
+            attempt.lives = True
+
     def _retire(self) -> None:
         self.done += 1
         self.is_retired = True
@@ -348,6 +371,7 @@ class CasePeers:
         """Close the kit's end of a connection, and all of it if the client keeps it."""
         if (connection := self._inner.connections.get(conn)) is not None:
             connection.closing = True
+            self._pauses.begin(self._now)
         yield HangUp(conn, half=True)
         yield Later(LINGER_S, _Timer("close", conn=conn))
 
@@ -355,6 +379,8 @@ class CasePeers:
         """Take note of a rule that the client violates."""
         if isinstance(event, Connected):
             self._has_begun = True
+            if not self.has_http(event.peer):
+                self._pauses.end(event.at)
             if len(self._tries) == MOST_TRIES and event.at - self._tries[0] < 1.0:
                 self.trouble = Trouble(SPINS, f"{MOST_TRIES} connections in one second")
             self._tries.append(event.at)
@@ -362,15 +388,3 @@ class CasePeers:
             self.is_retired = self.is_retired or isinstance(event.answer, Unsupported)
         if made_up := self._made_up.find(event, self._inner.connections):
             self.trouble = Trouble(NOT_GIVEN, made_up)
-
-
-def _ends_case(attempt: NsqAttempt, event: Event) -> bool:
-    """Return True if an event on its connection shows what the client makes of a case.
-
-    A client that goes on, or has closed the connection, waits for no more of an answer.
-    """
-    if isinstance(event, Disconnected):
-        return True
-    if not isinstance(event, Commanded) or event.name in ACKNOWLEDGING:
-        return False
-    return (event.name == _NOP) == (attempt.place == PUSH)

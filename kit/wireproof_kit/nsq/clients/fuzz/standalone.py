@@ -10,7 +10,7 @@ from typing import Any
 
 from wireproof_kit.fuzz.clients.standalone import CASE, Servers, try_client
 
-SOON_S, DOWN_S = 0.4, 1.2
+SOON_S, DOWN_S, SIGN_S = 0.4, 1.2, 2.0
 BODIES = {
     b"IDENTIFY",
     b"AUTH",
@@ -39,6 +39,8 @@ class Server(Servers):
         self.given: dict[bytes, list[bytes]] = {}
         self.unreadable: dict[asyncio.StreamWriter, bytes] = {}
         self.ready: dict[asyncio.StreamWriter, bool] = {}
+        self.subscribed: set[asyncio.StreamWriter] = set()
+        self.held_back = asyncio.Event()
         self.control, self.number = b"", CASE["first_id"]
         self.ports: dict[str, int] = {}
         self.servers: dict[str, asyncio.Server] = {}
@@ -148,6 +150,7 @@ class Server(Servers):
             while True:
                 await self.answer(await read_command(reader), writer)
         self.ready.pop(writer, None)
+        self.subscribed.discard(writer)
         writer.close()
         if self.is_sent:
             self.follow()
@@ -170,14 +173,32 @@ class Server(Servers):
         elif kind in usual:
             self.is_shown = self.is_shown or (kind == "PUBLISH" and self.is_due)
             self.accepted += kind == "PUBLISH"
+            self.subscribed |= {writer} if kind == "SUBSCRIBE" else set()
             writer.write(frame(0, usual[kind]))
         elif kind == "RDY":
             await self.take_ready(writer, is_ready=words.strip() != b"0")
-        elif kind == "NOP" and self.is_sent:
-            self.follow()
+        elif kind == "NOP":
+            self.take_sign_of_life(writer)
         elif kind in ("FIN", "REQ", "TOUCH"):
             self.take_acknowledgement(kind, body, writer)
         self.note_progress()
+
+    def take_sign_of_life(self, writer: asyncio.StreamWriter) -> None:
+        """Handle the answer to a heartbeat: the client has read what precedes that."""
+        if self.is_sent:
+            self.follow()
+        if writer in self.subscribed and not self.ready.get(writer, True):
+            self.held_back.set()
+
+    async def is_held_back(self) -> bool:
+        """Return True if a subscriber that wants no messages answers a heartbeat."""
+        self.held_back.clear()
+        for writer in self.subscribed:
+            if not self.ready.get(writer, True):
+                writer.write(frame(0, BEAT))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.held_back.wait(), SIGN_S)
+        return self.held_back.is_set()
 
     async def take_ready(self, writer: asyncio.StreamWriter, *, is_ready: bool) -> None:
         """Record whether a subscriber is ready for messages, and send the one that waits."""
