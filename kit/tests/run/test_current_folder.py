@@ -82,7 +82,7 @@ def test_a_reset_that_a_found_file_names_is_asked_for_once(
     assert main(["run"]) == 2
 
     assert len(asked) == 1
-    assert "'touch owned'" in capsys.readouterr().out
+    assert "'touch owned'" in capsys.readouterr().err
     assert Path("owned").exists() is answer
 
 
@@ -101,7 +101,7 @@ def test_a_command_in_the_url_of_a_found_file_is_not_run_unasked(
 
     assert main(command) == 2
 
-    assert "'touch owned'; commands from files are not run unasked" in capsys.readouterr().err
+    assert "would run the command 'touch owned' ([target] url)" in capsys.readouterr().err
     assert not Path("owned").exists()
 
 

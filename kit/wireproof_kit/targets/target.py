@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.wire.address import format_address
+from wireproof_kit.wire.address import format_address, is_loopback, split_address
 
 FILES = ("cacert", "cert", "key")
 ON_FILES = "+file"
@@ -108,10 +108,13 @@ class Target:
             yield "control", self.control
 
     def is_loopback(self) -> bool:
-        """Return True if the target is on this machine's loopback."""
-        servers = [each for addresses in self.servers.values() for each in addresses]
-        hosts = [self.host] if self.host else [urlsplit(f"//{each}").hostname for each in servers]
-        return all(_is_loopback(host or "") for host in hosts)
+        """Return True if all addresses of the target are loopback addresses, by their numbers.
+
+        Nodes that its servers name are not among them.
+        """
+        others = (address.rpartition("@")[2] for _, address in self.addresses())
+        hosts = [*filter(None, [self.host]), *(split_address(each)[0] for each in others)]
+        return all(map(is_loopback, hosts))
 
 
 def option_of(key: str) -> str:
@@ -268,10 +271,6 @@ def _form_of(scheme: str) -> str:
     if scheme.endswith((ON_CLIENTS, ON_ADAPTERS)):
         return f"{scheme}:COMMAND"
     return f"{scheme}:PATH" if scheme.endswith(ON_FILES) else f"{scheme}://"
-
-
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _port(url: str) -> int | None:
