@@ -15,7 +15,7 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.targets.embedded import start_reference
-from wireproof_kit.targets.session import SessionOptions
+from wireproof_kit.targets.session import SessionOptions, keeps_to_loopback
 from wireproof_kit.targets.target import Target, command_in
 from wireproof_spec.record import CaseRecord
 from wireproof_spec.step_notes import IN_TLS
@@ -85,6 +85,8 @@ def open_scene(
         options = SessionOptions(seed=bundle.header.seed, run_token=secrets.token_hex(4))
         session = kit_part(protocol).open_session(target, options)
         stack.callback(session.close)
+        if case.hazard and not hazardous and not keeps_to_loopback(session):
+            raise _hazard(case, target)
         arranged = replayer.arrange(Occasion(case, arguments, target, session, times))
         yield ReplaySetup(case, arranged.steps, protocol, target, arranged.rounds, replayer)
 
@@ -104,7 +106,14 @@ def _refuse(case: CaseRecord, target: Target, protocol: str, *, hazardous: bool)
     if target.tls and not was_in_tls:
         raise UsageFault(f"{case.case} was recorded without TLS; leave out --tls")
     if case.hazard and not (target.is_loopback() or hazardous):
-        raise UsageFault(f"{case.case} may kill {target.url}; give --hazardous to send it")
+        raise _hazard(case, target)
+
+
+def _hazard(case: CaseRecord, target: Target) -> UsageFault:
+    return UsageFault(
+        f"{case.case} may kill {target.url}, or a node that its servers name; give --hazardous "
+        "to send it"
+    )
 
 
 def _arguments(case: CaseRecord, protocol: str, replayer: Replayer) -> tuple[str, ...]:

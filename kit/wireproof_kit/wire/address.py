@@ -33,8 +33,12 @@ def resolve(host: str) -> tuple[Number, ...]:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError, ValueError):
         return ()
-    numbers = (ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in found)
-    return tuple(dict.fromkeys(numbers))
+    return tuple(dict.fromkeys(read_number(str(place[0])) for *_, place in found))
+
+
+def read_number(text: str) -> Number:
+    """Return a numeric address, without the scope that an IPv6 one may have."""
+    return ipaddress.ip_address(text.partition("%")[0])
 
 
 def is_loopback(host: str) -> bool:
@@ -45,8 +49,13 @@ def is_loopback(host: str) -> bool:
 
 def is_off_limits(host: str) -> bool:
     """Return True if a host is link-local, or where a cloud gives its machines their secrets."""
-    numbers = {each for number in resolve(host) for each in (number, *_within(number))}
-    return any(number.is_link_local or number in METADATA for number in numbers)
+    return any(map(is_number_off_limits, resolve(host)))
+
+
+def is_number_off_limits(number: Number) -> bool:
+    """Return True if a number is link-local or of a cloud's secrets, or leads to one that is."""
+    numbers = (number, *_within(number))
+    return any(each.is_link_local or each in METADATA for each in numbers)
 
 
 def _as_sent(number: Number) -> Number:
