@@ -86,7 +86,7 @@ def open_scene(
         session = kit_part(protocol).open_session(target, options)
         stack.callback(session.close)
         if case.hazard and not hazardous and not keeps_to_loopback(session):
-            raise _hazard(case, target)
+            raise _hazard(case, f"a node that the servers of {target.url} name")
         arranged = replayer.arrange(Occasion(case, arguments, target, session, times))
         yield ReplaySetup(case, arranged.steps, protocol, target, arranged.rounds, replayer)
 
@@ -106,14 +106,11 @@ def _refuse(case: CaseRecord, target: Target, protocol: str, *, hazardous: bool)
     if target.tls and not was_in_tls:
         raise UsageFault(f"{case.case} was recorded without TLS; leave out --tls")
     if case.hazard and not (target.is_loopback() or hazardous):
-        raise _hazard(case, target)
+        raise _hazard(case, target.url)
 
 
-def _hazard(case: CaseRecord, target: Target) -> UsageFault:
-    return UsageFault(
-        f"{case.case} may kill {target.url}, or a node that its servers name; give --hazardous "
-        "to send it"
-    )
+def _hazard(case: CaseRecord, what: str) -> UsageFault:
+    return UsageFault(f"{case.case} may kill {what}; give --hazardous to send it")
 
 
 def _arguments(case: CaseRecord, protocol: str, replayer: Replayer) -> tuple[str, ...]:

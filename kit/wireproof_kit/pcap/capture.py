@@ -21,6 +21,7 @@ from wireproof_kit.pcap.exchange import (
     kit_ports,
     segments,
 )
+from wireproof_spec.private_file import make_private
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 KIT_MAC, TARGET_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -57,7 +58,7 @@ class CaptureFile:
 
     def __init__(self, path: Path) -> None:
         self.count = 0
-        self._writer = PcapNgWriter(str(path))
+        self._writer = PcapNgWriter(str(make_private(path)))
         self._writer.linktype = DLT_EN10MB
         self._writer.write_header(None)
 

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.render.page import Page, page_of, read_page
+from wireproof_spec.private_file import make_private
 
 __all__ = ["page_from", "render", "render_bundle", "write"]
 
@@ -26,7 +27,7 @@ def write(bundle: Path, out: Path) -> None:
     Raises:
         BundleFault: the bundle cannot be read.
     """
-    out.write_text(render(bundle), encoding="utf-8", newline="\n")
+    make_private(out).write_text(render(bundle), encoding="utf-8", newline="\n")
 
 
 def render(bundle: Path) -> str:

@@ -16,6 +16,7 @@ from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.exchange.evidence import talk
 from wireproof_reports.exchange.reproducer import repeat_command
 from wireproof_reports.render.fingerprint import target_facts
+from wireproof_spec.private_file import make_private
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -27,7 +28,7 @@ def write(bundle: Path, out: Path) -> None:
     Raises:
         BundleFault: the bundle cannot be read.
     """
-    out.write_bytes(render(bundle))
+    make_private(out).write_bytes(render(bundle))
 
 
 def render(bundle: Path) -> bytes:
