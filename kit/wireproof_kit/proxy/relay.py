@@ -56,6 +56,7 @@ class Relay:
         self._numbers: Counter[str] = Counter()
         self._servers: list[asyncio.Task[None]] = []
         self._connections: set[asyncio.Task[None]] = set()
+        self._relayed = 0
 
     def stand_before(
         self,
@@ -119,7 +120,15 @@ class Relay:
         with bound:
             for number in itertools.count(1):
                 client = await _accept(bound)
-                carrying = loop.create_task(self._carry(front, f"{front.name}.{number}", client))
+                # Counted here: many are accepted before the first of them is carried.
+                is_one_too_many = self._relayed >= MOST_CONNECTIONS
+                self._relayed += not is_one_too_many
+                name = f"{front.name}.{number}"
+                carrying = loop.create_task(
+                    self._refuse(front, name, client)
+                    if is_one_too_many
+                    else self._carry(front, name, client)
+                )
                 self._connections.add(carrying)
                 carrying.add_done_callback(self._connections.discard)
 
@@ -128,15 +137,18 @@ class Relay:
         if isinstance(found, socket.socket):
             found.close()
 
+    async def _refuse(self, front: Front, name: str, client: socket.socket) -> None:
+        """Close a connection beyond the most that are relayed at once."""
+        self._tap.put("open", name, note=format_address(front.upstream))
+        self._tap.put("note", name, note=TOO_MANY)
+        self._tap.put("close", name, note=f"{BY_TARGET}: {TOO_MANY}")
+        await _close(0.0, [client])
+
     async def _carry(self, front: Front, name: str, client: socket.socket) -> None:
         """Carry one connection from its beginning to its end."""
         self._tap.put("open", name, note=format_address(front.upstream))
         ended_by, linger, sockets = "by the proxy, which ends", 0.0, [client]
         try:
-            if len(self._connections) > MOST_CONNECTIONS:
-                self._tap.put("note", name, note=TOO_MANY)
-                ended_by = f"{BY_TARGET}: {TOO_MANY}"
-                return
             upstream = await self._connect(front)
             if isinstance(upstream, str):
                 ended_by = f"{BY_TARGET}: {upstream}"
@@ -146,6 +158,7 @@ class Relay:
             passage = _Passage(name, self._make_gate(front, host, self.front_for), self._tap)
             ended_by, linger = await passage.carry(client, upstream), LINGER_S
         finally:
+            self._relayed -= 1
             self._tap.put("close", name, note=ended_by)
             await _close(linger, sockets)
 

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.render.page import Page, page_of, read_page
+from wireproof_reports.wording import escape_acting
 from wireproof_spec.private_file import make_private
 
 __all__ = ["page_from", "render", "render_bundle", "write"]
@@ -86,6 +87,12 @@ def _download(text: str) -> str:
     return f"data:text/x-python;base64,{encoded}"
 
 
+def finalize(value: object) -> object:
+    """Return what a template writes: a text from outside without what acts on a screen."""
+    is_ours = isinstance(value, Markup) or not isinstance(value, str)
+    return value if is_ours else escape_acting(value)
+
+
 def _sentence(text: str) -> str:
     """Return the text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
@@ -94,6 +101,7 @@ def _sentence(text: str) -> str:
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.PackageLoader("wireproof_reports"),
     autoescape=True,
+    finalize=finalize,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,

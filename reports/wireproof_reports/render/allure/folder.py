@@ -18,6 +18,7 @@ from wireproof_reports.render.allure.case_result import (
 from wireproof_reports.render.allure.categories import categories_file
 from wireproof_reports.render.fingerprint import target_facts
 from wireproof_reports.render.html import render
+from wireproof_reports.wording import escape_members
 from wireproof_spec.private_file import make_private
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
@@ -52,7 +53,8 @@ def write(bundle: Path, out: Path, captures: Captures = no_captures) -> None:
         for name, data in done.files.items():
             make_private(out / name).write_bytes(data)
         name = f"{PREFIX}{done.result.uuid}-result.json"
-        make_private(out / name).write_bytes(msgspec.json.encode(done.result))
+        shown = escape_members(msgspec.to_builtins(done.result))
+        make_private(out / name).write_bytes(msgspec.json.encode(shown))
         start = done.result.stop
     write_frame(out, whole.header, whole)
     make_private(out / PAGE).write_text(page, encoding="utf-8", newline="\n")
