@@ -293,11 +293,8 @@ def test_a_flood_passes_whole_and_takes_bounded_memory() -> None:
 
 
 def test_connections_are_counted_when_they_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relay, "MOST_CONNECTIONS", 5)
-
     def answer(sock: socket.socket) -> bytes:
         with sock, contextlib.suppress(ConnectionError):
-            sock.settimeout(60)
             sock.sendall(b"x")
             return sock.recv(1)
         return b""
@@ -305,7 +302,9 @@ def test_connections_are_counted_when_they_are_accepted(monkeypatch: pytest.Monk
     async def crowd(address: tuple[str, int]) -> list[bytes]:
         proxy = relay.Relay("127.0.0.1", lambda _front, _host, _for: OpenGate(), Tap())
         place = proxy.stand_before("nsqd", address)
-        # Nothing is accepted before the first await: all ten come at once.
+        # Nothing is accepted before the first await: all ten come at once. Only now, since the
+        # listener's queue is as long as the limit.
+        monkeypatch.setattr(relay, "MOST_CONNECTIONS", 5)
         socks = [socket.create_connection(place) for _ in range(10)]
         try:
             return await asyncio.gather(*(asyncio.to_thread(answer, sock) for sock in socks))

@@ -66,7 +66,9 @@ class CaptureFile:
         """Append TCP segments to the capture as packets."""
         for segment in added:
             self.count += 1
-            seconds = EDecimal(segment.at_us) / 1_000_000
+            seconds = (
+                EDecimal(max(segment.at_us, 0)) / 1_000_000
+            )  # a capture knows none before 1970
             # A float, as scapy declares it, would drift by a microsecond.
             self._writer.write_packet(packet(segment, number=self.count), sec=cast(float, seconds))
 

@@ -14,6 +14,7 @@ import itertools
 import os
 import socket
 from collections import Counter
+from functools import partial
 
 from wireproof_kit.clients.story import BY_CLIENT
 from wireproof_kit.errors import UsageFault
@@ -131,6 +132,8 @@ class Relay:
                 )
                 self._connections.add(carrying)
                 carrying.add_done_callback(self._connections.discard)
+                # One that is cancelled before it begins closes nothing itself.
+                carrying.add_done_callback(partial(_end, client))
 
     async def _look_for(self, front: Front) -> None:
         found = await self._connect(front)
@@ -249,6 +252,10 @@ class _Passage:
             self._has_failed = True
             self._tap.put("note", self._name, note=f"{FAILED}, and relays: {error!r}")
             return self._gate.release(by_client=by_client)
+
+
+def _end(client: socket.socket, _done: asyncio.Task[None]) -> None:
+    client.close()
 
 
 def _listen(address: Address) -> socket.socket:

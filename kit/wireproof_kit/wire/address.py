@@ -26,6 +26,15 @@ def split_address(text: str) -> Address:
     return host.strip("[]"), int(port)
 
 
+def is_host(text: str) -> bool:
+    """Return True if a text can be looked up as a host: a name or a numeric address."""
+    try:
+        text.encode("idna")
+    except UnicodeError:
+        return False
+    return bool(text) and text.isprintable() and " " not in text
+
+
 @functools.lru_cache(maxsize=1024)
 def resolve(host: str) -> tuple[Number, ...]:
     """Return the numeric addresses of a host; none if the name cannot be resolved."""

@@ -28,7 +28,8 @@ def write(bundle: Path, out: Path) -> None:
     Raises:
         BundleFault: the bundle cannot be read.
     """
-    make_private(out).write_text(render(bundle), encoding="utf-8", newline="\n")
+    page = render(bundle)
+    make_private(out).write_text(page, encoding="utf-8", newline="\n")
 
 
 def render(bundle: Path) -> str:
@@ -89,8 +90,9 @@ def _download(text: str) -> str:
 
 def finalize(value: object) -> object:
     """Return what a template writes: a text from outside without what acts on a screen."""
-    is_ours = isinstance(value, Markup) or not isinstance(value, str)
-    return value if is_ours else escape_acting(value)
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return escape_acting(value)
 
 
 def _sentence(text: str) -> str:

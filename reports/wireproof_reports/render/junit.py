@@ -29,7 +29,8 @@ def write(bundle: Path, out: Path) -> None:
     Raises:
         BundleFault: the bundle cannot be read.
     """
-    make_private(out).write_bytes(render(bundle))
+    report = render(bundle)
+    make_private(out).write_bytes(report)
 
 
 def render(bundle: Path) -> bytes:

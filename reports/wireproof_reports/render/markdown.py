@@ -111,9 +111,10 @@ def _readings(page: Page) -> Iterator[str]:
     yield ""
     others = [reading for reading in page.readings if reading.other]
     for reading in others:
-        chosen = next(option for option in reading.options if option.followed)
-        peers = f" (as {plain(chosen.peers)})" if chosen.peers else ""
-        yield f"- {code(reading.id)}: {plain(chosen.meaning)}{peers}"
+        chosen = next((option for option in reading.options if option.followed), None)
+        meaning = chosen.meaning if chosen else "a reading that this version does not know"
+        peers = f" (as {plain(chosen.peers)})" if chosen and chosen.peers else ""
+        yield f"- {code(reading.id)}: {plain(meaning)}{peers}"
     yield from ([] if others else ["None."])
     yield ""
 

@@ -184,8 +184,8 @@ class Glue:
             return
         whole = Bundle(self._bundle_name(), self._header, tuple(self._cases), footer)
         write_frame(self._folder, self._header, whole)
-        page = make_private(self._folder / PAGE)
-        page.write_text(render_bundle(whole), encoding="utf-8", newline="\n")
+        page = render_bundle(whole)
+        make_private(self._folder / PAGE).write_text(page, encoding="utf-8", newline="\n")
 
     def _bundle_name(self) -> str:
         given = cast(str | None, self._config.getoption("--bundle"))
