@@ -18,6 +18,7 @@ from wireproof_kit.targets.target import (
     parse_target,
     with_key,
 )
+from wireproof_kit.wire.address import Address, format_address, is_loopback
 from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, list_having, part
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class KitPart:
     the command of a client's driver, ``check_adapter`` that of a system's adapter.
     ``recorded_arguments`` makes the argument of a case for clients from a recorded exchange, so
     that the exchange can be observed again; ``tell_course`` describes that exchange in lines.
+    ``find_nodes`` returns the addresses of the nodes that a target's servers name.
     ``proxy`` returns what a proxy of the protocol needs. ``dissector`` is the Lua script with
     which Wireshark names the frames.
     """
@@ -83,6 +85,7 @@ class KitPart:
     check_adapter: "CheckDriver | None" = None
     recorded_arguments: "RecordedArguments | None" = None
     tell_course: "TellCourse | None" = None
+    find_nodes: Callable[[Target], Sequence[Address]] | None = None
     proxy: "Callable[[], ProxyPart] | None" = None
     dissector: Path | None = None
 
@@ -156,6 +159,19 @@ def read_target(url: str, keys: Iterable[tuple[str, str]] = ()) -> Target:
     for key, value in keys:
         target = with_key(target, key, value, kit_part(target.protocol).target_keys)
     return target
+
+
+def find_off_loopback(target: Target) -> str:
+    """Return the target's URL, or a node that its servers name, if not on loopback; else nothing.
+
+    Raises:
+        KitError: no server can be asked for nodes.
+    """
+    if not target.is_loopback():
+        return target.url
+    find = kit_part(target.protocol).find_nodes
+    nodes = find(target) if find is not None and target.servers else ()
+    return next((format_address(each) for each in nodes if not is_loopback(each[0])), "")
 
 
 def list_with_reference() -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 """The words of a report: verdicts, levels and observations as sentences for people."""
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.clauses.observations import load_observations
@@ -202,6 +204,32 @@ def printable(data: bytes) -> str:
 def escape_unprintable(text: str) -> str:
     """Return a text with control, bidirectional and other unprintable characters escaped."""
     return "".join(sign if sign.isprintable() else _escape(sign) for sign in text)
+
+
+def escape_acting(text: str) -> str:
+    """Return a text of several lines with all that acts on its reader's screen escaped.
+
+    Line feeds, tabs and spaces of all widths stay; controls and bidirectional signs do not.
+    """
+    if text.isprintable():
+        return text
+    return "".join(sign if _may_stand(sign) else _escape(sign) for sign in text)
+
+
+def escape_members(value: object) -> object:
+    """Return a JSON value in which every text, names included, is escaped likewise."""
+    if isinstance(value, str):
+        return escape_acting(value)
+    if isinstance(value, dict):
+        pairs = cast(dict[object, object], value).items()
+        return {escape_members(name): escape_members(each) for name, each in pairs}
+    if isinstance(value, list | tuple):
+        return [escape_members(each) for each in cast(Sequence[object], value)]
+    return value
+
+
+def _may_stand(sign: str) -> bool:
+    return sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) == "Zs"
 
 
 def readable(data: bytes) -> str:

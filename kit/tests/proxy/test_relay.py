@@ -1,5 +1,6 @@
 """The relay: bytes as they came, whoever dies, however much comes."""
 
+import asyncio
 import contextlib
 import random
 import socket
@@ -14,9 +15,11 @@ from scripted_peer import OK, Peer, ScriptedPeer
 from wireproof_kit.clients.events import Connected, Disconnected, Event
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.nsq.proxy.part import make_part
+from wireproof_kit.proxy import relay
 from wireproof_kit.proxy.events import Noted, Undecoded, Unreached
 from wireproof_kit.proxy.fronts import Front, FrontFor, Gate, OpenGate
 from wireproof_kit.proxy.part import ProxyPart
+from wireproof_kit.proxy.tap import Tap
 from wireproof_kit.wire.address import format_address
 from wireproof_spec.nsq.frame import error_frame
 
@@ -287,3 +290,28 @@ def test_a_flood_passes_whole_and_takes_bounded_memory() -> None:
     assert proxy.tap.most_waiting <= 1 << 20
     assert peak < total // 2
     assert proxy.seen.counts.total() + proxy.tap.lost_bytes == total + len(OK)
+
+
+def test_connections_are_counted_when_they_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(sock: socket.socket) -> bytes:
+        with sock, contextlib.suppress(ConnectionError):
+            sock.sendall(b"x")
+            return sock.recv(1)
+        return b""
+
+    async def crowd(address: tuple[str, int]) -> list[bytes]:
+        proxy = relay.Relay("127.0.0.1", lambda _front, _host, _for: OpenGate(), Tap())
+        place = proxy.stand_before("nsqd", address)
+        # Nothing is accepted before the first await: all ten come at once. Only now, since the
+        # listener's queue is as long as the limit.
+        monkeypatch.setattr(relay, "MOST_CONNECTIONS", 5)
+        socks = [socket.create_connection(place) for _ in range(10)]
+        try:
+            return await asyncio.gather(*(asyncio.to_thread(answer, sock) for sock in socks))
+        finally:
+            await proxy.close()
+
+    with ScriptedPeer(echo) as peer:
+        answers = asyncio.run(crowd(peer.address))
+
+    assert sorted(answers) == [b""] * 5 + [b"x"] * 5

@@ -74,6 +74,17 @@ def steps() -> list[dict[str, str]]:
     return cast(list[dict[str, str]], job()["steps"])
 
 
+@pytest.mark.parametrize("name", ["github-actions.yml", "gitlab-ci.yml"])
+def test_a_job_names_its_configuration(name: str) -> None:
+    text = (EXAMPLES / name).read_text("utf-8").replace("\\\n", " ")
+    judged = [
+        each for each in re.split(r"\n\s*\n|\n(?=\s*wireproof )", text) if "wireproof run" in each
+    ]
+
+    assert judged
+    assert all("--config wireproof.toml" in each for each in judged)
+
+
 @pytest.fixture(scope="module")
 def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the container file makes: a wheel, installed where nothing else of ours is.
@@ -132,7 +143,8 @@ def shell(
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The examples' variables, with ports that are free and a part of the cases."""
-    shutil.copyfile(EXAMPLES / "deviations.toml", tmp_path / "deviations.toml")
+    for name in ("deviations.toml", "wireproof.toml"):
+        shutil.copyfile(EXAMPLES / name, tmp_path / name)
     tcp, http = find_free_port(), find_free_port()
     yield {
         "BROKER": f"127.0.0.1:{tcp}",

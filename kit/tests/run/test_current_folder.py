@@ -1,5 +1,6 @@
 """What lies in the current folder is no code of ours: nothing there is imported or run unasked."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ import pytest
 from finding_scripts import finding_of, header
 
 from wireproof.main import main
+from wireproof.options import confirmation
 from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.selftest.plan import list_trials
@@ -82,7 +84,7 @@ def test_a_reset_that_a_found_file_names_is_asked_for_once(
     assert main(["run"]) == 2
 
     assert len(asked) == 1
-    assert "'touch owned'" in capsys.readouterr().out
+    assert "'touch owned'" in capsys.readouterr().err
     assert Path("owned").exists() is answer
 
 
@@ -101,7 +103,7 @@ def test_a_command_in_the_url_of_a_found_file_is_not_run_unasked(
 
     assert main(command) == 2
 
-    assert "'touch owned'; commands from files are not run unasked" in capsys.readouterr().err
+    assert "would run the command 'touch owned' ([target] url)" in capsys.readouterr().err
     assert not Path("owned").exists()
 
 
@@ -128,6 +130,48 @@ def test_a_secret_that_a_bundle_names_is_not_sent_unasked(
 
     assert main(["replay", "0123456789ab", "--bundle", "b.jsonl"]) == 2
     assert "give --auth-env HOME" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "url", ["nsq://192.0.2.1:4150", "nsq://127.0.0.1:1?http=192.0.2.1:80", "nsq://127.example:1"]
+)
+def test_an_address_that_a_bundle_names_is_not_contacted_unasked(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(confirmation, "_AGREED", set[str]())
+    _write_finding(url)
+
+    assert main(["replay", "0123456789ab", "--bundle", "b.jsonl"]) == 2
+
+    told = capsys.readouterr().err
+    assert "which is not on loopback" in told
+    assert f"give --to {shlex.quote(url)} to send it there" in told
+
+
+def test_an_address_that_a_bundle_names_is_asked_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+
+    def confirm(text: str, *, err: bool) -> bool:
+        asked.append(text)
+        return err
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("click.confirm", confirm)
+    _write_finding("nsq://192.0.2.1:4150")
+
+    for _ in range(2):
+        monkeypatch.setattr(confirmation, "_AGREED", set[str]())
+        assert main(["replay", "0123456789ab", "--bundle", "b.jsonl"]) == 2
+        told = capsys.readouterr().err
+        assert "give --hazardous" in told
+
+    assert asked == ["Contact this address?"]
 
 
 def _write_finding(url: str) -> None:

@@ -130,12 +130,13 @@ def test_what_was_recorded_in_tls_is_replayed_in_it(papers: Papers, tmp_path: Pa
 
 def test_everything_may_stand_in_the_configuration(papers: Papers, tmp_path: Path) -> None:
     with served(*guarded(papers)) as url:
+        named = ("--config", "wireproof.toml")
         (tmp_path / "wireproof.toml").write_text(
             f'[target]\nurl = "{url}"\ntls = true\ncacert = "authority.pem"\n'
             f'auth_env = "{VARIABLE}"\n'
         )
-        done = wireproof("doctor", cwd=tmp_path, **{VARIABLE: SECRET})
-        wrong = wireproof("doctor", cwd=tmp_path, **{VARIABLE: "another"})
+        done = wireproof("doctor", *named, cwd=tmp_path, **{VARIABLE: SECRET})
+        wrong = wireproof("doctor", *named, cwd=tmp_path, **{VARIABLE: "another"})
 
     assert "lets the kit in with TLS and AUTH" in done.out
     assert "does not take the secret" in wrong.out

@@ -32,7 +32,7 @@ from wireproof_kit.fuzz.campaign.last_words import check_log
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, run_workers
 from wireproof_kit.fuzz.driver import Choice
-from wireproof_kit.protocols import adapter_reference, kit_part, read_target
+from wireproof_kit.protocols import adapter_reference, find_off_loopback, kit_part, read_target
 from wireproof_kit.runner.activity import SHORT_RUNS, Activity
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.target import ON_CLIENTS, ROLE, Target
@@ -188,9 +188,9 @@ def _refuse_unknown_names(protocol: str, options: FuzzOptions, *, is_client: boo
 def _refuse_afar(target: Target | None, *, hazardous: bool) -> None:
     if target is None or hazardous or target.is_client():
         return
-    if not target.is_loopback():
+    if far := find_off_loopback(target):
         raise UsageFault(
-            f"{target.url} is not on this machine's loopback, and fuzzing may kill what it is "
+            f"{far} is not on this machine's loopback, and fuzzing may kill what it is "
             "pointed at, fill its disk and leave topics behind; give --hazardous if it may"
         )
 

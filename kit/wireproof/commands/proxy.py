@@ -110,7 +110,7 @@ def proxy(
     if capturing is not None:
         listeners.append(capturing)
     tap = Tap()
-    observer = Observer(tap, part.watch, tally, listeners)
+    observer = Observer(tap, part.watch, tally, listeners, part.make_mask)
     try:
         run_proxy(part, services, places, tap, observer)
     finally:

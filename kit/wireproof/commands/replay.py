@@ -16,7 +16,7 @@ from wireproof.replaying.replay_target import ReplaySetup, open_scene
 from wireproof.replaying.resend import Comparison, compare, play
 from wireproof.view.exchange import whole_exchange
 from wireproof.view.output import echo
-from wireproof.view.style import flow_pieces, wrap_after_heading
+from wireproof.view.style import wrap_after_heading
 from wireproof_kit.runner.records import transcript_record
 from wireproof_spec.step_record import TranscriptRecord
 
@@ -137,8 +137,6 @@ def _one_round(scene: ReplaySetup, each: Round) -> tuple[Comparison, TranscriptR
 
 
 def _tell_opening(scene: ReplaySetup) -> None:
-    for line in flow_pieces("replay", [scene.case.case, f"to {scene.target.url}"]):
-        echo(line)
     for line in wrap_after_heading("recorded", f"{scene.case.verdict}: {scene.case.reason}"):
         echo(line)
     made = [f"{old.decode()} is {new.decode()}" for old, new in scene.rounds[0].names.items()]

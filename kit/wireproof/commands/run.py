@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Unpack
+from typing import Literal, Unpack
 
 import click
 import msgspec
@@ -53,6 +53,12 @@ from wireproof_spec.clauses.catalogue import is_below
 from wireproof_spec.clauses.loading import load_catalogue
 
 OUT = Path("out")
+REPORTS: tuple[Literal["html", "junit", "allure", "pcap"], ...] = (
+    "html",
+    "junit",
+    "allure",
+    "pcap",
+)
 BEGINNING = b'{"kind":"header"'
 INTERRUPTED = 130
 NOT_DONE = 2
@@ -108,6 +114,7 @@ def judge_target(
 
     ``name`` is appended to the stem of every written file.
     """
+    confirm_found(settings, {key for key in REPORTS if not options[key]})
     files = {kind: _add_name(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
     if lacking := captures.describe_missing(files):
@@ -115,8 +122,7 @@ def judge_target(
         files = {kind: path for kind, path in files.items() if kind not in captures.FORMATS}
     bundle = bundle_place(options["bundle"], settings, name=name)
     if named.reset is not None:
-        if found := settings.found.get("reset"):
-            confirm_found(named.reset, found, "reset")
+        confirm_found(settings, {"reset"})
         run_reset(named.reset)
     display = choose_display(manner(), bundle=bundle, failures_only=options["failures_only"])
     try:
@@ -188,8 +194,10 @@ def bundle_place(given: Path | None, settings: Settings, *, name: str = "") -> P
     No file is made: a run that cannot begin leaves none.
 
     Raises:
-        UsageFault: nothing can be written there.
+        UsageFault: nothing can be written there, or the user does not allow it.
     """
+    if given is None:
+        confirm_found(settings, {"bundle"})
     configured = Path(settings.bundle) if settings.bundle else None
     asked = given or configured
     path = _add_name(asked, name) if asked else _fresh(name)

@@ -11,6 +11,7 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign.records import check_finding
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.fuzz_record import FindingRecord
+from wireproof_spec.private_file import make_private
 
 STATE = "campaign.json"
 SEEDS = 1_000_000
@@ -83,7 +84,8 @@ class Corpus:
     def keep(self, record: FindingRecord) -> None:
         """Store a finding as a file of the folder."""
         if self.folder is not None:
-            (self.folder / f"{record.id}.json").write_bytes(msgspec.json.encode(record))
+            path = make_private(self.folder / f"{record.id}.json")
+            path.write_bytes(msgspec.json.encode(record))
 
     def stop(self, seed: int, batch: int, *, interrupted: bool, wanted: str) -> None:
         """Store where the campaign stopped, so that the next one continues there."""

@@ -16,7 +16,7 @@ from wireproof_kit.fuzz.campaign.workers import TargetChoice
 from wireproof_kit.fuzz.case import RESTART
 from wireproof_kit.fuzz.oracle.rules import FILES, MEMORY
 from wireproof_kit.fuzz.triage.confirm import Repetitions, repeat_finding
-from wireproof_kit.protocols import read_target
+from wireproof_kit.protocols import find_off_loopback, read_target
 from wireproof_kit.runner.records import transcript_record
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.target import ROLE
@@ -78,9 +78,9 @@ def _place(repetition: Repetition) -> TargetChoice:
     target = read_target(url, keys)
     if target.protocol != header.target.protocol:
         raise UsageFault(f"{url}: expected a target of protocol {header.target.protocol}")
-    if not (target.is_loopback() or repetition.hazardous):
+    if not repetition.hazardous and (far := find_off_loopback(target)):
         raise UsageFault(
-            f"finding {repetition.finding.id} may kill {url}; give --hazardous to send it"
+            f"finding {repetition.finding.id} may kill {far}; give --hazardous to send it"
         )
     finding = repetition.finding
     if repetition.restart is None and any(case.field == RESTART for case in finding.cases):

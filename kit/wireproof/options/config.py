@@ -4,12 +4,14 @@ The environment precedes the files. Options of the command line precede both; th
 where they are read.
 """
 
+import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from wireproof.options.found_file import FoundFile
 from wireproof.options.suggestions import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
@@ -45,8 +47,8 @@ class Settings:
 
     ``keys`` are target keys with their values, those of several values several times;
     ``claims`` are NAME → true, false or probe; ``reset`` is a command run before the cases.
-    ``found`` has the file in the current folder, be it somebody else's, for those of the keys
-    ``url`` and ``reset`` that it sets: both may run a command.
+    ``found`` is the file in the current folder, which may be somebody else's, if no other was
+    named.
     """
 
     url: str | None = None
@@ -62,7 +64,7 @@ class Settings:
     allure: str | None = None
     pcap: str | None = None
     claims: Mapping[str, str] = field(default_factory=dict[str, str])
-    found: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    found: FoundFile | None = None
 
 
 def read_settings(
@@ -81,8 +83,8 @@ def read_settings(
     if from_environment.get("url", values.get("url")) != values.get("url"):
         # What the file says of its target must not be believed of another.
         values = {key: value for key, value in values.items() if key not in TABLES["target"]}
-    of_file = [key for key in ("url", "reset") if key in values and key not in from_environment]
-    found = {key: file for key in of_file if file is not None}
+    of_file = {key: value for key, value in values.items() if key not in from_environment}
+    found = None if file is None else _found_file(file, of_file)
     values.update(from_environment)
     keys = tuple(_target_keys(values))
     others = {name: value for name, value in values.items() if name not in _KEYS}
@@ -95,6 +97,14 @@ def _find_file(folder: Path) -> tuple[Path | None, Values]:
         if values := _from_file(folder / name, required=False):
             return folder / name, values
     return None, {}
+
+
+def _found_file(path: Path, values: Values) -> FoundFile:
+    # With the folder: the same words elsewhere would run another file, and write another.
+    content = repr((str(path.resolve()), sorted(values.items(), key=lambda item: item[0])))
+    digest = hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()
+    tables = {key: table for table, keys in TABLES.items() for key in keys}
+    return FoundFile(path, digest, values, tables)
 
 
 def _target_keys(values: Values) -> Iterator[tuple[str, str]]:

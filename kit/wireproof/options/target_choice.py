@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 import click
 
 from wireproof.options.config import Settings, read_settings
-from wireproof.options.confirmation import confirm_url
+from wireproof.options.confirmation import confirm_found
 from wireproof.options.global_options import OutputStyle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import example_url, known_protocols, target_keys, url_of
@@ -102,8 +102,8 @@ def named_target(
     ``given`` are target keys that take precedence over the configuration.
 
     Raises:
-        UsageFault: no target or more than one is given, the URL is empty, or it runs a command of
-            a found file that the user does not allow.
+        UsageFault: no target or more than one is given, the URL is empty, or a configuration that
+            was only found asks for what the user does not allow.
     """
     urls = [argument for argument in arguments if is_url(argument) or not argument.strip()]
     prefixes = tuple(argument.rstrip("/") for argument in arguments if argument not in urls)
@@ -114,8 +114,6 @@ def named_target(
         raise UsageFault(EMPTY_URL)
     # What the configuration says of another target must not be believed of this one.
     configured = settings if url == settings.url or settings.url is None else Settings()
-    if not urls and "url" in settings.found:
-        confirm_url(url, settings.found["url"])
     if url == REFERENCE:
         configured = Settings()
         if given:
@@ -123,6 +121,8 @@ def named_target(
             raise UsageFault(
                 f"--reference brings its own addresses and data directory; leave out {options}"
             )
+    used = {key for key, _ in configured.keys} - {key for key, _ in given}
+    confirm_found(settings, used if urls or url == REFERENCE else used | {"url"})
     return NamedTarget(url, prefixes, tuple(_keys(configured, given)), configured.reset)
 
 

@@ -7,16 +7,20 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
-from wireproof.options.confirmation import confirm_command
+from wireproof.options.confirmation import confirm_address, confirm_command
+from wireproof.options.global_options import manner
 from wireproof.options.target_choice import REFERENCE, Pairs
 from wireproof.replaying.protocol_replay import Occasion, Replayer, Round, Steps, replayer_of
+from wireproof.view.output import echo
+from wireproof.view.style import flow_pieces
 from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.targets.embedded import start_reference
-from wireproof_kit.targets.session import SessionOptions
+from wireproof_kit.targets.session import SessionOptions, keeps_to_loopback
 from wireproof_kit.targets.target import Target, command_in
+from wireproof_kit.wire.address import format_address, is_loopback, split_address
 from wireproof_spec.record import CaseRecord
 from wireproof_spec.step_notes import IN_TLS
 
@@ -39,8 +43,8 @@ class ReplaySetup:
 def choose_url(bundle: Bundle, to: str | None, keys: Pairs) -> str:
     """Return the URL that was given, or else the recorded one.
 
-    A bundle may be somebody else's: the user must allow the command of a recorded URL, and name
-    the secret that it would send.
+    A bundle may be somebody else's: the user must allow the command of a recorded URL and its
+    addresses off loopback, and name the secret that it would send.
 
     Raises:
         UsageFault: the user has not done so.
@@ -56,7 +60,23 @@ def choose_url(bundle: Bundle, to: str | None, keys: Pairs) -> str:
             f"{bundle.path.name}: {recorded} is sent the secret in {secret}; give --auth-env "
             f"{shlex.quote(secret)} to send it"
         )
+    _confirm_recorded(bundle, recorded)
     return recorded
+
+
+def _confirm_recorded(bundle: Bundle, url: str) -> None:
+    """Ask before anything but loopback is contacted; what is no valid URL is refused later."""
+    if url == REFERENCE or command_in(url):
+        return
+    try:
+        target = read_target(url)
+    except UsageFault:
+        return
+    main = [format_address((target.host, target.port))] if target.host else []
+    all_of_it = [*main, *(address.rpartition("@")[2] for _, address in target.addresses())]
+    far = [each for each in all_of_it if not is_loopback(split_address(each)[0])]
+    if far:
+        confirm_address(url, far, bundle.path)
 
 
 @contextlib.contextmanager
@@ -82,9 +102,14 @@ def open_scene(
         target = read_target(url, keys)
         _refuse(case, target, protocol, hazardous=hazardous)
         arguments = None if as_recorded else _arguments(case, protocol, replayer)
+        if not (manner().json or manner().quiet):
+            for line in flow_pieces("replay", [case.case, f"to {target.url}"]):
+                echo(line)
         options = SessionOptions(seed=bundle.header.seed, run_token=secrets.token_hex(4))
         session = kit_part(protocol).open_session(target, options)
         stack.callback(session.close)
+        if case.hazard and not hazardous and not keeps_to_loopback(session):
+            raise _hazard(case, f"a node that the servers of {target.url} name")
         arranged = replayer.arrange(Occasion(case, arguments, target, session, times))
         yield ReplaySetup(case, arranged.steps, protocol, target, arranged.rounds, replayer)
 
@@ -104,7 +129,11 @@ def _refuse(case: CaseRecord, target: Target, protocol: str, *, hazardous: bool)
     if target.tls and not was_in_tls:
         raise UsageFault(f"{case.case} was recorded without TLS; leave out --tls")
     if case.hazard and not (target.is_loopback() or hazardous):
-        raise UsageFault(f"{case.case} may kill {target.url}; give --hazardous to send it")
+        raise _hazard(case, target.url)
+
+
+def _hazard(case: CaseRecord, what: str) -> UsageFault:
+    return UsageFault(f"{case.case} may kill {what}; give --hazardous to send it")
 
 
 def _arguments(case: CaseRecord, protocol: str, replayer: Replayer) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import msgspec
 from wireproof_kit.bundle.abridge import Abridger
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
+from wireproof_spec.private_file import make_private
 from wireproof_spec.record import (
     FORMAT,
     BundleRecord,
@@ -52,7 +53,7 @@ class BundleWriter:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("ab", buffering=0)
+            self._file = make_private(path).open("ab", buffering=0)
         except OSError as error:
             raise UsageFault(f"--bundle {path}: cannot be written ({error.strerror})") from error
         try:

@@ -257,7 +257,8 @@ class Cluster:
     def _leader(self, lookup: LookupClient, topic: Topic, access: str) -> Topic | None:
         for server in lookup.servers:
             info = _info(server, topic.name, access)
-            for leader in info.leaders if info else ():
+            leaders = lookup.reach.admit(server.address, info.leaders) if info else ()
+            for leader in leaders:
                 if leader.partition == topic.partition:
                     http = leader.http_address
                     return replace(topic, address=leader.address, http_address=http)

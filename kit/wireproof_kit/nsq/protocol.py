@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         FuzzSessionOptions,
     )
     from wireproof_kit.proxy.part import ProxyPart
+    from wireproof_kit.wire.address import Address
     from wireproof_spec.fuzz_record import FindingRecord
     from wireproof_spec.step_record import TranscriptRecord
 
@@ -31,6 +32,15 @@ def _open_session(target: Target, options: SessionOptions) -> Session:
     from wireproof_kit.nsq.session import open_session
 
     return open_session(target, options)
+
+
+def _find_nodes(target: Target) -> "list[Address]":
+    from wireproof_kit.nsq.lookup.discovery import discover
+    from wireproof_kit.nsq.lookup.reach import Reach
+    from wireproof_kit.nsq.services import list_hosts, lookup_addresses
+
+    nodes = discover(lookup_addresses(target), reach=Reach(list_hosts(target)))
+    return [node.address for node in nodes]
 
 
 def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSession":
@@ -97,6 +107,7 @@ def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
 KIT = KitPart(
     dissector=Path(__file__).parent / "pcap" / "wireproof-nsq.lua",
     open_session=_open_session,
+    find_nodes=_find_nodes,
     arguments=(
         "broker",
         "ext_topic",

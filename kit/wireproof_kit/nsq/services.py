@@ -1,10 +1,14 @@
 """The HTTP services of a target beside its main port, as the user named them."""
 
+from dataclasses import replace
+
+from wireproof_kit.nsq.lookup.answer import Node
+from wireproof_kit.nsq.lookup.reach import Reach
 from wireproof_kit.nsq.lookup.servers import LookupClient
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire.http import HttpClient
 from wireproof_kit.targets.target import Target
-from wireproof_kit.wire.address import format_address
+from wireproof_kit.wire.address import format_address, split_address
 from wireproof_kit.wire.http import ConnectionPool, address_of
 from wireproof_kit.wire.transcript import Transcript
 
@@ -31,13 +35,20 @@ def lookup_client(target: Target) -> LookupClient | None:
     if not lookup_addresses(target):
         return None
     transcript = Transcript()
+    reach = Reach(list_hosts(target))
     servers = [
         HttpClient(
             address, transcript=transcript, seconds=LOOKUP_SECONDS, line=ConnectionPool(address)
         )
         for address in lookup_addresses(target)
     ]
-    return LookupClient(servers)
+    return LookupClient(servers, reach)
+
+
+def list_hosts(target: Target) -> list[str]:
+    """Return the hosts that the user named, of the target and of what is beside it."""
+    others = (split_address(address.rpartition("@")[2])[0] for _, address in target.addresses())
+    return [*filter(None, [target.host]), *others]
 
 
 def control_client(target: Target) -> HttpClient | None:
@@ -58,3 +69,9 @@ def lookup_addresses(target: Target) -> list[Address]:
 def text_of(address: Address | None) -> str | None:
     """Return an address as HOST:PORT, with brackets around an IPv6 host; None stays None."""
     return None if address is None else format_address(address)
+
+
+def move_to_node(target: Target, node: Node) -> Target:
+    """Return the target with the address of a node that a lookup server listed."""
+    host, port = node.address
+    return replace(target, host=host, port=port, http=target.http or text_of(node.http_address))

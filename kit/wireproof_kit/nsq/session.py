@@ -15,8 +15,8 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet, greet_target
 from wireproof_kit.nsq.ledger.ledger import NsqLedger
-from wireproof_kit.nsq.lookup.answer import Node
 from wireproof_kit.nsq.lookup.discovery import check_servers, discover
+from wireproof_kit.nsq.lookup.reach import Reach
 from wireproof_kit.nsq.lookup.servers import LookupClient, is_same
 from wireproof_kit.nsq.probes.context import UNAVAILABLE, ProbeContext
 from wireproof_kit.nsq.probes.context import Probe as ProbeFunction
@@ -24,8 +24,10 @@ from wireproof_kit.nsq.probes.tables import CAPABILITY_PROBES, READING_PROBES
 from wireproof_kit.nsq.services import (
     control_client,
     http_address,
+    list_hosts,
     lookup_addresses,
     lookup_client,
+    move_to_node,
     text_of,
 )
 from wireproof_kit.nsq.topics.bodies import Bodies
@@ -40,6 +42,7 @@ from wireproof_kit.observation import observed
 from wireproof_kit.runner.patience import Patience, in_hurry
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.address import is_loopback
 from wireproof_kit.wire.connection import accepts
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.nsq import names
@@ -84,6 +87,7 @@ class NsqSession:
         self._greeting = greeting
         self._data: Path | None = target.data
         self._http = http_address(target)
+        self._hosts = list_hosts(target)
         self._lookup = lookup_client(target)
         self._control = control_client(target)
         self._maker = TopicMaker(
@@ -186,6 +190,11 @@ class NsqSession:
     def is_alive(self) -> bool:
         """Return True if the target accepts a connection now."""
         return accepts(self.address)
+
+    def keeps_to_loopback(self) -> bool:
+        """Return True if all nodes are on loopback; then only such are contacted from now on."""
+        is_here = all(map(is_loopback, self._hosts))
+        return is_here and (self._lookup is None or self._lookup.confine_to_loopback())
 
     def fingerprint(self) -> dict[str, str]:
         """Return what the target reports about itself in its response to IDENTIFY."""
@@ -379,18 +388,13 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
         if servers:
             check_servers(servers)
         return NsqSession(target, options, greeting, login)
-    found = [_move_to_node(target, node) for node in discover(servers)]
+    nodes = discover(servers, reach=Reach(list_hosts(target)))
+    found = [move_to_node(target, node) for node in nodes]
     for here in found[:-1]:
         with contextlib.suppress(TargetUnreachable):
             return NsqSession(here, options, greet_target(here, login), login)
     here = found[-1]
     return NsqSession(here, options, greet_target(here, login), login)
-
-
-def _move_to_node(target: Target, node: Node) -> Target:
-    """Return the target with the address of a node that a lookup server listed."""
-    host, port = node.address
-    return replace(target, host=host, port=port, http=target.http or text_of(node.http_address))
 
 
 def _home(address: Address, topics: Sequence[Topic]) -> Address:

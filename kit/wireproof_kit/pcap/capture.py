@@ -21,6 +21,7 @@ from wireproof_kit.pcap.exchange import (
     kit_ports,
     segments,
 )
+from wireproof_spec.private_file import make_private
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 KIT_MAC, TARGET_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -57,7 +58,7 @@ class CaptureFile:
 
     def __init__(self, path: Path) -> None:
         self.count = 0
-        self._writer = PcapNgWriter(str(path))
+        self._writer = PcapNgWriter(str(make_private(path)))
         self._writer.linktype = DLT_EN10MB
         self._writer.write_header(None)
 
@@ -65,7 +66,9 @@ class CaptureFile:
         """Append TCP segments to the capture as packets."""
         for segment in added:
             self.count += 1
-            seconds = EDecimal(segment.at_us) / 1_000_000
+            seconds = (
+                EDecimal(max(segment.at_us, 0)) / 1_000_000
+            )  # a capture knows none before 1970
             # A float, as scapy declares it, would drift by a microsecond.
             self._writer.write_packet(packet(segment, number=self.count), sec=cast(float, seconds))
 

@@ -9,11 +9,15 @@ from wireproof_kit.wire.address import Address
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """A service (``upstream``) for which the proxy listens; connections are named after it."""
+    """A service (``upstream``) for which the proxy listens; connections are named after it.
+
+    ``is_named`` is False for one that an answer named, not the user.
+    """
 
     name: str
     kind: str
     upstream: Address
+    is_named: bool = True
 
 
 FrontFor = Callable[[str, Address], Address | None]

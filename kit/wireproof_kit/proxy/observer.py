@@ -1,7 +1,7 @@
 """Watches what passes, in a thread of its own: decodes it, judges it, and tells listeners."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from wireproof_kit.clients.events import Connected, Disconnected, Event
@@ -9,6 +9,7 @@ from wireproof_kit.clients.story import BY_CLIENT
 from wireproof_kit.proxy.checks import Watcher
 from wireproof_kit.proxy.events import Listening, Noted, Undecoded, Unreached
 from wireproof_kit.proxy.evidence import Evidence
+from wireproof_kit.proxy.mask import MakeMask, Mask
 from wireproof_kit.proxy.relay import LISTEN, STANDS_BEFORE, UNREACHED
 from wireproof_kit.proxy.tally import Entry, Tally
 from wireproof_kit.proxy.tap import LOST, Tap
@@ -61,11 +62,14 @@ class Observer:
         watch: Callable[[str], Watcher],
         tally: Tally,
         listeners: Sequence[Listener],
+        make_mask: MakeMask | None = None,
     ) -> None:
+        self._make_mask = make_mask
         self._tap = tap
         self._watch = watch
         self._listeners = list(listeners)
         self._connections: dict[str, _Connection] = {}
+        self._masks: dict[str, Mask] = {}
         self.tally = tally
         self.traffic = Traffic()
         self.faults: list[str] = []
@@ -83,6 +87,7 @@ class Observer:
                 self._note_fault(end, connection, error)
 
     def _take(self, step: Step) -> None:
+        step = self._hide_secrets(step)
         self._inform(lambda listener: listener.step(step))
         if step.kind == "open":
             self.traffic.connections += 1
@@ -97,6 +102,17 @@ class Observer:
             self._note_fault(step, connection, error)
         if step.kind == "close":
             self._connections.pop(step.connection, None)
+
+    def _hide_secrets(self, step: Step) -> Step:
+        """Return a step without secrets, before anybody sees it."""
+        if step.kind == "open" and self._make_mask is not None:
+            self._masks[step.connection] = self._make_mask(step.connection)
+        mask = self._masks.get(step.connection)
+        if step.kind == "close":
+            self._masks.pop(step.connection, None)
+        if mask is None or not step.data:
+            return step
+        return replace(step, data=mask.feed(step.data, by_client=step.kind in SENT_KINDS))
 
     def _read(self, step: Step, connection: _Connection | None) -> Iterator[Event]:
         """Yield the events of a step, and keep it as evidence."""

@@ -7,11 +7,16 @@ from typing import TypeAlias
 from wireproof_kit.clients.events import Event
 from wireproof_kit.proxy.checks import Watcher
 from wireproof_kit.proxy.fronts import MakeGate
+from wireproof_kit.proxy.mask import MakeMask, Mask, http_mask
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.address import Address
 
 Service: TypeAlias = tuple[str, Address]
 """The kind of a service, which names the proxy's listener for it, and its address."""
+
+
+def _mask_http(_conn: str) -> Mask:
+    return http_mask()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,8 @@ class ProxyPart:
     None if it is not worth a line. ``clauses`` are the ids of the clauses that passing traffic can
     show to be kept or broken, ``opening`` those of the cases for clients that are observed on the
     beginning of connections. ``know_ordered`` takes the name of a topic of which the user says
-    that it was made ordered; None if the protocol has no such topics.
+    that it was made ordered; None if the protocol has no such topics. ``make_mask`` makes what
+    masks the secrets of a connection.
     """
 
     list_services: Callable[[Target], Sequence[Service]]
@@ -34,3 +40,4 @@ class ProxyPart:
     clauses: tuple[str, ...]
     opening: tuple[str, ...] = ()
     know_ordered: Callable[[str], None] | None = None
+    make_mask: MakeMask = _mask_http

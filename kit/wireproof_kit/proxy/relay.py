@@ -14,12 +14,13 @@ import itertools
 import os
 import socket
 from collections import Counter
+from functools import partial
 
 from wireproof_kit.clients.story import BY_CLIENT
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.proxy.fronts import Front, Gate, MakeGate
 from wireproof_kit.proxy.tap import Tap
-from wireproof_kit.wire.address import Address, format_address
+from wireproof_kit.wire.address import Address, format_address, is_number_off_limits, read_number
 
 CHUNK = 1 << 16
 CONNECT_S = 5.0
@@ -37,6 +38,7 @@ LISTEN, STANDS_BEFORE = "listen", " stands before "
 UNREACHED = "unreached"
 """The kind of a step that records that a service cannot be reached."""
 GOES_ON = "the proxy goes on, and tries again for each client"
+OFF_LIMITS = "it is link-local or hands out a cloud's credentials, and only an answer named it"
 FAILED = "the proxy failed"
 RESET = " (reset)"
 MAPPED = "::ffff:"
@@ -55,9 +57,19 @@ class Relay:
         self._numbers: Counter[str] = Counter()
         self._servers: list[asyncio.Task[None]] = []
         self._connections: set[asyncio.Task[None]] = set()
+        self._relayed = 0
 
-    def stand_before(self, kind: str, upstream: Address, listen: Address | None = None) -> Address:
+    def stand_before(
+        self,
+        kind: str,
+        upstream: Address,
+        listen: Address | None = None,
+        *,
+        is_named: bool = True,
+    ) -> Address:
         """Listen on behalf of a service at ``upstream``; return the address.
+
+        ``is_named`` is False for a service that an answer named, not the user.
 
         Raises:
             UsageFault: the address cannot be listened on.
@@ -69,7 +81,7 @@ class Relay:
             where = format_address(address)
             raise UsageFault(f"--listen {where}: cannot be used ({error.strerror})") from error
         self._numbers[kind] += 1
-        front = Front(f"{kind}{self._numbers[kind]}", kind, upstream)
+        front = Front(f"{kind}{self._numbers[kind]}", kind, upstream, is_named)
         found: Address = bound.getsockname()[:2]
         self._fronts[kind, upstream] = front, found
         self._servers.append(asyncio.ensure_future(self._serve(front, bound)))
@@ -88,7 +100,7 @@ class Relay:
         if len(self._fronts) >= MOST_FRONTS:
             return None
         try:
-            return self.stand_before(kind, upstream)
+            return self.stand_before(kind, upstream, is_named=False)
         except UsageFault:
             return None
 
@@ -109,24 +121,37 @@ class Relay:
         with bound:
             for number in itertools.count(1):
                 client = await _accept(bound)
-                carrying = loop.create_task(self._carry(front, f"{front.name}.{number}", client))
+                # Counted here: many are accepted before the first of them is carried.
+                is_one_too_many = self._relayed >= MOST_CONNECTIONS
+                self._relayed += not is_one_too_many
+                name = f"{front.name}.{number}"
+                carrying = loop.create_task(
+                    self._refuse(front, name, client)
+                    if is_one_too_many
+                    else self._carry(front, name, client)
+                )
                 self._connections.add(carrying)
                 carrying.add_done_callback(self._connections.discard)
+                # One that is cancelled before it begins closes nothing itself.
+                carrying.add_done_callback(partial(_end, client))
 
     async def _look_for(self, front: Front) -> None:
         found = await self._connect(front)
         if isinstance(found, socket.socket):
             found.close()
 
+    async def _refuse(self, front: Front, name: str, client: socket.socket) -> None:
+        """Close a connection beyond the most that are relayed at once."""
+        self._tap.put("open", name, note=format_address(front.upstream))
+        self._tap.put("note", name, note=TOO_MANY)
+        self._tap.put("close", name, note=f"{BY_TARGET}: {TOO_MANY}")
+        await _close(0.0, [client])
+
     async def _carry(self, front: Front, name: str, client: socket.socket) -> None:
         """Carry one connection from its beginning to its end."""
         self._tap.put("open", name, note=format_address(front.upstream))
         ended_by, linger, sockets = "by the proxy, which ends", 0.0, [client]
         try:
-            if len(self._connections) > MOST_CONNECTIONS:
-                self._tap.put("note", name, note=TOO_MANY)
-                ended_by = f"{BY_TARGET}: {TOO_MANY}"
-                return
             upstream = await self._connect(front)
             if isinstance(upstream, str):
                 ended_by = f"{BY_TARGET}: {upstream}"
@@ -136,6 +161,7 @@ class Relay:
             passage = _Passage(name, self._make_gate(front, host, self.front_for), self._tap)
             ended_by, linger = await passage.carry(client, upstream), LINGER_S
         finally:
+            self._relayed -= 1
             self._tap.put("close", name, note=ended_by)
             await _close(linger, sockets)
 
@@ -145,8 +171,8 @@ class Relay:
         A service that is away is told once, not for every client that tries to connect meanwhile.
         """
         try:
-            found = await asyncio.wait_for(_open(front.upstream), CONNECT_S)
-        except (OSError, TimeoutError) as error:
+            found = await asyncio.wait_for(open_upstream(front), CONNECT_S)
+        except (OSError, TimeoutError, UnicodeError) as error:
             why = f"{format_address(front.upstream)} cannot be reached ({_why(error)})"
             if front.upstream not in self._unreached:
                 self._unreached.add(front.upstream)
@@ -228,6 +254,10 @@ class _Passage:
             return self._gate.release(by_client=by_client)
 
 
+def _end(client: socket.socket, _done: asyncio.Task[None]) -> None:
+    client.close()
+
+
 def _listen(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     bound = socket.socket(family)
@@ -256,8 +286,10 @@ async def _accept(bound: socket.socket) -> socket.socket:
         return client
 
 
-def _why(error: OSError) -> str:
+def _why(error: OSError | UnicodeError) -> str:
     """Return why no connection was made; asyncio words a refusal otherwise than the system."""
+    if isinstance(error, UnicodeError):
+        return "the host is no name"
     if isinstance(error, TimeoutError):
         return f"no connection within {CONNECT_S:g} s"
     if isinstance(error, socket.gaierror) or error.errno is None:
@@ -265,15 +297,21 @@ def _why(error: OSError) -> str:
     return os.strerror(error.errno).lower()
 
 
-async def _open(address: Address) -> socket.socket:
-    """Connect to the first of a name's addresses that can be reached.
+async def open_upstream(front: Front) -> socket.socket:
+    """Connect to the first of a service's addresses that can be reached.
+
+    One that only an answer named must not be link-local: clouds keep credentials there.
 
     Raises:
         OSError: none can be reached.
     """
     loop = asyncio.get_running_loop()
     failed = OSError("the name has no address")
-    for family, kind, number, _, each in await loop.getaddrinfo(*address, type=socket.SOCK_STREAM):
+    places = await loop.getaddrinfo(*front.upstream, type=socket.SOCK_STREAM)
+    for family, kind, number, _, each in places:
+        if not front.is_named and is_number_off_limits(read_number(str(each[0]))):
+            failed = OSError(OFF_LIMITS)
+            continue
         try:
             found = socket.socket(family, kind, number)
         except OSError as error:

@@ -16,7 +16,7 @@ from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
-from wireproof_kit.targets.session import Session, SessionOptions
+from wireproof_kit.targets.session import Session, SessionOptions, keeps_to_loopback
 from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.judge import JudgeContext, missing_capability
 from wireproof_kit.verdicts.outcome import EXCLUDED
@@ -89,6 +89,7 @@ class Run:
     catalogue: Catalogue
     bench: JudgeContext
     embedded: EmbeddedReference | None = None
+    _on_loopback: bool | None = None
 
     @classmethod
     def open(
@@ -238,7 +239,7 @@ class Run:
                 self.embedded.close()
 
     def _reason_to_leave_out(self, item: Instance) -> str:
-        if item.mark.hazard and not (self.target.is_loopback() or self.plan.hazardous):
+        if item.mark.hazard and not (self.plan.hazardous or self._is_on_loopback()):
             return "hazardous; give --hazardous"
         for need in item.needs:
             capability = self.catalogue.capability(need)
@@ -251,6 +252,11 @@ class Run:
             if capability.given_by and not self._has(need):
                 return f"give --{capability.given_by}"
         return ""
+
+    def _is_on_loopback(self) -> bool:
+        if self._on_loopback is None:
+            self._on_loopback = self.target.is_loopback() and keeps_to_loopback(self.session)
+        return self._on_loopback
 
     def _has(self, need: str) -> bool:
         capability = self.catalogue.capability(need)

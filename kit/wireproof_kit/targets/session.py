@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from wireproof_kit.errors import TargetSilent, TargetUnreachable
 from wireproof_kit.observation import Observation, observed
@@ -119,6 +119,20 @@ class Session(Protocol):
     def close(self) -> None:
         """Delete what the kit created on the target, and close all connections."""
         return
+
+
+@runtime_checkable
+class NamesNodes(Protocol):
+    """A session whose target has servers that name further nodes."""
+
+    def keeps_to_loopback(self) -> bool:
+        """Return True if all nodes are on loopback; then only such are contacted from now on."""
+        ...
+
+
+def keeps_to_loopback(session: Session) -> bool:
+    """Return True unless servers of the target name a node that is not on loopback."""
+    return not isinstance(session, NamesNodes) or session.keeps_to_loopback()
 
 
 OpenSession = Callable[[Target, SessionOptions], Session]

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.wire.address import format_address
+from wireproof_kit.wire.address import format_address, is_host, is_loopback, split_address
 
 FILES = ("cacert", "cert", "key")
 ON_FILES = "+file"
@@ -108,10 +108,13 @@ class Target:
             yield "control", self.control
 
     def is_loopback(self) -> bool:
-        """Return True if the target is on this machine's loopback."""
-        servers = [each for addresses in self.servers.values() for each in addresses]
-        hosts = [self.host] if self.host else [urlsplit(f"//{each}").hostname for each in servers]
-        return all(_is_loopback(host or "") for host in hosts)
+        """Return True if all addresses of the target are loopback addresses, by their numbers.
+
+        Nodes that its servers name are not among them.
+        """
+        others = (address.rpartition("@")[2] for _, address in self.addresses())
+        hosts = [*filter(None, [self.host]), *(split_address(each)[0] for each in others)]
+        return all(map(is_loopback, hosts))
 
 
 def option_of(key: str) -> str:
@@ -149,7 +152,7 @@ def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
         return _documents(url, scheme)
     if scheme.endswith((ON_CLIENTS, ON_ADAPTERS)) and scheme in schemes:
         return _command(url, scheme)
-    parts = urlsplit(url)
+    parts = _split(url)
     if parts.scheme not in schemes or parts.scheme.endswith(_NO_ADDRESS):
         forms = ", ".join(map(_form_of, schemes))
         raise UsageFault(f"{url}: protocol expected to be one of {forms}; found {parts.scheme!r}")
@@ -221,7 +224,7 @@ def host_and_port(text: str, key: str) -> str:
         UsageFault: there is no host or no port.
     """
     whole = text if "://" in text else f"http://{text}"
-    parts = urlsplit(whole)
+    parts = _split(whole)
     host, port = _address(text, parts.hostname, _port(whole), of=key)
     return format_address((host, port))
 
@@ -270,12 +273,18 @@ def _form_of(scheme: str) -> str:
     return f"{scheme}:PATH" if scheme.endswith(ON_FILES) else f"{scheme}://"
 
 
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
+def _split(url: str) -> SplitResult:
+    """Split a URL; one that Python refuses, such as one with half a bracket, is no URL."""
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise UsageFault(
+            f"{url!r}: expected PROTOCOL://HOST:PORT, an IPv6 address in brackets; {error}"
+        ) from error
 
 
 def _port(url: str) -> int | None:
-    parts = urlsplit(url)
+    parts = _split(url)
     try:
         port = parts.port
     except ValueError:
@@ -303,6 +312,10 @@ def _address(url: str, host: str | None, port: int | None, of: str = "target") -
         raise UsageFault(
             f"{of} {url!r}: expected HOST:PORT, found no {'port' if host else 'host'}"
         )
+    if "%25" in host and ":" in host:
+        host = host.replace("%25", "%", 1)  # the scope of an IPv6 address, as a URL writes it
+    if not is_host(host):
+        raise UsageFault(f"{of} {url!r}: {host!r} is no host name; expected HOST:PORT")
     return host, port
 
 

@@ -1,8 +1,17 @@
 """An address: a host and a port."""
 
+import functools
+import ipaddress
+import socket
+from collections.abc import Iterator
 from typing import TypeAlias
 
 Address: TypeAlias = tuple[str, int]
+Number: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# Where clouds hand credentials to whoever asks from inside; the usual one is link-local.
+METADATA = frozenset(map(ipaddress.ip_address, ("fd00:ec2::254", "100.100.100.200")))
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def format_address(address: Address) -> str:
@@ -15,3 +24,59 @@ def split_address(text: str) -> Address:
     """Return the address in HOST:PORT."""
     host, _, port = text.rpartition(":")
     return host.strip("[]"), int(port)
+
+
+def is_host(text: str) -> bool:
+    """Return True if a text can be looked up as a host: a name or a numeric address."""
+    try:
+        text.encode("idna")
+    except UnicodeError:
+        return False
+    return bool(text) and text.isprintable() and " " not in text
+
+
+@functools.lru_cache(maxsize=1024)
+def resolve(host: str) -> tuple[Number, ...]:
+    """Return the numeric addresses of a host; none if the name cannot be resolved."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError, ValueError):
+        return ()
+    return tuple(dict.fromkeys(read_number(str(place[0])) for *_, place in found))
+
+
+def read_number(text: str) -> Number:
+    """Return a numeric address, without the scope that an IPv6 one may have."""
+    return ipaddress.ip_address(text.partition("%")[0])
+
+
+def is_loopback(host: str) -> bool:
+    """Return True if every numeric address of a host is a loopback address."""
+    numbers = resolve(host)
+    return bool(numbers) and all(_as_sent(number).is_loopback for number in numbers)
+
+
+def is_off_limits(host: str) -> bool:
+    """Return True if a host is link-local, or where a cloud gives its machines their secrets."""
+    return any(map(is_number_off_limits, resolve(host)))
+
+
+def is_number_off_limits(number: Number) -> bool:
+    """Return True if a number is link-local or of a cloud's secrets, or leads to one that is."""
+    numbers = (number, *_within(number))
+    return any(each.is_link_local or each in METADATA for each in numbers)
+
+
+def _as_sent(number: Number) -> Number:
+    """Return the number that packets carry: the IPv4 address of one that is mapped into IPv6."""
+    mapped = number.ipv4_mapped if isinstance(number, ipaddress.IPv6Address) else None
+    return number if mapped is None else mapped
+
+
+def _within(number: Number) -> Iterator[ipaddress.IPv4Address]:
+    """Yield the IPv4 addresses that an IPv6 address leads to, perhaps through a gateway."""
+    if isinstance(number, ipaddress.IPv4Address):
+        return
+    if number in _NAT64:
+        yield ipaddress.IPv4Address(int(number) & 0xFFFFFFFF)
+    yield from (each for each in (number.ipv4_mapped, number.sixtofour) if each is not None)

@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
+from wireproof_reports.wording import escape_acting
 from wireproof_spec.clauses.origin import by_origin
 from wireproof_spec.record import GroupRecord
 
@@ -51,7 +52,7 @@ def render(bundle: Path) -> str:
 def badge_of(bundle: Bundle) -> Badge:
     """Return the texts of a bundle's badge; they never claim more than was judged."""
     groups = bundle.footer.groups
-    label = f"wireproof {', '.join(bundle.header.spec)}"
+    label = escape_acting(f"wireproof {', '.join(bundle.header.spec)}")
     judged = [group for group in groups if group.judged]
     counts = [group.counts.get("must", (0, 0)) for group in judged]
     good, asserted = sum(count[0] for count in counts), sum(count[1] for count in counts)
@@ -63,7 +64,7 @@ def badge_of(bundle: Bundle) -> Badge:
     if waiting:
         message += f", {', '.join(waiting)} not judged"
     tone = "bad" if good < asserted else "open" if waiting or bundle.footer.exit else "good"
-    return Badge(label, message, tone)
+    return Badge(label, escape_acting(message), tone)
 
 
 def _origins(groups: Sequence[GroupRecord]) -> dict[str, tuple[int, int]]:

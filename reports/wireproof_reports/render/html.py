@@ -13,6 +13,8 @@ from markupsafe import Markup
 
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.render.page import Page, page_of, read_page
+from wireproof_reports.wording import escape_acting
+from wireproof_spec.private_file import make_private
 
 __all__ = ["page_from", "render", "render_bundle", "write"]
 
@@ -26,7 +28,8 @@ def write(bundle: Path, out: Path) -> None:
     Raises:
         BundleFault: the bundle cannot be read.
     """
-    out.write_text(render(bundle), encoding="utf-8", newline="\n")
+    page = render(bundle)
+    make_private(out).write_text(page, encoding="utf-8", newline="\n")
 
 
 def render(bundle: Path) -> str:
@@ -85,6 +88,13 @@ def _download(text: str) -> str:
     return f"data:text/x-python;base64,{encoded}"
 
 
+def finalize(value: object) -> object:
+    """Return what a template writes: a text from outside without what acts on a screen."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return escape_acting(value)
+
+
 def _sentence(text: str) -> str:
     """Return the text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
@@ -93,6 +103,7 @@ def _sentence(text: str) -> str:
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.PackageLoader("wireproof_reports"),
     autoescape=True,
+    finalize=finalize,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,

@@ -16,6 +16,8 @@ from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.exchange.evidence import talk
 from wireproof_reports.exchange.reproducer import repeat_command
 from wireproof_reports.render.fingerprint import target_facts
+from wireproof_reports.wording import escape_acting
+from wireproof_spec.private_file import make_private
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -27,7 +29,8 @@ def write(bundle: Path, out: Path) -> None:
     Raises:
         BundleFault: the bundle cannot be read.
     """
-    out.write_bytes(render(bundle))
+    report = render(bundle)
+    make_private(out).write_bytes(report)
 
 
 def render(bundle: Path) -> bytes:
@@ -182,5 +185,5 @@ def _interface(case: CaseRecord) -> str:
 
 
 def _text(text: str) -> str:
-    """Return the text with escapes for characters that XML does not allow."""
-    return _NOT_XML.sub(lambda sign: f"\\x{ord(sign[0]):02x}", text)
+    """Return the text with escapes for what XML does not allow or what acts on a screen."""
+    return _NOT_XML.sub(lambda sign: f"\\x{ord(sign[0]):02x}", escape_acting(text))

@@ -71,7 +71,7 @@ def _groups(groups: Sequence[GroupView]) -> Iterator[str]:
 
 def _score(score: Score) -> str:
     return f"{score.conforming}/{score.asserted}" + (
-        f" ({score.origins})" if score.origins else ""
+        f" ({plain(score.origins)})" if score.origins else ""
     )
 
 
@@ -81,7 +81,7 @@ def _causes(page: Page) -> Iterator[str]:
     for cause in page.causes:
         size = count_noun(cause.size, "case")
         weaker = "" if cause.counts else ", not counted by this run"
-        origin = f" (origin {cause.origin})" if cause.origin else ""
+        origin = f" (origin {plain(cause.origin)})" if cause.origin else ""
         side = f"{cause.side} " if cause.side else ""
         about = f"{side}{cause.level}{origin} {code(cause.clause)}, {size}{weaker}"
         yield f"{cause.number}. {plain(cause.law)} ({about})"
@@ -111,9 +111,10 @@ def _readings(page: Page) -> Iterator[str]:
     yield ""
     others = [reading for reading in page.readings if reading.other]
     for reading in others:
-        chosen = next(option for option in reading.options if option.followed)
-        peers = f" (as {plain(chosen.peers)})" if chosen.peers else ""
-        yield f"- {code(reading.id)}: {plain(chosen.meaning)}{peers}"
+        chosen = next((option for option in reading.options if option.followed), None)
+        meaning = chosen.meaning if chosen else "a reading that this version does not know"
+        peers = f" (as {plain(chosen.peers)})" if chosen and chosen.peers else ""
+        yield f"- {code(reading.id)}: {plain(meaning)}{peers}"
     yield from ([] if others else ["None."])
     yield ""
 

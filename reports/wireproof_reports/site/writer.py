@@ -16,6 +16,7 @@ from typing import cast
 import jinja2
 
 from wireproof_reports.render.clauses import source
+from wireproof_reports.render.html import finalize
 from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
@@ -273,6 +274,7 @@ def _page(
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.PackageLoader("wireproof_reports", "templates/site"),
     autoescape=True,
+    finalize=finalize,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from wireproof.options.confirmation import confirm_found
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command, Group
 from wireproof.options.target_choice import settings_for
@@ -146,7 +147,7 @@ def check(file: Path | None, bundle: Path | None) -> int:
 
     Exit code: 1 if an entry has expired or its cases pass.
     """
-    place, today = _place(file), date.today()
+    place, today = _place(file, is_written=False), date.today()
     entries = _read(place, today)
     expired = [entry.id for entry in entries if entry.expires < today]
     stale = [] if bundle is None else [e.id for e in _stale(entries, read_bundle(bundle), today)]
@@ -162,12 +163,15 @@ def check(file: Path | None, bundle: Path | None) -> int:
     return 1 if expired or stale else 0
 
 
-def _place(file: Path | None) -> Path:
-    configured = settings_for(manner()).baseline
+def _place(file: Path | None, *, is_written: bool = True) -> Path:
+    settings = settings_for(manner())
+    configured = settings.baseline
     if file is None and not configured:
         raise UsageFault(
             "no deviations file named: give FILE, or [run] baseline in wireproof.toml"
         )
+    if file is None and is_written:
+        confirm_found(settings, {"baseline"})
     return file or Path(str(configured))
 
 

@@ -8,6 +8,7 @@ from wireproof_kit.iggy.clients.decoder import HTTP, TCP
 from wireproof_kit.iggy.clients.events import Responded
 from wireproof_kit.iggy.proxy.client_checks import ClientChecks
 from wireproof_kit.iggy.proxy.decoder import PassingDecoder
+from wireproof_kit.iggy.proxy.mask import make_mask
 from wireproof_kit.iggy.proxy.server_checks import ServerChecks
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.proxy.checks import Checks
@@ -47,6 +48,7 @@ def make_part() -> ProxyPart:
         watch=IggyWatcher,
         tell=lambda event: tell_own(event) or tell_event(event),
         clauses=CLAUSES,
+        make_mask=make_mask,
     )
 
 

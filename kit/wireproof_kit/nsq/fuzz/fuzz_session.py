@@ -190,6 +190,7 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget
         ),
     )
     try:
+        session.keeps_to_loopback()  # what is found from now on is not fuzzed beyond it
         return _fuzz_session(session, target, options.token)
     except BaseException:
         session.close()

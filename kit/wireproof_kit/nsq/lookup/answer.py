@@ -12,6 +12,7 @@ from wireproof_kit.decoding.printable import printable
 from wireproof_kit.nsq.lookup.errors import LookupRequest, read_payload, short
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire.http import HttpAnswer
+from wireproof_kit.wire.address import is_host
 from wireproof_spec.strict_json import JsonValue
 
 T = TypeVar("T")
@@ -140,7 +141,7 @@ def _nodes(listed: list[JsonValue], asked: LookupRequest) -> tuple[Node, ...]:
 def _node(value: JsonValue, where: str, asked: LookupRequest) -> Node:
     record = _record(value, where, asked)
     host = record.get("broadcast_address")
-    if not isinstance(host, str) or not host:
+    if not isinstance(host, str) or not is_host(host):
         raise asked.wrong(f"{where}/broadcast_address", expected="a host", found=host)
     http = record.get("http_port")
     version = record.get("version")
@@ -163,7 +164,7 @@ def _is_number(text: str) -> bool:
 def _server(value: JsonValue, where: str, asked: LookupRequest) -> Address:
     record = _record(value, where, asked)
     host, port = record.get("NodeIP"), record.get("HttpPort")
-    if not isinstance(host, str) or not host:
+    if not isinstance(host, str) or not is_host(host):
         raise asked.wrong(f"{where}/NodeIP", expected="a host", found=host)
     if isinstance(port, str) and _is_number(port):
         port = int(port)

@@ -3,11 +3,14 @@
 import time
 from collections.abc import Iterator, Sequence
 
+from wireproof_kit.decoding.printable import printable
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.lookup.answer import Node, read_nodes, read_topic, read_topics
 from wireproof_kit.nsq.lookup.errors import LookupRefused, LookupRequest, Unusable, read_payload
+from wireproof_kit.nsq.lookup.reach import Reach
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient, path_with_query
+from wireproof_kit.wire.address import format_address
 from wireproof_kit.wire.transcript import Transcript
 
 DISCOVERY_SECONDS = 15.0
@@ -18,24 +21,37 @@ SMALL_QUESTIONS = ("/nodes", "/listlookup", "/lookup?topic=none&access=r&metainf
 
 
 def discover(
-    servers: Sequence[Address], *, seconds: float = DISCOVERY_SECONDS
+    servers: Sequence[Address],
+    *,
+    seconds: float = DISCOVERY_SECONDS,
+    reach: Reach | None = None,
 ) -> tuple[Node, ...]:
     """Return the distinct nodes registered with the lookup servers, in their order.
+
+    ``reach`` decides which of them may be contacted; the others are left out.
 
     Each server is asked for /nodes and, if that names none, for its topics and their producers.
     Only the given addresses are asked, and no longer than ``seconds``.
 
     Raises:
         TargetUnreachable: no server accepts a connection.
-        ArrangementFailed: no server names a node; the message has the answer of the first one.
+        ArrangementFailed: no server names a node that may be contacted; the message has the answer
+            of the first one.
     """
     search = _Search(time.monotonic() + seconds)
+    reach = reach or Reach(host for host, _ in servers)
     found: dict[Address, Node] = {}
+    left_out: dict[Address, Node] = {}
     for server in servers:
-        for node in search.nodes_of(server):
+        nodes = search.nodes_of(server)
+        left_out.update((node.address, node) for node in nodes)
+        for node in reach.admit(server, nodes):
             found.setdefault(node.address, node)
     if found:
         return tuple(found.values())
+    if left_out:
+        names = ", ".join(printable(format_address(address)) for address in left_out)
+        raise ArrangementFailed(f"lookup servers name only nodes that are not contacted: {names}")
     raise search.failure(servers)
 
 

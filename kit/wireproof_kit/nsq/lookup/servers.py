@@ -4,14 +4,17 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.lookup.answer import Leader, Node, TopicInfo, read_nodes, read_topic
 from wireproof_kit.nsq.lookup.creations import Creations
 from wireproof_kit.nsq.lookup.errors import LookupRequest, Unusable
+from wireproof_kit.nsq.lookup.reach import Reach
 from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
+from wireproof_kit.wire.address import is_loopback
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.strict_json import JsonValue
 
@@ -81,14 +84,14 @@ POLL_SECONDS = 0.5
 REGISTER_SECONDS = 150.0
 # So long may all servers give nothing but answers that nobody can use, as while they restart.
 UNUSABLE_SECONDS = 10.0
-LOOPBACK = ("127.", "localhost", "::1")
 
 
 class LookupClient:
     """Sends each request to the first lookup server that can serve it."""
 
-    def __init__(self, servers: Sequence[HttpClient]) -> None:
+    def __init__(self, servers: Sequence[HttpClient], reach: Reach | None = None) -> None:
         self.servers = tuple(servers)
+        self.reach = reach or Reach(server.address[0] for server in servers)
         self.given_up = threading.Event()
         self._doubt = _Doubt()
         self._registrations = Registrations(self.servers)
@@ -96,7 +99,9 @@ class LookupClient:
 
     def record_to(self, transcript: Transcript) -> "LookupClient":
         """Return a client that records in another transcript."""
-        client = LookupClient([server.record_to(transcript) for server in self.servers])
+        client = LookupClient(
+            [server.record_to(transcript) for server in self.servers], self.reach
+        )
         client.given_up, client._doubt = self.given_up, self._doubt
         client._creations = self._creations
         return client
@@ -158,9 +163,22 @@ class LookupClient:
                 nodes = read_nodes(answer, LookupRequest(server.address, "GET /nodes"))
             except Unusable:
                 continue
-            if nodes:
-                return nodes
+            if admitted := self.reach.admit(server.address, nodes):
+                return admitted
         return ()
+
+    def confine_to_loopback(self) -> bool:
+        """Contact only nodes on loopback from now on; return False if others are named already."""
+        for server in self.servers:
+            answer = server.request("GET", "/nodes", v1=True)
+            try:
+                nodes = read_nodes(answer, LookupRequest(server.address, "GET /nodes"))
+            except Unusable:
+                continue
+            if not all(is_loopback(node.address[0]) for node in nodes):
+                return False
+        self.reach.confine()
+        return True
 
     def wait_for(
         self,
@@ -254,7 +272,7 @@ class LookupClient:
         faults: list[Unusable] = []
         for server in self.servers:
             try:
-                info = _info(server, name)
+                info = self._info(server, name)
             except Unusable as fault:
                 faults.append(fault)
                 continue
@@ -265,6 +283,11 @@ class LookupClient:
                     _describe_request(server, name).unusable("names nobody, writing is disabled")
                 )
         return None, faults[0] if len(faults) == len(self.servers) > 0 else None
+
+    def _info(self, server: HttpClient, name: str) -> TopicInfo:
+        """Return a server's lookup answer, with the leaders that may be contacted."""
+        info = _info(server, name)
+        return replace(info, leaders=self.reach.admit(server.address, info.leaders))
 
     def _create(self, query: Mapping[str, str | int]) -> HttpAnswer:
         answer = self._post(CREATE_PATHS[0], query)
@@ -320,8 +343,9 @@ def best_refusal(answers: Sequence[HttpAnswer]) -> HttpAnswer:
 
 def is_same(one: Address, other: Address) -> bool:
     """Return True if two addresses are equal; all loopback names count as one host."""
-    both_loopback = one[0].startswith(LOOPBACK) and other[0].startswith(LOOPBACK)
-    return one[1] == other[1] and (one[0] == other[0] or both_loopback)
+    if one[1] != other[1] or one[0] == other[0]:
+        return one == other
+    return is_loopback(one[0]) and is_loopback(other[0])
 
 
 def _describe_request(server: HttpClient, name: str) -> LookupRequest:

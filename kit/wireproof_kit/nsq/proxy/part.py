@@ -12,6 +12,7 @@ from wireproof_kit.nsq.proxy.client_checks import ClientChecks
 from wireproof_kit.nsq.proxy.decoder import Misframed, PassingDecoder
 from wireproof_kit.nsq.proxy.gates import make_gate
 from wireproof_kit.nsq.proxy.lookup_checks import LookupChecks
+from wireproof_kit.nsq.proxy.mask import make_mask
 from wireproof_kit.nsq.proxy.node_state import Known, NodeState
 from wireproof_kit.proxy.checks import Checks
 from wireproof_kit.proxy.events import Undecoded, tell_own
@@ -97,6 +98,7 @@ def make_part() -> ProxyPart:
             *OPENING_LOOKUP,
         ),
         know_ordered=known.ordered.add,
+        make_mask=make_mask,
     )
 
 

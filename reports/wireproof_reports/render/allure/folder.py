@@ -18,6 +18,8 @@ from wireproof_reports.render.allure.case_result import (
 from wireproof_reports.render.allure.categories import categories_file
 from wireproof_reports.render.fingerprint import target_facts
 from wireproof_reports.render.html import render
+from wireproof_reports.wording import escape_members
+from wireproof_spec.private_file import make_private
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 Captures = Callable[[HeaderRecord, CaseRecord], bytes | None]
@@ -49,12 +51,13 @@ def write(bundle: Path, out: Path, captures: Captures = no_captures) -> None:
         capture = captures(whole.header, case) if wants_capture(case) else None
         done = render_case(case, run, start=start, capture=capture)
         for name, data in done.files.items():
-            (out / name).write_bytes(data)
+            make_private(out / name).write_bytes(data)
         name = f"{PREFIX}{done.result.uuid}-result.json"
-        (out / name).write_bytes(msgspec.json.encode(done.result))
+        shown = escape_members(msgspec.to_builtins(done.result))
+        make_private(out / name).write_bytes(msgspec.json.encode(shown))
         start = done.result.stop
     write_frame(out, whole.header, whole)
-    (out / PAGE).write_text(page, encoding="utf-8", newline="\n")
+    make_private(out / PAGE).write_text(page, encoding="utf-8", newline="\n")
 
 
 def write_frame(out: Path, header: HeaderRecord, whole: Bundle | None = None) -> None:

@@ -21,6 +21,7 @@ from wireproof_reports.render.allure.library import (
 )
 from wireproof_reports.render.html import render_bundle
 from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.private_file import make_private
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 LISTENER = "allure_listener"
@@ -183,7 +184,8 @@ class Glue:
             return
         whole = Bundle(self._bundle_name(), self._header, tuple(self._cases), footer)
         write_frame(self._folder, self._header, whole)
-        (self._folder / PAGE).write_text(render_bundle(whole), encoding="utf-8", newline="\n")
+        page = render_bundle(whole)
+        make_private(self._folder / PAGE).write_text(page, encoding="utf-8", newline="\n")
 
     def _bundle_name(self) -> str:
         given = cast(str | None, self._config.getoption("--bundle"))

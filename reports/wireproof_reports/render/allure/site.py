@@ -16,6 +16,7 @@ from wireproof_reports.render.allure.case_result import PAGE, PREFIX
 from wireproof_reports.render.allure.categories import settings_file
 from wireproof_reports.render.allure.folder import Captures, no_captures, write
 from wireproof_reports.render.allure.generator import Generator, ask, find_generator
+from wireproof_spec.private_file import make_private
 
 GENERATION_S = 900
 MOST_IN_ONE_FILE = 16 * 1024 * 1024
@@ -64,6 +65,9 @@ def write_site(bundle: Path, out: Path, captures: Captures = no_captures) -> Non
         if out.exists():
             shutil.rmtree(out)
         shutil.copytree(made, out)
+        for each in out.rglob("*"):
+            if each.is_file():
+                make_private(each)
 
 
 def refuse_foreign(out: Path) -> None:

@@ -1,0 +1,42 @@
+"""The secrets of Iggy on their way through the proxy: passwords, tokens, HTTP credentials."""
+
+from collections.abc import Generator
+
+from wireproof_kit.iggy.clients.decoder import HTTP
+from wireproof_kit.proxy.mask import Mask, Parser, Take, TwoWayMask, http_mask, no_secrets
+from wireproof_spec.iggy.commands import LOGIN_USER
+
+CREATE_USER, CHANGE_PASSWORD, LOGIN_TOKEN = 33, 37, 44
+"""Commands of deployed servers that carry secrets; no published text has them."""
+SECRET_PATHS = (b"/users", b"/personal-access-tokens")
+_WORD = 4
+
+
+def make_mask(conn: str) -> Mask:
+    """Return the mask of a connection to a server."""
+    if conn.startswith(HTTP):
+        return http_mask(SECRET_PATHS)
+    return TwoWayMask(_requests(), no_secrets())
+
+
+def _requests() -> Parser:
+    while True:
+        left = int.from_bytes((yield Take(_WORD)), "little")
+        if left < _WORD:
+            yield Take(left)
+            continue
+        code = int.from_bytes((yield Take(_WORD)), "little")
+        left -= _WORD
+        if code == LOGIN_USER:
+            left = yield from _short(left, is_secret=False)
+            left = yield from _short(left, is_secret=True)
+        yield Take(left, is_secret=code in (CREATE_USER, CHANGE_PASSWORD, LOGIN_TOKEN))
+
+
+def _short(left: int, *, is_secret: bool) -> Generator[Take, bytes, int]:
+    """Parse a text behind a length of one byte; return how many bytes of the request are left."""
+    if not left:
+        return 0
+    size = min((yield Take(1))[0], left - 1)
+    yield Take(size, is_secret=is_secret)
+    return left - 1 - size
