@@ -17,7 +17,7 @@ from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet, greet_
 from wireproof_kit.nsq.ledger.ledger import NsqLedger
 from wireproof_kit.nsq.lookup.discovery import check_servers, discover
 from wireproof_kit.nsq.lookup.reach import Reach
-from wireproof_kit.nsq.lookup.servers import LookupClient, is_same
+from wireproof_kit.nsq.lookup.servers import LookupClient, home_of
 from wireproof_kit.nsq.probes.context import UNAVAILABLE, ProbeContext
 from wireproof_kit.nsq.probes.context import Probe as ProbeFunction
 from wireproof_kit.nsq.probes.tables import CAPABILITY_PROBES, READING_PROBES
@@ -28,7 +28,6 @@ from wireproof_kit.nsq.services import (
     lookup_addresses,
     lookup_client,
     move_to_node,
-    text_of,
 )
 from wireproof_kit.nsq.topics.bodies import Bodies
 from wireproof_kit.nsq.topics.channels import ChannelSweeper
@@ -251,7 +250,7 @@ class NsqSession:
         patience: Patience | None = None,
     ) -> Broker:
         bodies = Bodies(f"{self._options.run_token}:{self._options.seed}:{next(self._cases)}")
-        home = _home(self.address, topics)
+        home = home_of(self.address, topics)
         http_address = next((t.http_address for t in topics if t.http_address), self._http)
         return Broker(
             home,
@@ -395,10 +394,3 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
             return NsqSession(here, options, greet_target(here, login), login)
     here = found[-1]
     return NsqSession(here, options, greet_target(here, login), login)
-
-
-def _home(address: Address, topics: Sequence[Topic]) -> Address:
-    """Return the target's address, or that of the first topic's leader."""
-    if not topics or any(is_same(topic.address, address) for topic in topics):
-        return address
-    return topics[0].address

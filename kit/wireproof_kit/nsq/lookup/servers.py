@@ -11,7 +11,7 @@ from wireproof_kit.nsq.lookup.answer import Leader, Node, TopicInfo, read_nodes,
 from wireproof_kit.nsq.lookup.creations import Creations
 from wireproof_kit.nsq.lookup.errors import LookupRequest, Unusable
 from wireproof_kit.nsq.lookup.reach import Reach
-from wireproof_kit.nsq.topics.topic import Address
+from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.wire.address import is_loopback
@@ -346,6 +346,13 @@ def is_same(one: Address, other: Address) -> bool:
     if one[1] != other[1] or one[0] == other[0]:
         return one == other
     return is_loopback(one[0]) and is_loopback(other[0])
+
+
+def home_of(address: Address, topics: Sequence[Topic]) -> Address:
+    """Return a target's address, or that of the first topic's leader if it leads none of them."""
+    if not topics or any(is_same(topic.address, address) for topic in topics):
+        return address
+    return topics[0].address
 
 
 def _describe_request(server: HttpClient, name: str) -> LookupRequest:
