@@ -149,6 +149,7 @@ def test_discovery_says_that_only_such_nodes_are_named() -> None:
         discover([peer.address])
 
 
+@pytest.mark.process
 def test_a_local_lookup_server_does_not_open_the_fuzzer_to_other_hosts(tmp_path: Path) -> None:
     nodes = v1({"producers": [node(4150, broadcast_address="192.0.2.1")]})
     with ScriptedPeer(by_path(nodes=nodes)) as peer:
@@ -161,6 +162,7 @@ def test_a_local_lookup_server_does_not_open_the_fuzzer_to_other_hosts(tmp_path:
     assert "192.0.2.1:4150 is not on this machine's loopback" in done.err
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("url", ["nsq://127.example:1", "nsq://127.0.0.1:1?http=192.0.2.1:2"])
 def test_the_fuzzer_refuses_what_only_looks_like_loopback(url: str, tmp_path: Path) -> None:
     done = wireproof("fuzz", url, "--cases", "1", cwd=tmp_path)

@@ -86,13 +86,16 @@ def make_withheld(answer: float) -> Patience:
     return Patience(answer, WITHHELD, WITHHELD, is_withheld=True)
 
 
-def measure_or_assume(broker: Broker, topic: Topic, *, answer: float) -> tuple[Patience, Patience]:
+def measure_or_assume(
+    broker: Broker, take: Callable[[], Topic], *, answer: float
+) -> tuple[Patience, Patience]:
     """Return the measured time limits of a target for its cases, and those for its probes.
 
-    A target that delivered nothing would hold up probe after probe: these wait shorter then.
+    ``take`` returns a topic, or raises ArrangementFailed if there is none. A target that
+    delivered nothing would hold up probe after probe: these wait shorter then.
     """
     try:
-        measured = measure(broker, topic, answer=answer)
+        measured = measure(broker, take(), answer=answer)
     except NothingDelivered:
         return make_withheld(answer), make_fixed(SHORTEST_S)
     except (ArrangementFailed, TargetUnreachable):

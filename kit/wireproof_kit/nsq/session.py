@@ -344,7 +344,7 @@ class NsqSession:
             broker = self._broker(Transcript())
             try:
                 self.patience, self._probe_patience = patience.measure_or_assume(
-                    broker, topic or self._any_topic(), answer=self._measure_answers()
+                    broker, lambda: topic or self._any_topic(), answer=self._measure_answers()
                 )
             finally:
                 self._close(broker)
