@@ -28,14 +28,13 @@ def confirm_command(command: str, source: str, instead: str) -> None:
     Raises:
         UsageFault: nobody may be asked, or the answer is no.
     """
-    if not _may_ask():
-        raise UsageFault(
-            f"{source} has the command {command!r}; commands from files are not run unasked: "
-            f"{instead} to run this one"
-        )
-    echo(f"{source} would run {command!r}", err=True)
-    if not click.confirm("Run this command?", err=True):
-        raise UsageFault(f"{source}: {command!r} was not run; {instead} to run it")
+    _ask(
+        [f"{source} would run {command!r}"],
+        "Run this command?",
+        f"{source} has the command {command!r}; commands from files are not run unasked: "
+        f"{instead} to run this one",
+        f"{source}: {command!r} was not run; {instead} to run it",
+    )
 
 
 def confirm_found(settings: Settings, used: Collection[str]) -> None:
@@ -55,17 +54,15 @@ def confirm_found(settings: Settings, used: Collection[str]) -> None:
     if not needed or _has_agreed(found.digest):
         return
     instead = f"give --config {found.path.name} to allow it"
-    if not _may_ask():
-        more = f"; and {len(needed) - MOST_TOLD} more" if len(needed) > MOST_TOLD else ""
-        raise UsageFault(
-            f"{found.path.name} was only found in this folder, and would "
-            f"{'; '.join(needed[:MOST_TOLD])}{more}: {instead}"
-        )
-    echo(f"{found.path} was only found in this folder. It would", err=True)
-    for key, act in acts:
-        echo(f"  {act} ([{found.tables[key]}] {key})", err=True)
-    if not click.confirm("Allow this until the file changes?", err=True):
-        raise UsageFault(f"{found.path.name} was not allowed to {needed[0]}; {instead}")
+    more = f"; and {len(needed) - MOST_TOLD} more" if len(needed) > MOST_TOLD else ""
+    told = [f"  {act} ([{found.tables[key]}] {key})" for key, act in acts]
+    _ask(
+        [f"{found.path} was only found in this folder. It would", *told],
+        "Allow this until the file changes?",
+        f"{found.path.name} was only found in this folder, and would "
+        f"{'; '.join(needed[:MOST_TOLD])}{more}: {instead}",
+        f"{found.path.name} was not allowed to {needed[0]}; {instead}",
+    )
     _agree(found.digest)
 
 
@@ -80,19 +77,28 @@ def confirm_address(url: str, where: Sequence[str], bundle: Path) -> None:
     if _has_agreed(digest):
         return
     named, instead = ", ".join(map(repr, where)), f"give --to {shlex.quote(url)} to send it there"
-    if not _may_ask():
-        raise UsageFault(
-            f"{bundle.name} names {named}, which is not on loopback; what a bundle holds is sent "
-            f"elsewhere only if you say so: {instead}"
-        )
-    echo(f"{bundle.name} would be sent to {named}", err=True)
-    if not click.confirm("Contact this address?", err=True):
-        raise UsageFault(f"{bundle.name}: {named} was not contacted; {instead}")
+    _ask(
+        [f"{bundle.name} would be sent to {named}"],
+        "Contact this address?",
+        f"{bundle.name} names {named}, which is not on loopback; what a bundle holds is sent "
+        f"elsewhere only if you say so: {instead}",
+        f"{bundle.name}: {named} was not contacted; {instead}",
+    )
     _agree(digest)
 
 
-def _may_ask() -> bool:
-    return not manner().no_input and sys.stdin.isatty()
+def _ask(told: Sequence[str], question: str, unasked: str, denied: str) -> None:
+    """Show what would be done and ask the user.
+
+    Raises:
+        UsageFault: nobody may be asked (``unasked``), or the answer is no (``denied``).
+    """
+    if manner().no_input or not sys.stdin.isatty():
+        raise UsageFault(unasked)
+    for line in told:
+        echo(line, err=True)
+    if not click.confirm(question, err=True):
+        raise UsageFault(denied)
 
 
 def _place() -> Path:
