@@ -6,10 +6,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from waits import until
+
 from wireproof.fuzzing.recorder import write_files
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.exchanges import planned_exchange
-from wireproof_kit.fuzz.campaign.plan import WorkerPlan
+from wireproof_kit.fuzz.campaign.plan import FuzzTarget, WorkerPlan
 from wireproof_kit.fuzz.campaign.progress import SilentListener
 from wireproof_kit.fuzz.campaign.records import case_record
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, fuzz_target_at
@@ -65,6 +67,19 @@ def finding_of(cases: Sequence[Case], violated: str) -> FindingRecord:
     )
 
 
+def measure_deliveries(target: FuzzTarget) -> None:
+    """Open a session on a target until its deliveries are measured; later sessions know them.
+
+    The subscriber that measures is one more client of the target, which a case may disturb
+    instead of the bystanders.
+    """
+    opened = target.open()
+    try:
+        until(lambda: not opened.patience.is_assumed, "the measurement of deliveries")
+    finally:
+        opened.close()
+
+
 def find(
     url: str,
     violated: str,
@@ -77,6 +92,7 @@ def find(
     The target must violate the rule, as the campaign judges.
     """
     with fuzz_target_at(TargetChoice(url, keys, pid=pid)) as target:
+        measure_deliveries(target)
         plan = WorkerPlan(Choice(1), time_s=60)
         campaign = Campaign(plan=plan, fuzz_target=target, listener=SilentListener())
         campaign.open()
