@@ -27,7 +27,11 @@ from wireproof_spec.nsq.names import OK, PUB, is_valid_name
 def _stray(choose: Choose) -> Effect:
     """Return an effect that stores messages in the wrong partition; its twin also does so late."""
     late = Effect(overrides=(TOGETHER, storing_elsewhere_late(choose)))
-    return Effect(overrides=(TOGETHER, storing_elsewhere(choose)), late=late)
+    return Effect(overrides=_stray_at_once(choose).overrides, late=late)
+
+
+def _stray_at_once(choose: Choose) -> Effect:
+    return Effect(overrides=(TOGETHER, storing_elsewhere(choose)))
 
 
 def _is_traced(entries: Sequence[NewMessage]) -> bool:
@@ -89,7 +93,7 @@ def partition_every_fourth_astray(partition: Partition, entries: Sequence[NewMes
     return partition.number ^ (partition.log.count % 4 == 3)
 
 
-@condition("smart.partition.batch", _stray)
+@condition("smart.partition.batch", _stray_at_once)
 def partition_batches_to_the_first(partition: Partition, entries: Sequence[NewMessage]) -> int:
     """Batches go to the first partition, whichever partition they name."""
     return 0 if len(entries) > 1 else partition.number
