@@ -5,6 +5,7 @@ from dataclasses import replace
 from case_play import CasePlay, sent
 from client_fuzz_play import ADDRESSES, CONN, MESSAGE, VALUES, Play, case
 
+from wireproof_kit.clients.effects import Listen
 from wireproof_kit.clients.events import Connected
 from wireproof_kit.fuzz.oracle.client_rules import STUCK
 from wireproof_kit.nsq.clients.driver_requests import Asking
@@ -13,6 +14,7 @@ from wireproof_kit.nsq.clients.fuzz import states
 from wireproof_kit.nsq.clients.fuzz.pauses import Pauses
 from wireproof_kit.nsq.clients.fuzz.peers import CasePeers
 from wireproof_kit.nsq.clients.fuzz.states import STATES
+from wireproof_kit.nsq.clients.script import LOOKUP_1
 from wireproof_spec.nsq.frame import response_frame
 
 
@@ -47,6 +49,20 @@ def test_a_client_that_asks_for_nothing_and_answers_no_heartbeat_is_stuck() -> N
     play.expire("late")
 
     assert play.violated == STUCK
+
+
+def test_a_server_that_is_away_comes_back_before_the_next_case() -> None:
+    """A client with no message in flight has shown nothing until the server is back."""
+    play = Play(case(b"", "lookup-down"))
+    play.see(Connected(0.1, CONN))
+    play.see(Commanded(0.2, CONN, "SUB", ("t", "c", "0")))
+    ready = play.see(Commanded(0.3, CONN, "RDY", ("1",)))
+    assert Listen(LOOKUP_1, up=False) in ready
+
+    play.expire("held back")
+    assert play.peers.done == 0
+
+    assert Listen(LOOKUP_1, up=True) in play.expire("up")
 
 
 def test_growing_pauses_are_a_back_off_and_others_are_none() -> None:

@@ -335,8 +335,9 @@ class CasePeers:
 
     def _look_who_holds_back(self, attempt: NsqAttempt) -> Iterator[Effect]:
         """Ask a connection on which no messages are wanted for a sign of life."""
-        # It may tell nothing of the control message.
-        attempt.is_shown = attempt.is_shown or (attempt.is_sent and self._has_finished())
+        # It may tell nothing of the control message. A case that lasts is not over before its end:
+        # a server that was down stayed down for the cases after it.
+        attempt.is_shown = attempt.is_shown or (attempt.is_complete and self._has_finished())
         yield from self._end_if_shown(attempt)
         if self._attempt is not attempt:
             return
