@@ -21,7 +21,7 @@ SERVER = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 HADOOP, SDK = "3.5.0", "2.35.4"
 PARTS = ("s3", "s3-transfer-manager", "sts", "apache-client")
 OWN = ("org.apache.hadoop_hadoop-aws", "org.wildfly", "software.amazon", "org.reactivestreams")
-LONGEST_S = 900
+HASHES = Path(__file__).with_name("s3.sha256")
 BIN = Path(__file__).resolve().parent.parent / ".cache" / "tools" / "bin"
 
 
@@ -59,6 +59,8 @@ def bring_jars() -> str:
             for jar in found:
                 shutil.copyfile(jar, place / jar.name.partition("_")[2])
     there = sorted(place.glob("*.jar"))
+    if wrong := jars.describe_wrong(there, HASHES, all_known=True):
+        return f"MISSING ({wrong}; remove {place})"
     return f"{place} ({len(there)} jars, {jars.megabytes(there)} MB)" if there else "MISSING"
 
 

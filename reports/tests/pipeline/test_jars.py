@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_jars_that_are_there_are_not_fetched(
     assert jars.main([str(tmp_path)]) == 2
     assert capsys.readouterr().err == "wireproof: could not be fetched\n"
 
-    (tmp_path / "io.delta_delta-spark_4.2_2.13-4.4.0.jar").write_bytes(b"x" * 2_000_000)
+    (tmp_path / "delta-spark_4.2_2.13-4.3.0.jar").write_bytes(b"x" * 2_000_000)
     assert jars.main([str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"Delta for Spark: {tmp_path} (1 jars, 2 MB)\n"
 
@@ -65,6 +66,7 @@ def test_fetched_jars_lie_beside_what_the_folder_has(
     fetched = [tmp_path / f"io.delta_{name}.jar" for name in ("delta-spark_4", "delta-storage")]
     for jar in fetched:
         jar.write_bytes(b"x")
+    list_hashes(tmp_path, monkeypatch, *fetched)
     monkeypatch.setattr(jars, "check_java", lambda: None)
     monkeypatch.setattr(jars, "resolve", lambda *_: fetched)
 
@@ -72,6 +74,50 @@ def test_fetched_jars_lie_beside_what_the_folder_has(
 
     assert [jar.name for jar in found] == ["hadoop-aws.jar", *(jar.name for jar in fetched)]
     assert len(list((tmp_path / "jars").iterdir())) == 3
+
+
+def list_hashes(folder: Path, monkeypatch: pytest.MonkeyPatch, *listed: Path) -> None:
+    """Let these jars be those of the release."""
+    lines = [f"{sha256(jar.read_bytes()).hexdigest()}  {jar.name[9:]}\n" for jar in listed]
+    (folder / "listed").write_text("".join(lines))
+    monkeypatch.setattr(jars, "HASHES", folder / "listed")
+
+
+@pytest.mark.parametrize("name", ["io.delta_delta-storage.jar", "io.delta_delta-unlisted.jar"])
+def test_fetched_jars_that_are_not_those_of_the_release_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    right, wrong = tmp_path / "io.delta_delta-storage.jar", tmp_path / name
+    right.write_bytes(b"x")
+    list_hashes(tmp_path, monkeypatch, right)
+    wrong.write_bytes(b"y")
+    monkeypatch.setattr(jars, "check_java", lambda: None)
+    monkeypatch.setattr(jars, "resolve", lambda *_: [wrong])
+
+    with pytest.raises(jars.JarFault, match=f"{name}: expected the SHA-256 .*, found {'.' * 64};"):
+        jars.fetch(tmp_path / "jars")
+
+    assert not (tmp_path / "jars").exists()
+
+
+@pytest.mark.parametrize("prefix", ["", "io.delta_"])
+def test_a_stored_jar_that_was_changed_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str
+) -> None:
+    changed = tmp_path / f"{prefix}delta-spark_4.2_2.13-{jars.DELTA}.jar"
+    changed.write_bytes(b"x")
+    monkeypatch.setenv(jars.VARIABLE, str(tmp_path))
+
+    with pytest.raises(jars.JarFault, match=f"{changed.name}: expected .* are downloaded again"):
+        jars.joined(",")
+
+
+@pytest.mark.spark
+def test_the_jars_in_use_are_all_listed() -> None:
+    there = jars.find_jars(jars.folder())
+
+    assert there
+    assert jars.describe_wrong(there, jars.HASHES, all_known=True) == ""
 
 
 def test_a_fetch_that_hangs_is_one_sentence(

@@ -24,6 +24,7 @@ DELTA = "4.4.0"
 PACKAGE = f"io.delta:delta-spark_4.2_2.13:{DELTA}"
 GROUPS = ("io.delta", "io.unitycatalog")
 """Maven's groups of the jars that are kept."""
+_GROUP = re.compile("|".join(rf"^{re.escape(group)}_" for group in GROUPS))
 VARIABLE = "WIREPROOF_JARS"
 _ADVICE = (
     "on a machine without network copy Delta's jars into a folder "
@@ -31,6 +32,8 @@ _ADVICE = (
 )
 MEGABYTES, FETCHED_S = 13, 30
 """How large the jars are, and how long a download of them took."""
+HASHES = Path(__file__).with_name("jars.sha256")
+"""The SHA-256 of each of these jars, as ``sha256sum`` lists them."""
 FETCH_S = 900
 ARCHIVE_S = 300
 OLDEST_JAVA = 17
@@ -164,7 +167,8 @@ def joined(separator: str, others: str = "") -> str:
     """Return Delta's jars and other ones as a setting of Spark; missing jars are fetched.
 
     Raises:
-        JarFault: the folder's path has the separator in it, or the jars cannot be fetched.
+        JarFault: the folder's path has the separator in it, the jars cannot be fetched, or one is
+            not that of this release.
     """
     where = folder()
     if separator in str(where):
@@ -172,15 +176,47 @@ def joined(separator: str, others: str = "") -> str:
             f"Delta's jars: expected a folder without {separator!r} in its path, since Spark "
             f"separates jars by it, found {where}; set {VARIABLE} to another folder"
         )
-    there = find_jars(where) or fetch(where)
+    there = found_or_fetched(where)
     return separator.join([*map(str, there), *([others] if others else [])])
+
+
+def found_or_fetched(where: Path) -> list[Path]:
+    """Return the jars in a folder, into which Delta's are downloaded unless they are there.
+
+    Raises:
+        JarFault: the jars cannot be fetched, or one is not that of this release.
+    """
+    there = find_jars(where) or fetch(where)
+    if wrong := describe_wrong(there, HASHES):
+        raise JarFault(f"{wrong}; remove Delta's jars from {where}: they are downloaded again")
+    return there
+
+
+def describe_wrong(jars: Sequence[Path], listed: Path, *, all_known: bool = False) -> str:
+    """Return in which way a jar differs from a list of SHA-256 hashes; empty if none does.
+
+    A jar that the list does not name is wrong only if `all_known`: a user's folder has others.
+    """
+    lines = (line.split() for line in listed.read_text("ascii").splitlines())
+    expected = {name: digest for digest, name in lines}
+    for jar in jars:
+        name = _GROUP.sub("", jar.name)
+        if name not in expected and not all_known:
+            continue
+        with jar.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != expected.get(name):
+            wanted = expected.get(name, "no file of this name")
+            return f"{jar.name}: expected the SHA-256 {wanted}, found {digest}"
+    return ""
 
 
 def fetch(where: Path) -> list[Path]:
     """Download Delta's jars into a folder and return them; what else it has stays.
 
     Raises:
-        JarFault: the jars could not be fetched, or there is no Java to fetch them.
+        JarFault: the jars could not be fetched, are not those of this release, or there is no Java
+            to fetch them.
     """
     check_java()
     with tempfile.TemporaryDirectory(prefix="wireproof-jars-") as scratch:
@@ -192,6 +228,8 @@ def fetch(where: Path) -> list[Path]:
         kept = [jar for jar in found if jar.name.startswith(wanted)]
         if not kept:
             raise JarFault(f"{PACKAGE} could not be fetched; {_ADVICE}")
+        if wrong := describe_wrong(kept, HASHES, all_known=True):
+            raise JarFault(f"{wrong}; the downloaded jars were deleted; {_ADVICE}")
         _place(kept, where)
     return find_jars(where)
 
@@ -272,7 +310,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     where = Path(arguments[0]) if arguments else folder()
     try:
-        jars = find_jars(where) or fetch(where)
+        jars = found_or_fetched(where)
     except (JarFault, OSError) as error:
         print(f"wireproof: {error}", file=sys.stderr)
         return 2
