@@ -1,5 +1,7 @@
 """A driver is greeted, asked, told apart from what is none, and ended with all it started."""
 
+import os
+import subprocess
 import sys
 import textwrap
 import threading
@@ -187,6 +189,36 @@ def test_what_a_program_started_ends_with_it_though_the_program_has_ended(tmp_pa
     child.end()
 
     until(lambda: not _group_members(tmp_path), "end of what was started")
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system cannot hold a process")
+def test_what_left_the_group_ends_with_the_program_and_nothing_else(tmp_path: Path) -> None:
+    sleeper = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "os.write(1, b'1')\n"
+        "signal.pause()"
+    )
+    text = f"""
+    import subprocess, sys
+    words = [sys.executable, "-c", {sleeper!r}, {str(tmp_path)!r}]
+    subprocess.Popen(words, start_new_session=True)
+    """
+    running = threading.Event()
+    command = [sys.executable, "-c", sleeper, f"{tmp_path} of somebody else"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.read(1) == b"1"
+        child = start(write(tmp_path, text), sink=lambda _, data: running.set() if data else None)
+        running.wait()
+        child.wait(LONG_S)
+        assert len(_group_members(tmp_path)) == 2
+
+        child.end()
+
+        until(lambda: len(_group_members(tmp_path)) == 1, "end of what left the group")
+        assert other.poll() is None
+        other.kill()
 
 
 def test_all_programs_can_be_ended_while_another_one_starts(

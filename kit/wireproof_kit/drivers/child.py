@@ -2,11 +2,13 @@
 
 Whoever starts a program for the kit may start others in turn (a shell, a JVM launcher, `go run`),
 so that ending one process is not enough. The group is signalled while its first process is not
-yet waited for: only so is its number certain to be nobody else's.
+yet waited for: only so is its number certain to be nobody else's. What leaves the group, as
+`setsid` does, is recognised by a variable that it inherited, where the system has `/proc`.
 """
 
 import contextlib
 import os
+import secrets
 import selectors
 import shlex
 import signal
@@ -20,11 +22,15 @@ from typing import IO, Literal, TypeAlias, cast
 from wireproof_kit.drivers.output import Kept
 from wireproof_kit.drivers.processor import HELPERS
 from wireproof_kit.errors import TargetUnreachable, UsageFault, refuse_exhausted
+from wireproof_kit.processes.watch import kill_marked
 
 Stream: TypeAlias = Literal["stdout", "stderr"]
 Sink: TypeAlias = Callable[[Stream, bytes], None]
 """Called with what the program writes, in a thread of its own; b"" is the end of a stream."""
 
+MARK = "WIREPROOF_STARTED"
+"""A variable in the program's environment with a value of its own, by which the kit knows those
+that it started."""
 END_WITHIN_S = 2.0
 READ_WITHIN_S = 0.25
 """Seconds for reading what an ended program wrote; programs it started may keep the streams."""
@@ -38,8 +44,11 @@ _LOCK = threading.Lock()
 class Child:
     """A running program that the kit has started; its methods are thread-safe."""
 
-    def __init__(self, command: str, process: subprocess.Popen[bytes], sink: Sink) -> None:
+    def __init__(
+        self, command: str, process: subprocess.Popen[bytes], sink: Sink, mark: str
+    ) -> None:
         self.command = command
+        self._mark = mark
         self.kept: Mapping[Stream, Kept] = {"stdout": Kept(), "stderr": Kept()}
         self._process = process
         self._sink = sink
@@ -115,6 +124,7 @@ class Child:
             self.wait(within)
             self._signal(signal.SIGKILL)
             self._process.wait()
+            kill_marked(f"{MARK}={self._mark}")
         self._await_reader()
         with self._lock:
             if self._stop_write >= 0:
@@ -194,20 +204,20 @@ def start(
         UsageFault: the program cannot be started.
         Exhausted: this machine cannot start another process or thread.
     """
-    command = shlex.join(words)
+    command, mark = shlex.join(words), secrets.token_hex(8)
     try:
         process = subprocess.Popen(
             list(words),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, **(environment or {}), MARK: mark},
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
         refuse_exhausted(error)
         raise UsageFault(f"`{command}` cannot be started: {_reason(error)}") from error
-    return Child(command, process, sink)
+    return Child(command, process, sink, mark)
 
 
 def split_command(command: str, option: str = "--exec") -> list[str]:

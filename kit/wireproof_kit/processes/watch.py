@@ -1,6 +1,8 @@
-"""Looks at a running program and those that it started: are they busy, and how large."""
+"""Looks at a running program and those that it started: are they busy, how large, still there."""
 
+import contextlib
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -33,6 +35,37 @@ def resident_bytes(pids: list[int]) -> int:
         text = _read(_PROC / str(pid) / "statm").split()
         pages += int(text[_RESIDENT]) if len(text) > _RESIDENT else 0
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def kill_marked(variable: str) -> None:
+    """Kill every process of this user that has a variable, ``NAME=value``, in its environment.
+
+    Does nothing where the system has no ``/proc`` or cannot hold on to a process.
+    """
+    if not hasattr(os, "pidfd_open"):
+        return
+    wanted = variable.encode()
+    for entry in _PROC.iterdir() if _PROC.is_dir() else ():
+        if entry.name.isdigit() and _has_variable(entry, wanted):
+            with contextlib.suppress(OSError):
+                _kill(int(entry.name), entry, wanted)
+
+
+def _kill(pid: int, entry: Path, wanted: bytes) -> None:
+    """Kill a process if it still has the variable: its number may be another's by now."""
+    held = os.pidfd_open(pid)
+    try:
+        if _has_variable(entry, wanted):
+            signal.pidfd_send_signal(held, signal.SIGKILL)
+    finally:
+        os.close(held)
+
+
+def _has_variable(entry: Path, wanted: bytes) -> bool:
+    try:
+        return wanted in (entry / "environ").read_bytes().split(b"\0")
+    except OSError:  # it has ended, or is another user's
+        return False
 
 
 def _tasks(pid: int) -> Iterator[Path]:
