@@ -151,7 +151,7 @@ def test_variables_of_others_are_let_be(tmp_path: Path) -> None:
         ("[target]\nlookupd = [1]", "[target] lookupd expected a text in quotes; found 1"),
         ("[claims]\next = 'yes'", "[claims] ext expected true, false or \"probe\"; found 'yes'"),
         ("[run", "no TOML"),
-        ("\udcff", "no TOML"),
+        ("\udcff", "expected UTF-8"),
     ],
 )
 def test_a_slip_in_the_file_is_named(tmp_path: Path, text: str, sentence: str) -> None:

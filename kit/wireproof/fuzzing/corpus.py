@@ -9,6 +9,7 @@ import msgspec
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign.records import check_finding
+from wireproof_kit.text_file import read_bytes
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.private_file import make_private
@@ -100,10 +101,8 @@ class Corpus:
             if path.name == STATE:
                 continue
             try:
-                found = msgspec.json.decode(path.read_bytes(), type=FindingRecord)
+                found = msgspec.json.decode(read_bytes(path, "finding"), type=FindingRecord)
                 check_finding(found)
-            except OSError as error:
-                raise UsageFault(f"{path}: cannot be read ({error.strerror})") from error
             except ValueError as error:
                 words = f"{path}: expected a finding; {error}; delete it, or keep it elsewhere"
                 raise UsageFault(words) from error
@@ -114,9 +113,7 @@ class Corpus:
         if path is None or not path.exists():
             return None
         try:
-            return msgspec.json.decode(path.read_bytes(), type=_Stopped)
-        except OSError as error:
-            raise UsageFault(f"{path}: cannot be read ({error.strerror})") from error
+            return msgspec.json.decode(read_bytes(path, "state of a campaign"), type=_Stopped)
         except msgspec.DecodeError as error:
             words = f"{path}: expected where a campaign stopped; {error}; delete it to begin anew"
             raise UsageFault(words) from error

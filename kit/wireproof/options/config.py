@@ -5,7 +5,7 @@ where they are read.
 """
 
 import hashlib
-import tomllib
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +16,11 @@ from wireproof.options.suggestions import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
 from wireproof_kit.runner.request import read_origins
+from wireproof_kit.text_file import parse_toml, read_text
 from wireproof_spec.clauses.catalogue import Level
 
 _KEYS = target_keys()
+_WHAT = "configuration"
 
 TABLES = {
     "target": ("url", *_KEYS, "reset"),
@@ -115,19 +117,19 @@ def _target_keys(values: Values) -> Iterator[tuple[str, str]]:
 
 
 def _from_file(path: Path, *, required: bool = True) -> Values:
-    try:
-        document = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError as error:
+    if not os.path.exists(path):  # Path.exists raises what a closed folder answers
         if required:
-            raise UsageFault(f"configuration {path}: the file does not exist") from error
+            raise UsageFault(f"{_WHAT} {path}: the file does not exist")
         return {}
-    except OSError as error:
-        raise UsageFault(f"configuration {path}: cannot be read ({error.strerror})") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageFault(f"configuration {path}: no TOML: {error}") from error
+    document = parse_toml(read_text(path, _WHAT), path, _WHAT)
     if path.name == "pyproject.toml":
-        document = document.get("tool", {}).get("wireproof", {})
+        document = _table(_table(document, "tool"), "wireproof")
     return dict(_check_settings(path, document))
+
+
+def _table(document: Mapping[str, object], name: str) -> dict[str, object]:
+    found = document.get(name, {})
+    return cast(dict[str, object], found) if isinstance(found, dict) else {}
 
 
 def _check_settings(path: Path, document: Mapping[str, object]) -> Iterator[tuple[str, object]]:

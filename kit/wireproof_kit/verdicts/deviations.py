@@ -5,7 +5,6 @@ a listed case that passes, and an entry past its date, are failures of the file 
 """
 
 import fnmatch
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -14,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.text_file import parse_toml, read_text
 from wireproof_spec.clauses.catalogue import PASSING, is_below
 from wireproof_spec.clauses.loading import load_catalogue, named_fault
 from wireproof_spec.deviation_record import DeviationRecord
@@ -21,6 +21,7 @@ from wireproof_spec.protocol import protocols
 from wireproof_spec.record import CaseRecord
 
 LONGEST = timedelta(days=366)
+_WHAT = "deviations file"
 
 
 class Deviation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -69,13 +70,16 @@ def read_deviations(
         UsageFault: the file is missing or no TOML of this shape, an id is unknown, or an entry
             lasts longer than twelve months.
     """
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise UsageFault(f"deviations file {path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise UsageFault(f"deviations file {path}: {error}") from error
-    return parse_deviations(text, path, known_ids=known_ids, today=today)
+    return parse_deviations(read_deviations_text(path), path, known_ids=known_ids, today=today)
+
+
+def read_deviations_text(path: Path) -> str:
+    """Return the text of a deviations file.
+
+    Raises:
+        UsageFault: the file cannot be read, is too large, or is not UTF-8.
+    """
+    return read_text(path, _WHAT)
 
 
 def parse_deviations(
@@ -90,9 +94,9 @@ def parse_deviations(
             longer than twelve months.
     """
     try:
-        entries = msgspec.convert(tomllib.loads(text), _File).deviation
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise UsageFault(f"deviations file {path}: {error}") from error
+        entries = msgspec.convert(parse_toml(text, path, _WHAT), _File).deviation
+    except msgspec.ValidationError as error:
+        raise UsageFault(f"{_WHAT} {path}: {error}") from error
     ids = None if known_ids is None else tuple(known_ids)
     for entry in entries:
         _check(path, entry, ids, today)

@@ -23,6 +23,7 @@ from wireproof_kit.verdicts.deviations import (
     apply,
     parse_deviations,
     read_deviations,
+    read_deviations_text,
     to_toml,
 )
 from wireproof_reports.wording import count_noun
@@ -110,7 +111,7 @@ def update(
         )
         for record in failing
     ]
-    text = place.read_text("utf-8").rstrip("\n") + "\n\n" if entries else ""
+    text = read_deviations_text(place).rstrip("\n") + "\n\n" if entries else ""
     _write(place, text + to_toml(added), today)
     _tell(place, added=len(added), kept=len(entries))
     _tell_undecided(run)
@@ -133,9 +134,8 @@ def prune(file: Path | None, bundle: Path | None) -> None:
     kept = [entry for entry in entries if entry not in gone]
     if len(kept) < len(entries):
         numbers = [number for number, entry in enumerate(entries) if entry in gone]
-        _write(
-            place, _without(place.read_text("utf-8"), numbers, of=len(entries), kept=kept), today
-        )
+        text = read_deviations_text(place)
+        _write(place, _without(text, numbers, of=len(entries), kept=kept), today)
     _tell(place, removed=len(entries) - len(kept), kept=len(kept))
 
 
