@@ -57,6 +57,37 @@
     frame.appendChild(button);
   }
 
+  var packs = {};
+
+  function unpack(number) {
+    if (!packs[number]) {
+      var text = atob(document.getElementById("pack-" + number).textContent);
+      var bytes = Uint8Array.from(text, function (sign) { return sign.charCodeAt(0); });
+      var whole = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+      packs[number] = new Response(whole).json();
+    }
+    return packs[number];
+  }
+
+  function fill(item) {
+    var part = document.createElement("div");
+    item.appendChild(part);
+    unpack(item.dataset.pack).then(function (parts) {
+      part.innerHTML = parts[Number(item.dataset.part)];
+      part.querySelectorAll("a[download]").forEach(function (link) {
+        var script = link.parentElement.nextElementSibling.textContent;
+        link.href = "data:text/x-python;charset=utf-8," + encodeURIComponent(script);
+      });
+      if (navigator.clipboard) { part.querySelectorAll("pre.copy").forEach(copying); }
+    }).catch(function () {
+      part.textContent = "This browser cannot unpack this part; the bundle has it as well.";
+    });
+  }
+
+  document.querySelectorAll("details.packed").forEach(function (item) {
+    item.addEventListener("toggle", function () { fill(item); }, { once: true });
+  });
+
   var links = {};
   document.querySelectorAll(".contents a").forEach(function (link) {
     links[link.hash.slice(1)] = link;
