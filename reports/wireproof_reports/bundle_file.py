@@ -3,10 +3,12 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
+from wireproof_reports.exchange.evidence import share_lines
 from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import protocols
@@ -35,7 +37,7 @@ class BundleFault(Exception):
     """Raised for a file that is no readable bundle; ``str()`` is one sentence for the user."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bundle:
     """A complete bundle in memory: its header, the records of all cases, and its footer.
 
@@ -46,6 +48,11 @@ class Bundle:
     header: HeaderRecord
     cases: tuple[CaseRecord, ...]
     footer: FooterRecord
+
+    @cached_property
+    def lines_of_step(self) -> int:
+        """How many lines of each step a page of this bundle shows."""
+        return share_lines(case for case in self.cases if case.verdict not in ("pass", "reading"))
 
     def catalogue(self) -> Catalogue:
         """Return the catalogue of the bundle's protocol.

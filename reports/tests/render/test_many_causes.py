@@ -12,8 +12,10 @@ import pytest
 from bundle_fixture import header_name, write_bundle
 from site_visit import Visit, open_browser
 
+from wireproof_reports.exchange.evidence import FEWEST_LINES, MOST_LINES, share_lines
 from wireproof_reports.render.html import IN_A_PACK, MOST_PLAIN, render, write
 from wireproof_spec.record import CaseRecord, DifferenceRecord
+from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 MOST_BYTES = 15_000_000
@@ -63,6 +65,37 @@ def test_a_page_with_few_causes_packs_nothing(tmp_path: Path) -> None:
 
     assert unpacked(page) == []
     assert "packed" not in page.partition("<main")[2].partition("<script>")[0]
+
+
+def crowded(number: int, parts: int) -> CaseRecord:
+    """A failure whose first step has so many named parts, as only a made-up bundle has."""
+    case = distinct(number)
+    sent = [(at, 1, "x", False) for at in range(parts)]
+    step = StepRecord(0, "a", "send", hex="00" * parts, length=parts, parts=tuple(sent))
+    steps = (step, *case.transcript.steps)
+    return msgspec.structs.replace(case, transcript=TranscriptRecord(steps))
+
+
+def shown_lines(folder: Path, cases: int, parts: int) -> int:
+    path = write_bundle(folder / "b.jsonl", [crowded(each, parts) for each in range(cases)])
+    page = "".join([render(path), *unpacked(render(path))])
+    return page.count('class="at"')
+
+
+def test_a_step_of_many_parts_shows_the_first_ones_and_the_rest_of_its_bytes(
+    tmp_path: Path,
+) -> None:
+    few, many_parts = shown_lines(tmp_path, 1, MOST_LINES), shown_lines(tmp_path, 1, 5_000)
+
+    assert few == many_parts > MOST_LINES
+
+
+def test_the_lines_of_a_page_are_shared_by_its_steps(tmp_path: Path) -> None:
+    steps = 5_000 * [distinct(0)]
+
+    assert MOST_LINES > share_lines(steps) > FEWEST_LINES
+    assert share_lines(100 * steps[:1]) == MOST_LINES
+    assert share_lines(100 * steps) == FEWEST_LINES
 
 
 @pytest.mark.process

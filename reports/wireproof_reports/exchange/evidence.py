@@ -1,6 +1,6 @@
 """A transcript as a report shows it: each step with direction, time and named bytes."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from wireproof_reports.exchange.annotation import (
@@ -24,6 +24,15 @@ from wireproof_reports.wording import printable, readable, shown_time
 from wireproof_spec.record import CaseRecord, DifferenceRecord
 from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
+MOST_LINES = 1000
+"""Named parts of one step that are shown; a batch of the largest size has some hundreds."""
+MOST_LINES_IN_ALL = 1_000_000
+"""Lines of all exchanges of one page: about 350 MB of HTML, which no real run comes near."""
+FEWEST_LINES = 8
+NAMED_BYTES = 1 << 20
+TEXT_BYTES = 8192
+TEXT_OF_LINE = 16
+"""Bytes of an HTTP message that count as a line."""
 MOST_STEPS = 60
 LAST_STEPS = 20
 FIRST_SENT = 256
@@ -99,8 +108,11 @@ def exchange(
     protocol: str,
     difference: DifferenceRecord | None = None,
     failing: Collection[int] = (),
+    most_lines: int = MOST_LINES,
 ) -> Exchange:
     """Return the recorded steps of a case with annotated bytes of both directions.
+
+    Of one step at most `most_lines` lines are shown; the last one has the rest of its bytes.
 
     The first differing field is marked in the answer that has it: in one of the ``failing`` steps,
     on which the observation rests, if they are known.
@@ -117,23 +129,30 @@ def exchange(
         if step.kind in SENT and len(before) < FIRST_SENT:
             before.append(read_bytes(step))
         if not end <= index < end + omitted:
-            view = _view(step, read_bytes(step), namer, before)
+            view = _view(step, read_bytes(step), namer, before, most_lines)
             views.append(replace(view, failing=index in failing))
     if difference is not None:
         _mark(views, difference)
     return Exchange(tuple(views), omitted, behind)
 
 
-def case_exchange(case: CaseRecord, protocol: str) -> Exchange:
+def share_lines(cases: Iterable[CaseRecord]) -> int:
+    """Return how many lines of each step a page shows that has the exchanges of these cases."""
+    steps = sum(min(len(case.transcript.steps), MOST_STEPS) for case in cases)
+    return max(min(MOST_LINES_IN_ALL // max(steps, 1), MOST_LINES), FEWEST_LINES)
+
+
+def case_exchange(case: CaseRecord, protocol: str, most_lines: int = MOST_LINES) -> Exchange:
     """Return the exchange of a case; if it did not pass, with what failed in it marked."""
     if case.verdict in ("pass", "reading"):
-        return exchange(case.transcript, protocol=protocol)
+        return exchange(case.transcript, protocol=protocol, most_lines=most_lines)
     answered = {pair.answered for pair in failing_pairs(case, protocol)}
     return exchange(
         case.transcript,
         protocol=protocol,
         difference=first_difference(case, protocol),
         failing=[index for index in answered if index is not None],
+        most_lines=most_lines,
     )
 
 
@@ -173,13 +192,17 @@ def _make_unnamed(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
     return ()
 
 
-def _view(step: StepRecord, data: bytes, namer: Namer, sent: Sequence[bytes]) -> StepView:
+def _view(
+    step: StepRecord, data: bytes, namer: Namer, sent: Sequence[bytes], most_lines: int
+) -> StepView:
     view = _plain(step, data)
     if step.kind in ("request", "response", "text") or step.conn in _TEXTS:
-        return replace(view, text=_message_text(data))
+        return replace(view, text=_message_text(data, min(TEXT_OF_LINE * most_lines, TEXT_BYTES)))
     parts = label_parts(step.parts)
     if step.kind in FROM_TARGET and not parts:
-        parts = namer(data, sent)
+        parts = namer(data[:NAMED_BYTES], sent)
+    if len(parts) > most_lines:
+        parts = parts[: most_lines - 1]
     return replace(view, lines=lines(data, parts))
 
 
@@ -211,11 +234,11 @@ def _is_usual(step: StepRecord) -> bool:
     return step.kind == "open" or (step.kind == "close" and step.note == "by the kit")
 
 
-def _message_text(data: bytes) -> str:
+def _message_text(data: bytes, most_bytes: int = TEXT_BYTES) -> str:
     """Return an HTTP message as printable text that keeps its line ends."""
-    rows = data[:8192].split(b"\n")
+    rows = data[:most_bytes].split(b"\n")
     text = "\n".join(printable(row.removesuffix(b"\r")) for row in rows)
-    return text if len(data) <= 8192 else f"{text}\n… {len(data) - 8192} more bytes"
+    return text if len(data) <= most_bytes else f"{text}\n… {len(data) - most_bytes} more bytes"
 
 
 def _mark(views: list[StepView], difference: DifferenceRecord) -> None:

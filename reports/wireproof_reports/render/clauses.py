@@ -140,7 +140,7 @@ def case_view(bundle: Bundle, case: CaseRecord, *, cause: str = "", whole: bool)
         hazard=case.hazard,
         command=repeat_command(case, bundle.header, bundle.name),
         cause=cause,
-        exchange=case_exchange(case, bundle.header.target.protocol)
+        exchange=case_exchange(case, bundle.header.target.protocol, bundle.lines_of_step)
         if whole and has_steps
         else None,
         talk="" if whole or cause or is_large else talk(case.transcript),

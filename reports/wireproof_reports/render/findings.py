@@ -105,7 +105,7 @@ def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
         expected_law=found[1].expects if found and found[0] == clause else "",
         observed=spoken(case.observation, case.case),
         difference=difference,
-        exchange=case_exchange(case, protocol),
+        exchange=case_exchange(case, protocol, bundle.lines_of_step),
         reproducer=reproducer(case, bundle.header, bundle.name),
         others=tuple(case_view(bundle, other, whole=True) for other in others[:MOST_SHOWN]),
         listed=tuple(other.case for other in others[MOST_SHOWN:]),
