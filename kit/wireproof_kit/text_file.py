@@ -47,6 +47,6 @@ def parse_toml(text: str, path: Path, what: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageFault(f"{what} {path}: no TOML: {error}") from error
+        raise UsageFault(f"{what} {path}: cannot be read as TOML: {error}") from error
     except RecursionError:
-        raise UsageFault(f"{what} {path}: no TOML: it is nested too deeply") from None
+        raise UsageFault(f"{what} {path}: cannot be read as TOML: nested too deeply") from None

@@ -150,7 +150,7 @@ def test_variables_of_others_are_let_be(tmp_path: Path) -> None:
         ("[run]\nprofile = 3", "[run] profile expected a text in quotes; found 3"),
         ("[target]\nlookupd = [1]", "[target] lookupd expected a text in quotes; found 1"),
         ("[claims]\next = 'yes'", "[claims] ext expected true, false or \"probe\"; found 'yes'"),
-        ("[run", "no TOML"),
+        ("[run", "cannot be read as TOML"),
         ("\udcff", "expected UTF-8"),
     ],
 )

@@ -33,10 +33,10 @@ def test_a_file_without_end_is_refused(
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"a = " + b"[" * 100_000, "no TOML: "),
-        (b"a = " + b"{a=" * 100_000, "no TOML: "),
+        (b"a = " + b"[" * 100_000, "cannot be read as TOML: "),
+        (b"a = " + b"{a=" * 100_000, "cannot be read as TOML: "),
         (b"# \xff", "expected UTF-8; "),
-        (b"a", "no TOML: "),
+        (b"a", "cannot be read as TOML: "),
     ],
     ids=["arrays", "tables", "latin-1", "word"],
 )

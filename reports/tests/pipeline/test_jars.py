@@ -108,7 +108,7 @@ def test_a_stored_jar_that_was_changed_is_not_used(
     changed.write_bytes(b"x")
     monkeypatch.setenv(jars.VARIABLE, str(tmp_path))
 
-    with pytest.raises(jars.JarFault, match=f"{changed.name}: expected .* are downloaded again"):
+    with pytest.raises(jars.JarFault, match=f"{changed.name}: expected .* the next run downloads"):
         jars.joined(",")
 
 

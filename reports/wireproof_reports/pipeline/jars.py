@@ -188,7 +188,8 @@ def found_or_fetched(where: Path) -> list[Path]:
     """
     there = find_jars(where) or fetch(where)
     if wrong := describe_wrong(there, HASHES):
-        raise JarFault(f"{wrong}; remove Delta's jars from {where}: they are downloaded again")
+        advice = f"delete Delta's jars in {where}: the next run downloads them again"
+        raise JarFault(f"{wrong}; {advice}")
     return there
 
 
@@ -229,7 +230,7 @@ def fetch(where: Path) -> list[Path]:
         if not kept:
             raise JarFault(f"{PACKAGE} could not be fetched; {_ADVICE}")
         if wrong := describe_wrong(kept, HASHES, all_known=True):
-            raise JarFault(f"{wrong}; the downloaded jars were deleted; {_ADVICE}")
+            raise JarFault(f"{wrong}; the downloaded jars were deleted; run again, or {_ADVICE}")
         _place(kept, where)
     return find_jars(where)
 

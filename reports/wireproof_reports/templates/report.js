@@ -80,7 +80,7 @@
       });
       if (navigator.clipboard) { part.querySelectorAll("pre.copy").forEach(copying); }
     }).catch(function () {
-      part.textContent = "This browser cannot unpack this part; the bundle has it as well.";
+      part.textContent = "This browser cannot decompress this part: use a newer one, or read it in the bundle.";
     });
   }
 
