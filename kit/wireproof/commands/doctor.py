@@ -26,7 +26,7 @@ from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.version import KIT_VERSION
-from wireproof_kit.wire.address import format_address
+from wireproof_kit.wire.address import connect, format_address
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
 
@@ -214,7 +214,7 @@ def _documents(target: Target) -> Finding:
 
 def _reach(name: str, host: str, port: int, *, shown: str, advice: str) -> Finding:
     try:
-        socket.create_connection((host, port), CONNECT_S).close()
+        connect((host, port), CONNECT_S).close()
     except OSError as error:
         why = error.strerror or str(error) or type(error).__name__
         return Finding(name, ok=False, found=f"{shown}: {why.lower()}", advice=advice)

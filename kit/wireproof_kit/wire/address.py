@@ -1,9 +1,10 @@
 """An address: a host and a port."""
 
+import contextlib
 import functools
 import ipaddress
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 Address: TypeAlias = tuple[str, int]
@@ -38,6 +39,53 @@ def is_host(text: str) -> bool:
 @functools.lru_cache(maxsize=1024)
 def resolve(host: str) -> tuple[Number, ...]:
     """Return the numeric addresses of a host; none if the name cannot be resolved."""
+    return _look_up(host)
+
+
+def connect(address: Address, seconds: float) -> socket.socket:
+    """Return a socket connected to an address, which has so many seconds to accept.
+
+    A name is contacted at the numbers that it was resolved to first: between the question whether
+    it is loopback and the connection, a name server could give another one. A host elsewhere that
+    does not accept any more, as after a restart, is looked up again.
+
+    Raises:
+        OSError: no connection is accepted there.
+    """
+    host, port = address
+    if is_number(host) or not resolve(host):
+        return socket.create_connection(address, timeout=seconds)
+    try:
+        return _connect_first(resolve(host), port, seconds)
+    except OSError:
+        if is_loopback(host):
+            raise
+        others = [each for each in _look_up(host) if each not in resolve(host)]
+        allowed = [each for each in others if not is_number_off_limits(each)]
+        if not allowed:
+            raise
+    return _connect_first(allowed, port, seconds)
+
+
+def _connect_first(numbers: Sequence[Number], port: int, seconds: float) -> socket.socket:
+    """Return a socket connected to the first of several numeric addresses that accepts."""
+    *others, last = numbers
+    for number in others:
+        with contextlib.suppress(OSError):
+            return socket.create_connection((str(number), port), timeout=seconds)
+    return socket.create_connection((str(last), port), timeout=seconds)
+
+
+def is_number(host: str) -> bool:
+    """Return True if a host is given by its number, with a scope or without."""
+    try:
+        read_number(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _look_up(host: str) -> tuple[Number, ...]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError, ValueError):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from wireproof_kit.errors import TargetUnreachable, refuse_exhausted
-from wireproof_kit.wire.address import Address, format_address
+from wireproof_kit.wire.address import Address, connect, format_address
 from wireproof_kit.wire.answers import Closed, Nonsense, Silent
 from wireproof_kit.wire.incoming import Incoming, Source
 from wireproof_kit.wire.transcript import Part, Transcript
@@ -279,7 +279,7 @@ def connect_socket(address: Address, protocol: str) -> socket.socket:
         Exhausted: this machine cannot make another connection.
     """
     try:
-        return socket.create_connection(address, timeout=CONNECT_SECONDS)
+        return connect(address, CONNECT_SECONDS)
     except OSError as error:
         refuse_exhausted(error, address[0])
         reason = error.strerror or str(error)
@@ -295,7 +295,7 @@ def accepts(address: Address) -> bool:
         Exhausted: this machine cannot make another connection.
     """
     try:
-        socket.create_connection(address, timeout=CONNECT_SECONDS).close()
+        connect(address, CONNECT_SECONDS).close()
     except OSError as error:
         refuse_exhausted(error, address[0])
         return False

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import h11
 
 from wireproof_kit.errors import KitError, refuse_exhausted
-from wireproof_kit.wire.address import Address, format_address
+from wireproof_kit.wire.address import Address, connect, format_address
 from wireproof_kit.wire.together import Together
 from wireproof_kit.wire.waiting import Deadline
 from wireproof_spec.strict_json import StrictJson, read
@@ -70,7 +70,7 @@ def transfer(
         Exhausted: this machine cannot make another connection.
     """
     try:
-        with socket.create_connection(address, timeout=seconds) as sock:
+        with connect(address, seconds) as sock:
             return _exchange(sock, data, seconds, method, together)[0]
     except OSError as error:
         refuse_exhausted(error, address[0])
@@ -108,7 +108,7 @@ class ConnectionPool:
             if answer.failure != "closed" or answer.received:
                 return answer
         try:
-            sock = socket.create_connection(self._address, timeout=seconds)
+            sock = connect(self._address, seconds)
         except OSError as error:
             refuse_exhausted(error, self._address[0])
             return make_failed("unreachable")

@@ -196,7 +196,7 @@ def test_without_an_archive_of_classes_the_jars_suffice(
     def fail() -> Path:
         raise jars.JarFault("Java wrote no archive of classes")
 
-    (tmp_path / "delta-spark_4.2_2.13-4.4.0.jar").write_bytes(b"jar")
+    (tmp_path / "delta-spark_4.2_2.13-4.3.0.jar").write_bytes(b"jar")
     monkeypatch.setenv(jars.VARIABLE, str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(jars, "archive_classes", fail)

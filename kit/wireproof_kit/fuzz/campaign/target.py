@@ -1,7 +1,6 @@
 """The target of a campaign: at an address, or a reference started for it."""
 
 import contextlib
-import socket
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.embedded import EmbeddedReference, await_ready, start_child
 from wireproof_kit.targets.process import read_start_time
 from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.address import connect
 
 UP_WITHIN_S = 30.0
 # A supervisor may restart a target before the user's command does. If none has at the first death,
@@ -201,7 +201,7 @@ def _is_up(target: Target, seconds: float = UP_WITHIN_S) -> bool:
     deadline = time.monotonic() + seconds
     while True:
         try:
-            socket.create_connection((target.host, target.port), CONNECT_S).close()
+            connect((target.host, target.port), CONNECT_S).close()
         except OSError:
             if time.monotonic() >= deadline:
                 return False

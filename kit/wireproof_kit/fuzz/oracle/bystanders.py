@@ -1,7 +1,6 @@
 """What the bystanders of all protocols share: waiting, missing messages, dead targets."""
 
 import select
-import socket
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.rules import DEAD, DELIVERY
 from wireproof_kit.fuzz.send.connection import CONNECT_S, CaseConnection
-from wireproof_kit.wire.address import Address
+from wireproof_kit.wire.address import Address, connect
 
 BEHIND_S = 0.5
 """Seconds by which an earlier message may arrive after a later one."""
@@ -118,7 +117,7 @@ def describe_undelivered(
 def is_alive(address: Address) -> bool:
     """Return True if the target accepts connections."""
     try:
-        socket.create_connection(address, CONNECT_S).close()
+        connect(address, CONNECT_S).close()
     except OSError:
         return False
     return True
