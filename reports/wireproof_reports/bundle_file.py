@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from wireproof_reports.exchange.evidence import share_lines
 from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import protocols
@@ -50,9 +49,10 @@ class Bundle:
     footer: FooterRecord
 
     @cached_property
-    def lines_of_step(self) -> int:
-        """How many lines of each step a page of this bundle shows."""
-        return share_lines(case for case in self.cases if case.verdict not in ("pass", "reading"))
+    def steps_of_troubles(self) -> tuple[int, ...]:
+        """How many steps the exchange of each case has that did not pass."""
+        troubles = (case for case in self.cases if case.verdict not in ("pass", "reading"))
+        return tuple(len(case.transcript.steps) for case in troubles)
 
     def catalogue(self) -> Catalogue:
         """Return the catalogue of the bundle's protocol.

@@ -1,7 +1,8 @@
 """A transcript as a report shows it: each step with direction, time and named bytes."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from wireproof_reports.exchange.annotation import (
     Line,
@@ -136,9 +137,10 @@ def exchange(
     return Exchange(tuple(views), omitted, behind)
 
 
-def share_lines(cases: Iterable[CaseRecord]) -> int:
-    """Return how many lines of each step a page shows that has the exchanges of these cases."""
-    steps = sum(min(len(case.transcript.steps), MOST_STEPS) for case in cases)
+@lru_cache(maxsize=16)
+def share_lines(steps_of_cases: tuple[int, ...]) -> int:
+    """Return how many lines of each step a page shows that has the exchanges of so many steps."""
+    steps = sum(min(steps, MOST_STEPS) for steps in steps_of_cases)
     return max(min(MOST_LINES_IN_ALL // max(steps, 1), MOST_LINES), FEWEST_LINES)
 
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause
-from wireproof_reports.exchange.evidence import Exchange, case_exchange, talk
+from wireproof_reports.exchange.evidence import Exchange, case_exchange, share_lines, talk
 from wireproof_reports.exchange.reproducer import repeat_command
 from wireproof_reports.wording import (
     VERDICT_WORDS,
@@ -140,7 +140,9 @@ def case_view(bundle: Bundle, case: CaseRecord, *, cause: str = "", whole: bool)
         hazard=case.hazard,
         command=repeat_command(case, bundle.header, bundle.name),
         cause=cause,
-        exchange=case_exchange(case, bundle.header.target.protocol, bundle.lines_of_step)
+        exchange=case_exchange(
+            case, bundle.header.target.protocol, share_lines(bundle.steps_of_troubles)
+        )
         if whole and has_steps
         else None,
         talk="" if whole or cause or is_large else talk(case.transcript),

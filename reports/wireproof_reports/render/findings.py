@@ -10,6 +10,7 @@ from wireproof_reports.exchange.evidence import (
     case_exchange,
     exchange,
     first_difference,
+    share_lines,
 )
 from wireproof_reports.exchange.reproducer import Reproducer, reproducer
 from wireproof_reports.render.clauses import CaseView, case_view, source, unknown_clause
@@ -105,7 +106,7 @@ def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
         expected_law=found[1].expects if found and found[0] == clause else "",
         observed=spoken(case.observation, case.case),
         difference=difference,
-        exchange=case_exchange(case, protocol, bundle.lines_of_step),
+        exchange=case_exchange(case, protocol, share_lines(bundle.steps_of_troubles)),
         reproducer=reproducer(case, bundle.header, bundle.name),
         others=tuple(case_view(bundle, other, whole=True) for other in others[:MOST_SHOWN]),
         listed=tuple(other.case for other in others[MOST_SHOWN:]),
