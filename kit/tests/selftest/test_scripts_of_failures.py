@@ -42,7 +42,9 @@ FAULTS = {
     "iggy:stored-offsets-even": ("iggy/poll/stored-offset/3",),
     "iggy:json-id-signed": ("iggy/http/send/one-header-greatest-id",),
     "iggy:header-value-reversed": ("iggy/message/layout/text-one-header",),
-    "iggy:request-in-pieces-closes": ("iggy/frame/",),
+    # Not `iggy/frame/split`: its pieces follow each other at once, and a server that gets no
+    # processor meanwhile reads them as one, from the case as from its script.
+    "iggy:request-in-pieces-closes": ("iggy/frame/late",),
 }
 MOST = 4
 
