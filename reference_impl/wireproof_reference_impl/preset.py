@@ -158,7 +158,7 @@ def find_preset(presets: Mapping[str, Preset], kind: str, name: str) -> Preset:
         BadOption: nothing has this name; the message has the most similar name.
     """
     if name not in presets:
-        near = get_close_matches(name, presets, n=1, cutoff=0.4)
+        near = get_close_matches(name, presets, n=1, cutoff=0.6)  # 0.5: names that share letters
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise BadOption(f"no {kind} is called {name!r}{hint} (--list-{kind}s shows all)")
     return presets[name]

@@ -6,6 +6,7 @@ from typing import cast
 import pytest
 from cli_process import wireproof
 
+from wireproof.main import main
 from wireproof.options.run_options import run_options
 from wireproof.options.target_choice import NamedTarget
 from wireproof.running.references import requests
@@ -36,9 +37,12 @@ def parts(*ids: str, **given: object) -> list[tuple[str | None, tuple[str, ...],
         ((), [("nsq", ()), ("iggy", ()), ("oms", ())]),
         (("nsq/publish",), [("nsq", ("nsq/publish",))]),
         (("iggy",), [("iggy", ("iggy",))]),
+        (("nsq", "ext.publish", "nsq/http"), [("nsq", ("ext.publish", "nsq/http"))]),
+        (("nsq", "iggy/message"), [("nsq", ("nsq",)), ("iggy", ("iggy/message",))]),
+        (("nsq", "ext.publsh"), [("nsq", ("ext.publsh",))]),
         (("ext.publish",), [("nsq", ("ext.publish",))]),
         (("iggy", "ext", "nsq/http"), [("nsq", ("ext", "nsq/http")), ("iggy", ("iggy",))]),
-        (("iggy", "ext.publsh"), [("iggy", ("iggy", "ext.publsh"))]),
+        (("iggy", "ext.publsh"), [("iggy", ("ext.publsh",))]),
         (("ext.publsh",), [("nsq", ("ext.publsh",))]),
     ],
 )
@@ -46,6 +50,20 @@ def test_ids_go_with_their_protocol(
     ids: tuple[str, ...], expected: list[tuple[str, tuple[str, ...]]]
 ) -> None:
     assert [(protocol, own) for protocol, own, _ in parts(*ids)] == expected
+
+
+def test_a_wide_selection_is_named_before_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    named = ["run", "--dry-run"]
+    assert main([*named, "--reference", "nsq", "ext.publish.trace-response"]) == 0
+    narrow = capsys.readouterr()
+    assert main([*named, "nsq://127.0.0.1:1", "nsq", "ext", "ext.publish.trace-response"]) == 0
+    wide = capsys.readouterr()
+
+    assert 0 < len(narrow.out.splitlines()) < len(wide.out.splitlines()) / 9
+    assert "contains" not in narrow.err
+    told = [line for line in wide.err.splitlines() if "contains" in line]
+    assert len(told) == 1
+    assert "'nsq' contains 'ext', 'ext.publish.trace-response'" in told[0]
 
 
 def test_what_is_left_out_goes_with_its_protocol() -> None:

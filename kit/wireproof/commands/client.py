@@ -83,7 +83,7 @@ def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters])
     options["reference"], options["topic"] = False, ()
     options["restart"], options["hazardous"], options["pid"] = None, False, None
     if options["dry_run"]:
-        return list_chosen(named, options)
+        return list_chosen([(named, options)])
     return judge_target(named, options, settings_for(manner()), name="")
 
 

@@ -56,7 +56,29 @@ def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Insta
         if not any(item.is_selected_by(prefix) for item in instances):
             catalogues = [load_catalogue(protocol) for protocol in known_protocols()]
             raise UsageFault(describe_unmatched(prefix, instances, catalogues))
+    tell_contained(instances, prefixes)
     return [item for item in instances if is_chosen(item, prefixes)]
+
+
+def tell_contained(instances: Sequence[Instance], prefixes: Sequence[str]) -> None:
+    """Print a line for each prefix that selects all that another one selects, and more.
+
+    A prefix that is contained in another one gets no line of its own.
+    """
+    chosen = {
+        prefix: {item.id for item in instances if item.is_selected_by(prefix)}
+        for prefix in dict.fromkeys(prefixes)
+    }
+    for wide, cases in chosen.items():
+        if any(cases < other for other in chosen.values()):
+            continue
+        inside = [repr(narrow) for narrow, its in chosen.items() if its and its < cases]
+        if inside:
+            echo(
+                f"wireproof: {wide!r} contains {', '.join(inside)}: all its {len(cases)} cases are "
+                f"selected; leave {wide!r} out to select only the narrower ids",
+                err=True,
+            )
 
 
 def is_chosen(instance: Instance, prefixes: Sequence[str]) -> bool:

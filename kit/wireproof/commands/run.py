@@ -1,7 +1,7 @@
 """``wireproof run``: judge a broker."""
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from wireproof.commands.bundles.report import refuse_unwritable, write_report
-from wireproof.commands.list_cases import select
+from wireproof.commands.list_cases import select, tell_contained
 from wireproof.options.config import Settings
 from wireproof.options.confirmation import confirm_found
 from wireproof.options.global_options import manner
@@ -25,7 +25,7 @@ from wireproof.options.target_choice import (
     settings_for,
 )
 from wireproof.running.interruption import BEFORE_FIRST, Interruption
-from wireproof.running.references import requests
+from wireproof.running.references import Request, requests
 from wireproof.running.request import (
     LAST_FAILED,
     RunParameters,
@@ -98,7 +98,7 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
     settings = settings_for(manner())
     named = named_target(arguments, settings, reference=options["reference"], given=given_keys())
     if options["dry_run"]:
-        return list_chosen(named, options)
+        return list_chosen(requests(named, options))
     codes: list[int] = []
     for part, own in requests(named, options):
         codes.append(judge_target(part, own, settings, name=f"-{part.protocol}" if codes else ""))
@@ -144,6 +144,7 @@ def _run(request: RunRequest, options: RunParameters, display: Display) -> RunRe
     with interruption.handles_signals():
         protocols = _protocols(request, options)
         instances = collect_narrowed(options, *protocols, url=request.plan.url)
+        tell_contained(instances, request.plan.selection)
         narrowed = narrowing_options(options, *protocols, url=request.plan.url)
         if options["last_failed"] and LF not in narrowed:
             echo(
@@ -249,29 +250,38 @@ def _files(options: RunParameters, settings: Settings) -> dict[str, Path]:
     return {name: Path(path) for name, path in asked.items() if path}
 
 
-def list_chosen(named: NamedTarget, options: RunParameters) -> int:
-    """Print the ids of the cases that a run with these options would run; return the exit code."""
+def list_chosen(parts: Iterable[Request]) -> int:
+    """Print the ids of the cases that these runs would run; return the exit code."""
+    count = 0
+    for named, options in parts:
+        for item in _choose(named, options):
+            echo(item.id)
+            count += 1
+    echo(f"{count} cases would run, if the target offers what they need", err=True)
+    return 0 if count else NOT_DONE
+
+
+def _choose(named: NamedTarget, options: RunParameters) -> Iterator[Instance]:
     instances = _own(named, options)
     chosen = select(instances, named.prefixes)
     select(instances, options["exclude"])
     for protocol in {item.id.partition("/")[0] for item in chosen}:
         check_revision(load_catalogue(protocol), options["spec_rev"])
-    kept = [
-        item
-        for item in chosen
-        if not any(item.is_selected_by(prefix) for prefix in options["exclude"])
-        and (options["spec_rev"] is None or item.clause.since <= options["spec_rev"])
-    ]
-    for item in kept:
-        echo(item.id)
-    echo(f"{len(kept)} cases would run, if the target offers what they need", err=True)
-    return 0 if kept else NOT_DONE
+    for item in chosen:
+        is_excluded = any(item.is_selected_by(prefix) for prefix in options["exclude"])
+        is_of_revision = options["spec_rev"] is None or item.clause.since <= options["spec_rev"]
+        if is_of_revision and not is_excluded:
+            yield item
 
 
 def _own(named: NamedTarget, options: RunParameters) -> list[Instance]:
     """Return the cases of the target's protocol, one for each thing that it has several of."""
     if named.url == REFERENCE:
-        return [item for item in collect_narrowed(options) if not item.is_for_clients]
+        return [
+            item
+            for item in collect_narrowed(options)
+            if is_below(item.id, named.protocol or "") and not item.is_for_clients
+        ]
     target = read_target(named.url)
     collected = () if options["last_failed"] else (target.protocol,)
     return [

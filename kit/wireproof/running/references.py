@@ -15,6 +15,8 @@ Request = tuple[NamedTarget, RunParameters]
 def requests(named: NamedTarget, options: RunParameters) -> list[Request]:
     """Return the run requests: one for the target, or one for the reference of each protocol.
 
+    With a reference, the name of a protocol beside ids of its cases or clauses only chooses the
+    reference: in ``--reference nsq ext.publish`` it reads like the value of an option.
     An id that no protocol knows goes to the first protocol, whose run rejects it.
     """
     if named.url != REFERENCE:
@@ -37,7 +39,9 @@ def _request(
 
     part = options.copy()
     part["exclude"] = own(options["exclude"])
-    return replace(named, protocol=protocol, prefixes=own(named.prefixes)), part
+    chosen = own(named.prefixes)
+    narrower = tuple(prefix for prefix in chosen if prefix != protocol)
+    return replace(named, protocol=protocol, prefixes=narrower or chosen), part
 
 
 def _select_protocols(prefixes: Sequence[str], options: RunParameters) -> list[str]:

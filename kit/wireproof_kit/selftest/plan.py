@@ -210,15 +210,22 @@ def select_trials(
         clauses = {item.clause.id for item in instances if item.is_selected_by(id)}
         found = {t.name for t in trials if t.name == id or clauses.intersection(t.breaks)}
         if not found:
-            raise UsageFault(f"{id!r} selects no fault and no variant{_near(id, trials)}")
+            raise UsageFault(f"{id!r} selects no fault and no variant{_near(id, trials, instances)}")
         kept |= found
     return tuple(trial for trial in trials if trial.name in kept)
 
 
-def _near(id: str, trials: Sequence[Trial]) -> str:
+def _near(id: str, trials: Sequence[Trial], instances: Sequence[Instance]) -> str:
+    """Return the most similar id of the same kind: a clause, a case or a trial."""
     import difflib
 
-    near = difflib.get_close_matches(id, [trial.name for trial in trials], n=1, cutoff=0.5)
+    if "." in id:
+        known = {item.clause.id for item in instances}
+    elif "/" in id:
+        known = {item.id for item in instances}
+    else:
+        known = {trial.name for trial in trials}
+    near = difflib.get_close_matches(id, sorted(known), n=1, cutoff=0.6)
     return f"; did you mean {near[0]!r}?" if near else " (see `wireproof selftest --help`)"
 
 

@@ -91,6 +91,8 @@ def test_presets_are_put_on_top_of_each_other() -> None:
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(BadOption, match="did you mean 'trace-little-endian'"):
         presets.build(PUBLISHED, fault_names=["trace-litle-endian"], variant_names=[])
+    with pytest.raises(BadOption, match=r"is called 'late-latr' \(--list-faults shows all\)"):
+        presets.build(PUBLISHED, fault_names=["late-latr"], variant_names=[])
     with pytest.raises(BadOption, match="no variant is called"):
         presets.build(PUBLISHED, fault_names=[], variant_names=["?"])
 
