@@ -2,9 +2,10 @@ import msgspec
 import pytest
 from bundle_fixture import case, failed, failures
 
-from wireproof_reports.causes import fold, value_class
+from wireproof_reports.causes import fold
 from wireproof_reports.exchange.last_words import last_words
 from wireproof_spec.clauses.catalogue import Level
+from wireproof_spec.clauses.cause import value_class
 from wireproof_spec.record import CaseRecord, DifferenceRecord
 from wireproof_spec.step_record import StepRecord, TranscriptRecord
 

@@ -4,18 +4,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wireproof_reports.exchange.last_words import crash_line
-from wireproof_spec.clauses.catalogue import BROKER, CLIENT, level_rank, matches
-from wireproof_spec.clauses.loading import load_catalogue, named_fault
+from wireproof_spec.clauses.catalogue import BROKER, CLIENT, level_rank
+from wireproof_spec.clauses.cause import cause_id, cause_key
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 BRIEF_BYTES = 4096
-UNREAD = frozenset({"undecodable", "nonsense"})
-"""Words for bytes that have not the layout that is due, nor one that is known."""
-ENDED = "ended:"
-"""How the observation begins that a client's process ended."""
-
-UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +39,11 @@ class Cause:
     def origin(self) -> str:
         """The origin of that clause when it was judged; empty in bundles before that."""
         return self.shown.origin
+
+    @property
+    def id(self) -> str:
+        """The id by which a deviations file names the cause, the same in every run."""
+        return cause_id(self.shown)
 
     @property
     def anchor(self) -> str:
@@ -99,48 +98,6 @@ def count_sides(causes: Iterable[Cause], header: HeaderRecord) -> str:
     """Return how many causes each side has: ``client 2, broker 1``; "" unless both were judged."""
     sides = Counter(side for cause in causes if (side := cause.side(header)))
     return ", ".join(f"{side} {sides[side]}" for side in (CLIENT, BROKER) if sides[side])
-
-
-def value_class(observation: str, accepted: Iterable[str]) -> str:
-    """Return the part of an observation that deviates from what is accepted.
-
-    The state of the connection counts only if the answer itself is accepted. The text of an
-    unexpected response never counts.
-    """
-    answer = observation.partition(",")[0]
-    answers = [pattern.partition(",")[0] for pattern in accepted]
-    if matches(answer, answers):
-        return observation
-    kind, colon, _ = answer.partition(":")
-    return "response:*" if colon and kind == "response" else answer
-
-
-def cause_key(case: CaseRecord) -> tuple[str, str, str]:
-    """Return the clause, the first differing field and the class of the observed value.
-
-    Clause and field are empty if the observation itself names the flaw, as
-    ``trace:little-endian`` does: which clause and field show that flaw first depends on chance.
-    They are empty, too, if bytes could not be read: in which field the reading fails depends on
-    what each case sends. Of a client whose process ended, the field is the line of its stderr
-    that says why.
-    """
-    if case.observation.startswith(ENDED):
-        return "", crash_line(case.transcript), case.observation
-    if unread := _unread_part(case.observation):
-        return "", "", unread
-    if fault := named_fault(case.case, case.observation):
-        return "", "", fault
-    value = value_class(case.observation, case.accepted)
-    _, named, flaw = value.partition(":")
-    is_named = bool(named) and flaw not in UNSPECIFIC
-    field = case.difference.field if case.difference and not is_named else ""
-    return case.clause, field, value
-
-
-def _unread_part(observation: str) -> str:
-    """Return the part of an observation that says that bytes could not be read, or ""."""
-    parts = observation.split(",")
-    return next((part for part in parts if part.rpartition(":")[2] in UNREAD), "")
 
 
 def _oddity(case: CaseRecord) -> tuple[bool, int]:

@@ -1,6 +1,7 @@
 """The deviations file: known, new, stale, expired, and refused when it is wrong."""
 
-from datetime import date
+import time
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,14 @@ from wireproof_kit.verdicts.deviations import (
     is_known,
     read_deviations,
     to_toml,
+    utc_date,
 )
+from wireproof_spec.clauses.cause import cause_id
 from wireproof_spec.deviation_record import DeviationRecord
 from wireproof_spec.record import CaseRecord
 
 TODAY = date(2026, 11, 21)
-ENTRY = Deviation("p/i", "t.i.clause", "abc", "upstream knows", date(2027, 3, 31), since=TODAY)
+ENTRY = Deviation("p/i", "t.i.clause", "upstream knows", date(2027, 3, 31), "abc", since=TODAY)
 FAILED = record("error:X,open", verdict="fail", signature="abc")
 
 
@@ -43,7 +46,7 @@ def test_what_a_revision_of_the_law_took_away_is_named(
     case: str, clause: str, absent: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "d.toml"
-    file.write_text(to_toml([Deviation(case, clause, "abc", "r", date(2027, 3, 31))]))
+    file.write_text(to_toml([Deviation(case, clause, "r", date(2027, 3, 31), "abc")]))
     known = ("nsq/publish/header",)
 
     if not absent:
@@ -66,7 +69,7 @@ def test_a_named_fault_is_known_in_cases_that_the_file_does_not_have(
 ) -> None:
     """A run of another selection meets the same fault elsewhere."""
     listed = Deviation(
-        "nsq/publish/trace", "ext.publish.trace-response", "abc", "r", date(2027, 3, 31)
+        "nsq/publish/trace", "ext.publish.trace-response", "r", date(2027, 3, 31), "abc"
     )
     elsewhere = record(
         value,
@@ -76,6 +79,58 @@ def test_a_named_fault_is_known_in_cases_that_the_file_does_not_have(
         signature="abc",
     )
     assert applied(listed, elsewhere).records[0].verdict == verdict
+
+
+CAUSE = Deviation("p/i", "t.i.clause", "r", date(2027, 3, 31), cause=cause_id(FAILED))
+
+
+@pytest.mark.parametrize(
+    ("observation", "case", "verdict"),
+    [
+        ("error:X,open", "p/i", "known"),
+        ("error:X,closed", "p/tomorrow", "known"),
+        ("error:Y,open", "p/i", "fail"),
+    ],
+)
+def test_a_cause_covers_every_case_that_fails_for_it(
+    observation: str, case: str, verdict: str
+) -> None:
+    """Also cases that came after the entry was written, with another signature."""
+    failed = record(observation, case=case, verdict="fail", signature="other")
+    assert applied(CAUSE, failed).records[0].verdict == verdict
+
+
+def test_a_cause_is_stale_when_its_case_passes_and_no_other_case_shows_it() -> None:
+    passes = record("ok,open", verdict="pass")
+    elsewhere = record("error:X,open", case="p/other", verdict="fail", signature="other")
+
+    assert applied(CAUSE, passes).stale == ("p/i",)
+    assert applied(CAUSE, passes, elsewhere).stale == ()
+    assert applied(CAUSE, elsewhere).unseen == ()
+    assert applied(CAUSE).unseen == ("p/i",)
+
+
+@pytest.mark.parametrize(
+    ("keys", "found"), [("", "neither"), ('signature="a"\ncause="b"', "both")]
+)
+def test_an_entry_names_a_cause_or_a_signature(keys: str, found: str, tmp_path: Path) -> None:
+    file = tmp_path / "d.toml"
+    file.write_text(
+        f'[[deviation]]\nid="p/i"\nclause="c"\nreason="r"\nexpires=2027-03-31\n{keys}\n'
+    )
+    with pytest.raises(UsageFault, match=f"either `cause` or `signature`; found {found}"):
+        read_deviations(file, known_ids=None, today=TODAY)
+
+
+def test_expiry_is_a_date_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A zone a day ahead and one a day behind name the same date as UTC."""
+    for zone in ("Etc/GMT-14", "Etc/GMT+12"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        before = datetime.now(UTC).date()
+        assert before <= utc_date() <= datetime.now(UTC).date()
+    monkeypatch.undo()
+    time.tzset()
 
 
 def test_another_failure_of_the_same_case_is_new() -> None:
@@ -89,7 +144,7 @@ def test_a_listed_case_that_passes_is_stale() -> None:
 
 
 def test_an_entry_past_its_date_is_expired_and_excuses_nothing() -> None:
-    old = Deviation("p/i", "t.i.clause", "abc", "r", date(2026, 11, 20))
+    old = Deviation("p/i", "t.i.clause", "r", date(2026, 11, 20), "abc")
     result = applied(old, FAILED)
     assert result.expired == ("p/i",)
     assert result.records[0].verdict == "fail"
@@ -104,7 +159,7 @@ def test_a_record_names_the_entry_that_lists_it() -> None:
 
 
 def test_an_entry_that_lasts_excuses_what_an_older_one_no_longer_does() -> None:
-    old = Deviation("p/i/case", "t.i.clause", "abc", "r", date(2026, 11, 20))
+    old = Deviation("p/i/case", "t.i.clause", "r", date(2026, 11, 20), "abc")
     result = apply((FAILED,), (old, ENTRY), version="1", today=TODAY)
     assert result.records[0].deviation == DeviationRecord("p/i", "2027-03-31")
     assert result.expired == ("p/i/case",)
@@ -116,7 +171,7 @@ def test_an_entry_without_its_case_is_only_counted() -> None:
 
 
 def test_an_entry_speaks_of_the_versions_it_names() -> None:
-    versioned = Deviation("p/i", "t.i.clause", "abc", "r", date(2027, 1, 1), targets=("0.3.7-*",))
+    versioned = Deviation("p/i", "t.i.clause", "r", date(2027, 1, 1), "abc", targets=("0.3.7-*",))
     assert applied(versioned, FAILED, version="0.3.7-HA").records[0].verdict == "known"
     assert applied(versioned, FAILED, version="0.4").records[0].verdict == "fail"
 

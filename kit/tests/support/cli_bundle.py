@@ -1,11 +1,12 @@
 """Bundles of invented runs under the kit's real law, for tests of the command line."""
 
 from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from wireproof.commands.bundles.judge import Terms, judge_again
 from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
+from wireproof_kit.verdicts.deviations import utc_date
 from wireproof_kit.verdicts.judge import JudgeContext, judge_record
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.clauses.catalogue import Catalogue, Law
@@ -24,7 +25,7 @@ from wireproof_spec.step_record import StepRecord, TranscriptRecord
 ODD = "never-accepted"
 GROUP = "ext.publish"
 URL = "nsq://127.0.0.1:4150"
-TODAY = date.today()
+TODAY = utc_date()
 TOMORROW = TODAY + timedelta(days=1)
 """Has not expired yet where the tests began before midnight, either."""
 

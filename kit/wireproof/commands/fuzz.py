@@ -2,7 +2,6 @@
 
 import inspect
 import shlex
-from datetime import date
 from pathlib import Path
 from typing import Unpack
 
@@ -36,7 +35,7 @@ from wireproof_kit.protocols import adapter_reference, find_off_loopback, kit_pa
 from wireproof_kit.runner.activity import SHORT_RUNS, Activity
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.target import ON_CLIENTS, ROLE, Target
-from wireproof_kit.verdicts.deviations import Deviation, read_deviations
+from wireproof_kit.verdicts.deviations import Deviation, read_deviations, utc_date
 from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.extras import install_command
 
@@ -99,7 +98,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
         given=tuple(key for key, _ in named.keys),
         seed=seed,
         deviations=deviations,
-        today=date.today(),
+        today=utc_date(),
         view=view,
         corpus=corpus,
         workers=options["workers"],
@@ -271,7 +270,7 @@ def _describe_choice(options: FuzzOptions) -> str:
 
 
 def _deviations(path: Path | None) -> tuple[Deviation, ...]:
-    return () if path is None else read_deviations(path, known_ids=None, today=date.today())
+    return () if path is None else read_deviations(path, known_ids=None, today=utc_date())
 
 
 fuzz = Command(

@@ -75,8 +75,8 @@ def tell_contained(instances: Sequence[Instance], prefixes: Sequence[str]) -> No
         inside = [repr(narrow) for narrow, its in chosen.items() if its and its < cases]
         if inside:
             echo(
-                f"wireproof: {wide!r} contains {', '.join(inside)}: all its {len(cases)} cases are "
-                f"selected; leave {wide!r} out to select only the narrower ids",
+                f"wireproof: {wide!r} contains {', '.join(inside)}: all its {len(cases)} cases "
+                f"are selected; leave {wide!r} out to select only the narrower ids",
                 err=True,
             )
 

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -25,6 +25,7 @@ from wireproof_kit.proxy.tally import Tally
 from wireproof_kit.proxy.tap import Tap
 from wireproof_kit.runner.collect import CLIENT_CASES, collect
 from wireproof_kit.targets.target import Target
+from wireproof_kit.verdicts.deviations import utc_date
 from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE
 from wireproof_kit.version import KIT_VERSION
 from wireproof_kit.wire.address import Address
@@ -181,5 +182,5 @@ def _conclude(target: Target, tally: Tally, profile: Level, bundle: Path | None)
             command=shlex.join(["wireproof", *sys.argv[1:]]),
         )
     )
-    footer = recorder.close(today=date.today())
+    footer = recorder.close(today=utc_date())
     return EXIT_NOT_DONE if footer is None else footer.exit

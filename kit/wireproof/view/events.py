@@ -94,6 +94,7 @@ def verdict_event(result: Result) -> Event:
 
 def _cause(cause: Cause) -> Event:
     return {
+        "id": cause.id,
         "clause": cause.clause,
         "level": cause.level,
         "origin": cause.origin,

@@ -10,12 +10,13 @@ import pytest
 from wireproof_kit.bundle.recorder import RunRecorder
 from wireproof_kit.errors import KitError
 from wireproof_kit.protocols import case_arguments
-from wireproof_kit.pytest_plugin.options import make_request, narrowing_options, today
+from wireproof_kit.pytest_plugin.options import make_request, narrowing_options
 from wireproof_kit.runner.pytest_items import INSTANCE
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import Run
 from wireproof_kit.runner.run_cases import COUNTED, OpenRun, read_baseline, turn
 from wireproof_kit.runner.ways import join_ways
+from wireproof_kit.verdicts.deviations import utc_date
 from wireproof_spec.record import CaseRecord, HeaderRecord, WayRecord, list_broken
 
 CASE_FIELD = "wireproof_case"
@@ -205,7 +206,7 @@ class Recorder:
             return
         for name in sorted(self._ways):
             self._recorder.way(self._ways[name])
-        footer = self._recorder.close(today=today(), interrupted=self._interrupted)
+        footer = self._recorder.close(today=utc_date(), interrupted=self._interrupted)
         if footer is None:
             return
         self._config.hook.pytest_wireproof_footer(footer=footer)

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import cast
 
@@ -146,11 +145,6 @@ def _engine_options(config: pytest.Config) -> RunOptions:
 def _path(config: pytest.Config, option: str) -> Path | None:
     name = _one(config, option)
     return Path(name) if name else None
-
-
-def today() -> date:
-    """Return the date with which the expiry of deviations is compared."""
-    return date.today()
 
 
 def _quote_command_line(config: pytest.Config) -> str:

@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Protocol, Self
 
 import msgspec
@@ -18,7 +17,7 @@ from wireproof_kit.runner.records import record_unsupported
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import Choice, Run
 from wireproof_kit.runner.ways import Ways
-from wireproof_kit.verdicts.deviations import Deviation, apply, read_deviations
+from wireproof_kit.verdicts.deviations import Deviation, apply, read_deviations, utc_date
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.clauses.catalogue import is_below
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, Verdict, WayRecord
@@ -116,7 +115,7 @@ class OpenRun:
         else:
             record = self._engine.run(instance)
         version = self.header.target.fingerprint.get("version", "")
-        applied = apply((record,), self.deviations, version=version, today=date.today())
+        applied = apply((record,), self.deviations, version=version, today=utc_date())
         (result,) = applied.records
         if result.verdict == "known" and record.signature:
             self._known.setdefault(record.signature, result)
@@ -146,7 +145,7 @@ class OpenRun:
         """Give a way that the deviations file lists, or one of the same cause, that verdict."""
         version = self.header.target.fingerprint.get("version", "")
         (result,) = apply(
-            (way.result,), self.deviations, version=version, today=date.today()
+            (way.result,), self.deviations, version=version, today=utc_date()
         ).records
         cause = self._known.get(result.signature or "")
         if result.verdict == "fail" and cause is not None:
@@ -191,7 +190,7 @@ def run_cases(
         interrupted = _run_all(opened, request.maxfail, told, is_stopped)
         for way in opened.ways(repeats=not interrupted):
             recorder.way(way)
-    footer = recorder.close(today=date.today(), interrupted=interrupted)
+    footer = recorder.close(today=utc_date(), interrupted=interrupted)
     assert footer is not None  # the recorder has begun
     return RunRecords(opened.header, tuple(recorder.records), footer, tuple(recorder.ways))
 
@@ -209,7 +208,7 @@ def read_baseline(request: RunRequest, known_ids: Sequence[str] | None) -> tuple
     """
     if request.baseline is None:
         return ()
-    return read_deviations(request.baseline, known_ids=known_ids, today=date.today())
+    return read_deviations(request.baseline, known_ids=known_ids, today=utc_date())
 
 
 def _run_all(

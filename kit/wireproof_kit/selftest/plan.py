@@ -210,7 +210,9 @@ def select_trials(
         clauses = {item.clause.id for item in instances if item.is_selected_by(id)}
         found = {t.name for t in trials if t.name == id or clauses.intersection(t.breaks)}
         if not found:
-            raise UsageFault(f"{id!r} selects no fault and no variant{_near(id, trials, instances)}")
+            raise UsageFault(
+                f"{id!r} selects no fault and no variant{_near(id, trials, instances)}"
+            )
         kept |= found
     return tuple(trial for trial in trials if trial.name in kept)
 

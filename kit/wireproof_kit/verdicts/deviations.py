@@ -1,13 +1,14 @@
 """The deviations file: failures a vendor knows of, with a reason and a date they end.
 
-A listed failure with the listed signature is `known`; another failure of the same case is new;
-a listed case that passes, and an entry past its date, are failures of the file itself.
+An entry lists a root cause, or one case with the signature of its failure. A listed failure is
+`known`; another failure of the same case is new; a listed case that passes, and an entry past its
+date, are failures of the file itself.
 """
 
 import fnmatch
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.text_file import parse_toml, read_text
 from wireproof_spec.clauses.catalogue import PASSING, is_below
+from wireproof_spec.clauses.cause import cause_id
 from wireproof_spec.clauses.loading import load_catalogue, named_fault
 from wireproof_spec.deviation_record import DeviationRecord
 from wireproof_spec.protocol import protocols
@@ -27,15 +29,19 @@ _WHAT = "deviations file"
 class Deviation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One entry of the deviations file: a known failure that does not count until it expires.
 
-    ``id`` is a case id or a prefix of ids, ``signature`` what the failure must look like.
-    ``targets`` are patterns over the target's version; none means every version.
+    ``id`` is a case id or a prefix of ids. With ``signature``, the entry covers these cases where
+    their failure has it. With ``cause`` it covers every case that fails for this root cause
+    (`cause_id`), and ``id`` names the case that shows whether the cause is still there. Exactly
+    one of the two is given. ``expires`` is the last day, in UTC. ``targets`` are patterns over
+    the target's version; none means every version.
     """
 
     id: str
     clause: str
-    signature: str
     reason: str
     expires: date
+    signature: str = ""
+    cause: str = ""
     since: date | None = None
     link: str = ""
     targets: tuple[str, ...] = ()
@@ -57,6 +63,11 @@ class AppliedDeviations:
     stale: tuple[str, ...] = ()
     expired: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
+
+
+def utc_date() -> date:
+    """Return the date in UTC, with which expiry is compared: the same in each time zone."""
+    return datetime.now(UTC).date()
 
 
 def read_deviations(
@@ -153,17 +164,21 @@ def apply(
         records=tuple(_mark_record(record, valid, today) for record in records),
         stale=tuple(entry.id for entry in live if _passes(entry, records)),
         expired=tuple(entry.id for entry in valid if entry.expires < today),
-        unseen=tuple(entry.id for entry in live if not _cases(entry, records)),
+        unseen=tuple(entry.id for entry in live if not _is_seen(entry, records)),
     )
 
 
-def to_toml(entries: Iterable[Deviation]) -> str:
-    """Return deviations as the text of a deviations file, with keys in a fixed order."""
+def to_toml(entries: Iterable[Deviation], comments: Mapping[str, Sequence[str]] = {}) -> str:
+    """Return deviations as the text of a deviations file, with keys in a fixed order.
+
+    ``comments`` are lines to be written above entries, by the entry's id.
+    """
     blocks: list[str] = []
     for entry in entries:
         fields = msgspec.to_builtins(entry, builtin_types=(date,))
+        above = [f"# {line}" for line in comments.get(entry.id, ())]
         lines = [f"{key} = {_toml_value(value)}" for key, value in fields.items()]
-        blocks.append("\n".join(["[[deviation]]", *lines]))
+        blocks.append("\n".join([*above, "[[deviation]]", *lines]))
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 
@@ -179,6 +194,11 @@ def _check(path: Path, entry: Deviation, ids: Sequence[str] | None, today: date)
         raise UsageFault(
             f"deviations file {path}: {absent}; if a revision of the law took it away, remove the "
             "entry with `wireproof baseline prune`"
+        )
+    if bool(entry.signature) == bool(entry.cause):
+        raise UsageFault(
+            f"deviations file {path}: {entry.id}: expected either `cause` or `signature`; "
+            f"found {'both' if entry.cause else 'neither'}"
         )
     if not entry.reason.strip():
         raise UsageFault(f"deviations file {path}: {entry.id} has no reason")
@@ -197,17 +217,28 @@ def _cases(entry: Deviation, records: Sequence[CaseRecord]) -> list[CaseRecord]:
     return [r for r in records if is_below(r.case, entry.id) and r.clause == entry.clause]
 
 
+def _is_seen(entry: Deviation, records: Sequence[CaseRecord]) -> bool:
+    return bool(_cases(entry, records)) or any(_lists(entry, record) for record in records)
+
+
 def _passes(entry: Deviation, records: Sequence[CaseRecord]) -> bool:
+    """Return True if the entry's cases pass, and no other case fails for its cause."""
+    if any(record.verdict in ("fail", "known") and _lists(entry, record) for record in records):
+        return False
     cases = _cases(entry, records)
     return bool(cases) and all(record.verdict in ("pass", "reading") for record in cases)
 
 
 def _lists(entry: Deviation, record: CaseRecord) -> bool:
-    """Return True if an entry with the signature of a failure is about it.
+    """Return True if an entry lists a failure: its root cause, or its case with its signature.
 
     A fault that the observation names is one fault in whatever case it shows: a run of another
     selection meets it in cases that the file does not have.
     """
+    if entry.cause:
+        return entry.cause == cause_id(record)
+    if entry.signature != record.signature:
+        return False
     is_its_case = bool(_cases(entry, (record,)))
     return is_its_case or bool(named_fault(record.case, record.observation))
 
@@ -215,7 +246,7 @@ def _lists(entry: Deviation, record: CaseRecord) -> bool:
 def _mark_record(record: CaseRecord, entries: Sequence[Deviation], today: date) -> CaseRecord:
     if record.verdict != "fail":
         return record
-    about = [e for e in entries if e.signature == record.signature and _lists(e, record)]
+    about = [entry for entry in entries if _lists(entry, record)]
     if not about:
         return record
     entry = next((e for e in about if e.expires >= today), about[-1])

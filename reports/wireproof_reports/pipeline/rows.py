@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TypeAlias
 
-from wireproof_reports.causes import cause_key
 from wireproof_reports.exchange.repeating import way_again
 from wireproof_reports.pipeline import target
+from wireproof_spec.clauses.cause import cause_key
 from wireproof_spec.deviation_record import DeviationRecord
 from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, TargetRecord

@@ -1,5 +1,6 @@
 """The deviations file: listed, pruned, checked; comments stay, half files never appear."""
 
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
@@ -71,6 +72,33 @@ def test_update_lists_what_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert 180 <= (first.expires - made.TODAY).days <= 181
 
 
+def test_update_writes_one_entry_a_cause_and_names_what_it_covers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    records = list(made.conforming())
+    clauses = Counter(r.clause for r in records if r.level == "must")
+    clause, _ = clauses.most_common(1)[0]
+    shared = [r for r in records if r.clause == clause][:3]
+    lesser = next(r for r in records if r.level == "should")
+    odd = {r.case for r in (*shared, lesser)}
+    records = [made.case(made.law(r), r.clause, made.ODD) if r.case in odd else r for r in records]
+    run = made.write(Path("one-cause.jsonl"), records)
+
+    assert main(["baseline", "update", str(FILE), "--bundle", str(run), "--reason", "r"]) == 0
+
+    told = capsys.readouterr().out.splitlines()
+    (listed,) = read_deviations(FILE, known_ids=None, today=made.TODAY)
+    text = FILE.read_text()
+    assert len(shared) == 3
+    assert (listed.signature, len(listed.cause)) == ("", 12)
+    assert all(record.case in text for record in shared)
+    assert lesser.case not in text
+    assert told[0] == "known.toml: 1 added, 0 kept"
+    assert told[1].startswith("1 cause left out: the run counted up to level must")
+    assert main(["judge", str(run), "--baseline", str(FILE)]) == 0
+    assert "3 known" in capsys.readouterr().out
+
+
 def test_update_says_how_to_leave_what_is_undecided(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -100,7 +128,7 @@ def test_update_adds_only_what_is_new_and_keeps_comments() -> None:
     main(["baseline", "update", str(FILE), "--bundle", str(RUN), "--reason", "new"])
 
     assert ids() == by_verdict("fail")
-    assert FILE.read_text().startswith(f"# what we know\n\n{entry(first)}# behind\n\n[[dev")
+    assert FILE.read_text().startswith(f"# what we know\n\n{entry(first)}# behind\n\n# must ")
 
 
 def test_a_broken_way_is_listed_like_a_case(capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,7 +234,7 @@ def test_the_configuration_may_name_the_file(capsys: pytest.CaptureFixture[str])
         (["check", "unknown.toml"], "is no case and no prefix of one"),
         (["update", "new.toml"], "--bundle FILE is needed"),
         (["update", "new.toml", "--bundle", "none.jsonl"], "none.jsonl: cannot be read"),
-        (["update", "new.toml", "--bundle", "b.jsonl"], "--reason is needed for 3 new failures"),
+        (["update", "new.toml", "--bundle", "b.jsonl"], "--reason is needed for 3 new causes"),
         (
             ["update", "new.toml", "--bundle", "b.jsonl", "--reason", "x", "--expires", "soon"],
             "'--expires'",

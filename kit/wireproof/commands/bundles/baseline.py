@@ -2,11 +2,12 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import click
+import msgspec
 
 from wireproof.options.confirmation import confirm_found
 from wireproof.options.global_options import manner
@@ -14,6 +15,7 @@ from wireproof.options.lazy_group import Command, Group
 from wireproof.options.target_choice import settings_for
 from wireproof.view.output import echo
 from wireproof_kit.bundle.file import Bundle, read_bundle
+from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import known_ids
@@ -25,11 +27,16 @@ from wireproof_kit.verdicts.deviations import (
     read_deviations,
     read_deviations_text,
     to_toml,
+    utc_date,
 )
-from wireproof_reports.wording import count_noun
+from wireproof_reports.causes import Cause, fold
+from wireproof_reports.wording import count_noun, spoken
 from wireproof_spec.record import list_counted
 
 LASTS = timedelta(days=180)
+LONGEST_COMMENT = 110
+LISTED = 20
+"""How many further cases the comment on an entry names."""
 
 _FILE = click.Path(path_type=Path)
 _bundle = click.option(
@@ -43,7 +50,7 @@ _file = click.argument("file", required=False, type=_FILE)
 GROUP_EXAMPLES = (
     (
         "wireproof baseline update deviations.toml --bundle out/run.jsonl",
-        "add the failures of this run",
+        "add the root causes of this run's failures",
     ),
     (
         "wireproof baseline prune deviations.toml --bundle out/run.jsonl",
@@ -83,38 +90,55 @@ def update(
     link: str,
     expires: datetime | None,
 ) -> None:
-    """Add every new failure in a bundle to the file.
+    """Add every new root cause in a bundle to the file, if its level counted in that run.
 
-    Undecided and unstable cases cannot be listed; the command says how to leave them.
+    An entry covers all cases that fail for its cause, in later runs too. Undecided and unstable
+    cases cannot be listed; the command says how to leave them.
     """
-    place, run, today = _place(file), _run(bundle), date.today()
+    place, run, today = _place(file), _run(bundle), utc_date()
     entries = _read(place, today) if place.exists() else ()
     judged = (*run.cases, *list_counted(run.ways))
-    records = [record for record in judged if record.verdict in ("fail", "known")]
-    applied = apply(records, entries, version=_version(run), today=today)
-    failing = [record for record in applied.records if record.verdict == "fail"]
-    if not failing:
-        _tell(place, added=0, kept=len(entries))
-        _tell_undecided(run)
-        return
-    why = reason or _asked_reason(len(failing))
-    until = expires.date() if expires else today + LASTS
-    added = [
-        Deviation(
-            id=record.case,
-            clause=record.clause,
-            signature=record.signature or "",
-            reason=why,
-            expires=until,
-            since=today,
-            link=link,
-        )
-        for record in failing
+    records = [
+        msgspec.structs.replace(record, verdict="fail")
+        for record in judged
+        if record.verdict in ("fail", "known")
     ]
-    text = read_deviations_text(place).rstrip("\n") + "\n\n" if entries else ""
-    _write(place, text + to_toml(added), today)
-    _tell(place, added=len(added), kept=len(entries))
+    applied = apply(records, entries, version=_version(run), today=today)
+    causes = fold(applied.records, run.header)
+    counting = [cause for cause in causes if cause.list_counted(run.header)]
+    if counting:
+        why = reason or _asked_reason(len(counting))
+        until = expires.date() if expires else today + LASTS
+        added = [
+            Deviation(
+                id=cause.shown.case,
+                clause=cause.clause,
+                cause=cause.id,
+                reason=why,
+                expires=until,
+                since=today,
+                link=link,
+            )
+            for cause in counting
+        ]
+        text = read_deviations_text(place).rstrip("\n") + "\n\n" if entries else ""
+        comments = {cause.shown.case: list(_describe(cause)) for cause in counting}
+        _write(place, text + to_toml(added, comments), today)
+    _tell(place, added=len(counting), kept=len(entries))
+    _tell_left_out(run, len(causes) - len(counting))
     _tell_undecided(run)
+
+
+def _describe(cause: Cause) -> Iterator[str]:
+    """Yield the lines that say what an entry covers, in a run of today."""
+    observed = printable(spoken(cause.shown.observation, cause.shown.case))
+    yield clip(f"{cause.level} {cause.clause}: {observed}", LONGEST_COMMENT)
+    others = [case.case for case in cause.cases if case.case != cause.shown.case]
+    if others:
+        yield f"covers {count_noun(len(others), 'more case')}:"
+        yield from (f"  {name}" for name in others[:LISTED])
+        if len(others) > LISTED:
+            yield f"  and {len(others) - LISTED} more"
 
 
 @baseline.command("prune", cls=Command, examples=GROUP_EXAMPLES[1:2])
@@ -125,7 +149,7 @@ def prune(file: Path | None, bundle: Path | None) -> None:
 
     Entries that name a case or clause that the law does not have are removed too.
     """
-    place, today = _place(file), date.today()
+    place, today = _place(file), utc_date()
     entries = read_deviations(place, known_ids=None, today=today)
     known = known_ids(collect())
     gone = [e for e in entries if e.expires < today or absence(e, known)]
@@ -147,7 +171,7 @@ def check(file: Path | None, bundle: Path | None) -> int:
 
     Exit code: 1 if an entry has expired or its cases pass.
     """
-    place, today = _place(file, is_written=False), date.today()
+    place, today = _place(file, is_written=False), utc_date()
     entries = _read(place, today)
     expired = [entry.id for entry in entries if entry.expires < today]
     stale = [] if bundle is None else [e.id for e in _stale(entries, read_bundle(bundle), today)]
@@ -202,8 +226,9 @@ def _version(run: Bundle) -> str:
 def _asked_reason(count: int) -> str:
     said = manner()
     if said.no_input or said.json or not sys.stdin.isatty():
-        raise UsageFault(f"--reason is needed for {count} new failures: why are they known?")
-    answer: str = click.prompt(f"{count} new failures; why are they known?", err=True)
+        told = count_noun(count, "new cause")
+        raise UsageFault(f"--reason is needed for {told}: why are these failures known?")
+    answer: str = click.prompt(f"{count_noun(count, 'new cause')}; why known?", err=True)
     return answer
 
 
@@ -234,6 +259,16 @@ def _write(place: Path, text: str, today: date) -> None:
         raise UsageFault(f"{place}: cannot be written ({error.strerror})") from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _tell_left_out(run: Bundle, count: int) -> None:
+    """Say how failures are listed whose level did not count in the run."""
+    if not count or manner().json or manner().quiet:
+        return
+    echo(
+        f"{count_noun(count, 'cause')} left out: the run counted up to {run.header.scope()}; "
+        "run again with a wider --profile to list them as well"
+    )
 
 
 def _tell_undecided(run: Bundle) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import get_args
 
@@ -24,7 +23,7 @@ from wireproof_kit.protocols import known_protocols
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import known_ids
 from wireproof_kit.runner.request import read_origins
-from wireproof_kit.verdicts.deviations import AppliedDeviations, apply, read_deviations
+from wireproof_kit.verdicts.deviations import AppliedDeviations, apply, read_deviations, utc_date
 from wireproof_kit.verdicts.judge import JudgeContext, claim_state, judge_record
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_kit.verdicts.revision import check_revision
@@ -235,7 +234,7 @@ def _apply_deviations(
     if terms.baseline is None:
         return AppliedDeviations(tuple(records))
     known = {*(record.case for record in records), *known_ids(collect())}
-    today = date.today()
+    today = utc_date()
     entries = read_deviations(terms.baseline, known_ids=known, today=today)
     version = header.target.fingerprint.get("version", "")
     return apply(records, entries, version=version, today=today)
