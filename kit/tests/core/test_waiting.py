@@ -1,5 +1,6 @@
 """Waits that pauses of the kit's own machine put off, and what such a pause explains."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -123,3 +124,34 @@ def test_a_case_that_was_paused_once_is_run_again(monkeypatch: pytest.MonkeyPatc
         return observed(value, overdue=value == "missing")
 
     assert engine().run(case(see)).verdict == "pass"
+
+
+class Pausing(threading.Event):
+    """An event that is never set; a wait for it takes its time of a machine's clock."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__()
+        self._machine = machine
+        self.waits: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None
+        self._machine.now += timeout
+        self.waits.append(timeout)
+        return False
+
+
+def test_a_wait_that_lasts_looks_less_often(machine: Machine) -> None:
+    pausing = Pausing(machine)
+    assert until(lambda: None, seconds=10.0, every=0.02, given_up=pausing) is None
+    assert max(pausing.waits[:8]) == pytest.approx(0.02)
+    assert max(pausing.waits) == pytest.approx(waiting.LONGEST_PAUSE_S)
+    assert sum(pausing.waits) == pytest.approx(10.0)
+    assert len(pausing.waits) < 70
+
+
+def test_a_wait_never_looks_more_often_than_it_was_asked_to(machine: Machine) -> None:
+    pausing = Pausing(machine)
+    assert until(lambda: None, seconds=10.0, every=1.0, given_up=pausing) is None
+    # The first look may come early: a deadline asks for one, to find out whether it is kept.
+    assert pausing.waits[1:-1] == pytest.approx([1.0] * len(pausing.waits[1:-1]))

@@ -5,6 +5,8 @@ import pytest
 
 from wireproof_kit.errors import KitError
 from wireproof_kit.runner.collect import collect
+from wireproof_kit.runner.instance import Instance
+from wireproof_kit.selftest import run_trials as run_trials_module
 from wireproof_kit.selftest.dimensions import (
     AT,
     Dimension,
@@ -136,17 +138,31 @@ def test_an_alternative_that_lacks_a_capability_hides_no_case_of_the_others() ->
     assert [trial.switches for trial in joint_trials([poor, *others])] == [("one", "two")]
 
 
+def collect_of_created_topics(protocol: str) -> tuple[Instance, ...]:
+    """Return the cases that create topics, and those that need ordered messages."""
+    return tuple(
+        item
+        for item in collect(protocol)
+        if "order" in item.needs or interface(item.id) == "nsq/create"
+    )
+
+
 @pytest.mark.process
-def test_cases_that_a_variant_hides_are_an_alarm_unless_it_says_so() -> None:
+def test_cases_that_a_variant_hides_are_an_alarm_unless_it_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     name = "create-refuses-other-parameters"
     listed = next(each for each in list_trials("nsq", VARIANT) if each.name == name)
     silent = msgspec.structs.replace(listed, name="silent", lacks=(), every=False)
     told = msgspec.structs.replace(listed, every=False)
-    results = {row.trial.name: row for row in run_trials("nsq", [silent, told], workers=2)}
-    assert [(each.verdict, "ordered" in each.reason) for each in results["silent"].unexpected] == [
+    (lived,) = run_trials("nsq", [told], workers=1)
+    monkeypatch.setattr(run_trials_module, "collect", collect_of_created_topics)
+    (alarm,) = run_trials("nsq", [silent], workers=1)  # twice, as each that ends wrongly
+    assert [(each.verdict, "ordered" in each.reason) for each in alarm.unexpected] == [
         ("unsupported", True)
     ]
-    assert results[name].verdict == "lived"
+    assert (alarm.trial.name, alarm.first != "") == ("silent", True)
+    assert (lived.trial.name, lived.verdict) == (name, "lived")
 
 
 @pytest.mark.parametrize(("protocol", "least"), [("nsq", 41), ("iggy", 19)])

@@ -6,6 +6,7 @@ import gc
 import io
 import os
 from collections.abc import Generator
+from itertools import chain
 
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.protocols import known_protocols, suites
@@ -43,12 +44,16 @@ def collect(
         KitError: the suites do not import, or a case does not fit the catalogue.
         UsageFault: the expression is wrong.
     """
-    return _collect(protocols or known_protocols(), expression, several_of(url), within)
+    several, known = several_of(url), known_protocols()
+    # One protocol at a time: a process that needs all and then one of them collects none twice.
+    asked = sorted({*protocols}, key=known.index) or known
+    each = (_collect(protocol, expression, several, within) for protocol in asked)
+    return tuple(chain.from_iterable(each))
 
 
 @functools.cache
 def _collect(
-    protocols: tuple[str, ...], expression: str | None, several: Several, within: str = ""
+    protocol: str, expression: str | None, several: Several, within: str = ""
 ) -> tuple[Instance, ...]:
     import pytest
 
@@ -56,22 +61,22 @@ def _collect(
 
     collector = CaseCollector(several)
     narrowing = ["-k", expression] if expression else []
-    packages = [suites(protocol) + within for protocol in protocols]
     said = io.StringIO()
     with _without_variables(), contextlib.redirect_stderr(said):
-        code = pytest.main([*_OPTIONS, *narrowing, "--pyargs", *packages], plugins=[collector])
+        code = pytest.main(
+            [*_OPTIONS, *narrowing, "--pyargs", suites(protocol) + within], plugins=[collector]
+        )
     if collector.fault:
         raise KitError(collector.fault)
     _refuse(int(code), said.getvalue())
     gc.freeze()  # the cases live as long as the process; Hypothesis collects in each new thread
     # By interface, whatever files its cases lie in: the order decides which cases meet a target
     # that withholds answers while patience lasts, and must not change when a file is moved.
-    return tuple(sorted(collector.instances, key=_protocol_and_interface))
+    return tuple(sorted(collector.instances, key=_interface))
 
 
-def _protocol_and_interface(instance: Instance) -> tuple[int, str]:
-    protocol, interface, *_ = instance.id.split("/")
-    return known_protocols().index(protocol), interface
+def _interface(instance: Instance) -> str:
+    return instance.id.split("/")[1]
 
 
 def _refuse(code: int, said: str) -> None:
