@@ -96,6 +96,17 @@ def _invoke(arguments: list[str]) -> int:
         raise
     except Exception as error:  # the outermost loop: whatever it is, one sentence
         return _give_up(error)
+    finally:
+        _tell_left_out()
+
+
+def _tell_left_out() -> None:
+    """Name the protocols that were left out, if this command looked for protocols at all."""
+    if registry := sys.modules.get("wireproof_spec.protocol"):
+        from wireproof.view.output import echo
+
+        for protocol, why in registry.left_out().items():
+            echo(f"wireproof: protocol {protocol!r} is left out: {why}", err=True)
 
 
 def _root() -> click.Command:
@@ -146,15 +157,21 @@ def _sentence(error: click.ClickException) -> str:
 
 def _give_up(error: Exception) -> int:
     from wireproof_kit.errors import KitError, is_exhausted
+    from wireproof_spec.protocol import UnknownProtocol, describe_mistake, find_culprit
 
     if isinstance(error, KitError):
         return _refuse(_with_advice(str(error)))
+    if isinstance(error, UnknownProtocol):
+        return _refuse(str(error))
     if is_exhausted(error):
         return _refuse(f"the kit has used up a limit of this machine ({error}); {_DOCTOR}")
     if isinstance(error, OSError) and error.errno in _DISK_FULL:
         where = f" ({error.filename})" if error.filename else ""
         return _refuse(f"a disk is full{where}; for temporary files TMPDIR can name another")
     details = _write_down(error)
+    if package := find_culprit(error):
+        what = describe_mistake(error)
+        return _refuse(f"error in the package {package}, not in wireproof: {what}; {details}")
     what = f"{type(error).__name__}: {error}".partition("\n")[0]
     return _refuse(f"kit error: {what}; please report, {details}")
 

@@ -1,9 +1,12 @@
 """What the kit knows of each registered protocol: its session, its URLs, its reference."""
 
+import ast
 import importlib
+import importlib.util
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -19,7 +22,18 @@ from wireproof_kit.targets.target import (
     with_key,
 )
 from wireproof_kit.wire.address import Address, format_address, is_loopback
-from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, list_having, part
+from wireproof_spec.clauses.loading import CatalogueFault, load_catalogue
+from wireproof_spec.protocol import (
+    BrokenPackage,
+    Group,
+    UnknownProtocol,
+    describe_mistake,
+    entry_point,
+    leave_out,
+    list_having,
+    package_of,
+    part,
+)
 
 if TYPE_CHECKING:
     from wireproof_kit.drivers.check import CheckDriver
@@ -91,8 +105,50 @@ class KitPart:
 
 
 def known_protocols() -> tuple[str, ...]:
-    """Return the names of the protocols that the kit supports, the default one first."""
+    """Return the names of the protocols that the kit supports, the default one first.
+
+    A protocol of another package whose parts do not load is left out, see `left_out`.
+    """
+    _check_packages()
     return list_having(Group.KIT)
+
+
+@cache
+def _check_packages() -> None:
+    """Leave out each protocol of another package whose kit part, law or cases do not load."""
+    for name in list_having(Group.KIT):
+        package = package_of(Group.KIT, name)
+        if package is None:
+            continue
+        try:
+            part(Group.KIT, name, KitPart)
+            load_catalogue(name)
+            _parse_suites(name)
+        except (UnknownProtocol, CatalogueFault) as error:
+            leave_out(name, package, str(error))
+
+
+def _parse_suites(protocol: str) -> None:
+    """Parse the files of a protocol's cases without running them.
+
+    Raises:
+        UnknownProtocol: the package of the cases is not there, or a file is no Python.
+    """
+    if protocol not in list_having(Group.SUITES):
+        return
+    name = entry_point(Group.SUITES, protocol).value
+    try:
+        found = importlib.util.find_spec(name)
+    except Exception as error:
+        raise UnknownProtocol(f"{name}: {describe_mistake(error)}") from error
+    if found is None:
+        raise UnknownProtocol(f"{name}, which is to hold the cases, is not there")
+    for folder in found.submodule_search_locations or ():
+        for path in sorted(Path(folder).rglob("*.py")):
+            try:
+                ast.parse(path.read_bytes(), str(path))
+            except (SyntaxError, ValueError) as error:
+                raise UnknownProtocol(describe_mistake(error)) from error
 
 
 def kit_part(protocol: str) -> KitPart:
@@ -103,6 +159,8 @@ def kit_part(protocol: str) -> KitPart:
     """
     try:
         return part(Group.KIT, protocol, KitPart)
+    except BrokenPackage as error:
+        raise UsageFault(str(error)) from error
     except UnknownProtocol:
         known = ", ".join(known_protocols())
         raise UsageFault(f"protocol {protocol!r} is unknown; known: {known}") from None

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 T = TypeVar("T")
+OWN = "wireproof"
+"""The package of the protocols that the project itself brings."""
 
 
 class Group(StrEnum):
@@ -66,6 +68,26 @@ class UnknownProtocol(LookupError):
     """Raised if no installed package registers a protocol, or a part of it."""
 
 
+class BrokenPackage(UnknownProtocol):
+    """Raised if a part of a protocol of another package does not load: a mistake of that package.
+
+    The error's text names what does not load, with file and line.
+    """
+
+
+_left_out: dict[str, str] = {}
+
+
+def left_out() -> Mapping[str, str]:
+    """Return the protocols that are registered and cannot be used, each with the reason."""
+    return _left_out
+
+
+def leave_out(protocol: str, package: str, why: str) -> None:
+    """Leave a protocol out of all that the kit knows for the rest of this process."""
+    _left_out.setdefault(protocol, f"its package {package} is broken: {why}")
+
+
 @cache
 def find_registered(group: Group) -> dict[str, "EntryPoint"]:
     """Return the entry points of a group by protocol name; of several, the first one found."""
@@ -79,20 +101,33 @@ def find_registered(group: Group) -> dict[str, "EntryPoint"]:
     return found
 
 
-@cache
 def protocols() -> Mapping[str, Protocol]:
-    """Return all registered protocols by name, sorted by rank.
+    """Return all registered protocols by name, sorted by rank, without those in `left_out`.
 
     Raises:
-        UnknownProtocol: no protocol is registered, or an entry point names something else.
+        UnknownProtocol: no protocol is registered, or an entry point of ours names something else.
     """
+    found = _load_protocols()
+    return {name: each for name, each in found.items() if name not in _left_out}
+
+
+@cache
+def _load_protocols() -> Mapping[str, Protocol]:
     names = find_registered(Group.PROTOCOLS)
     if not names:
         raise UnknownProtocol(
             "no protocol is registered; install wireproof again "
             "(in a clone of the repository: python3 tools/setup.py dev)"
         )
-    found = [part(Group.PROTOCOLS, name, Protocol) for name in names]
+    found: list[Protocol] = []
+    for name in names:
+        try:
+            found.append(part(Group.PROTOCOLS, name, Protocol))
+        except UnknownProtocol as error:
+            package = package_of(Group.PROTOCOLS, name)
+            if package is None:
+                raise
+            leave_out(name, package, str(error))
     return {each.name: each for each in sorted(found, key=lambda each: (each.rank, each.name))}
 
 
@@ -102,6 +137,8 @@ def find_protocol(name: str) -> Protocol:
     Raises:
         UnknownProtocol: no package registers the protocol.
     """
+    if name in _left_out:
+        raise BrokenPackage(f"protocol {name!r} cannot be used: {_left_out[name]}")
     known = protocols()
     if name not in known:
         raise UnknownProtocol(f"protocol {name!r} is unknown; known: {', '.join(known)}")
@@ -129,12 +166,63 @@ def part(group: Group, name: str, kind: type[T]) -> T:
     """Import and return the object that a protocol registers in a group.
 
     Raises:
+        BrokenPackage: the part is of another package and raises an error when it is imported.
         UnknownProtocol: the protocol has no such part, or the part has another type.
     """
     entry = entry_point(group, name)
-    found: object = entry.load()
+    try:
+        found: object = entry.load()
+    except Exception as error:
+        if package_of(group, name) is None:
+            raise
+        raise BrokenPackage(
+            f"{entry.value}, the entry point {name} of {group}, cannot be imported: "
+            f"{describe_mistake(error)}"
+        ) from error
     if not isinstance(found, kind):
         raise UnknownProtocol(
             f"{entry.value}, the entry point {name} of {group}, is no {kind.__name__}"
         )
     return found
+
+
+def package_of(group: Group, name: str) -> str | None:
+    """Return the name of the package that registers an entry point; None if it is wireproof."""
+    entry = find_registered(group).get(name)
+    package = entry.dist.name if entry is not None and entry.dist is not None else OWN
+    return None if package == OWN else package
+
+
+def find_culprit(error: BaseException) -> str | None:
+    """Return the name of the package of another author in which an error was raised, if any."""
+    from traceback import extract_tb
+
+    frames = extract_tb(error.__traceback__)
+    for group in Group:
+        for name, entry in find_registered(group).items():
+            package = package_of(group, name)
+            root = f"/{entry.value.partition(':')[0].partition('.')[0]}/"
+            if package is not None and frames and root in frames[-1].filename.replace("\\", "/"):
+                return package
+    return None
+
+
+def describe_mistake(error: BaseException, within: str = "") -> str:
+    """Return ``FILE, line N: TYPE: TEXT`` for an error that code of a package raised.
+
+    The place is that of a syntax error, or else the last line of code that was run in a file whose
+    path contains ``within``, the import system aside.
+    """
+    from traceback import extract_tb
+
+    text = f"{type(error).__name__}: {error}".partition("\n")[0]
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"
+    run = [
+        frame
+        for frame in extract_tb(error.__traceback__)
+        if within in frame.filename
+        and frame.filename != __file__
+        and "importlib" not in frame.filename
+    ]
+    return f"{run[-1].filename}, line {run[-1].lineno}: {text}" if run else text

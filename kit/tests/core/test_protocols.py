@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from fake_session import instance
-from registration import Registration
+from registration import Registration, forget
 from small_law import CLAUSE
 
 from wireproof.commands.protocol_decode import Decoder, decoded_protocols, decoder_of
@@ -66,7 +66,7 @@ OF_A_PROTOCOL = re.compile(rf"(?<![a-z])({'|'.join(PROTOCOLS)})(?![a-z])|nsqd|lo
 @pytest.fixture(autouse=True)
 def _fresh() -> Iterator[None]:
     yield
-    protocols.cache_clear()
+    forget()
 
 
 EVERY = pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -113,7 +113,7 @@ def test_what_is_missing_reports_do_without(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_without_any_entry_point_the_next_step_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wireproof_spec.protocol.find_registered", lambda group: {})
-    protocols.cache_clear()
+    forget()
     with pytest.raises(UnknownProtocol, match="no protocol is registered; install wireproof"):
         protocols()
 

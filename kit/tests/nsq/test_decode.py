@@ -10,7 +10,7 @@ from typing import cast
 import click
 import pytest
 from decode_command import Decode, Fields, queue_file, record
-from registration import Registration
+from registration import Registration, forget
 
 from wireproof.commands.protocol_decode import Decoder, Source
 from wireproof_kit.decoding.decoded import Decoded, TitledFormatter
@@ -18,7 +18,7 @@ from wireproof_spec.decoding import encode
 from wireproof_spec.nsq import golden
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
 from wireproof_spec.nsq.message import Extend, Message
-from wireproof_spec.protocol import Group, Protocol, protocols
+from wireproof_spec.protocol import Group, Protocol
 
 pytestmark = pytest.mark.long
 
@@ -360,7 +360,7 @@ def test_a_second_protocol_brings_its_own_decoder(
     assert "wireproof decode ff" in decode("--help", "--protocol", "tick")
     decode("0102", "--side", "disk", "--protocol", "tick", code=2)
     assert "no such option '--side'" in decode.error
-    protocols.cache_clear()
+    forget()
 
 
 TICK = Protocol("tick", "tick")

@@ -4,7 +4,8 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from wireproof_spec.protocol import Group, find_registered, protocols
+from wireproof_spec import protocol as registry
+from wireproof_spec.protocol import Group, find_registered
 
 
 class Registration:
@@ -16,4 +17,9 @@ class Registration:
     def add(self, group: Group, name: str, value: str) -> None:
         """Add an entry point, in place of one that has the name."""
         self._monkeypatch.setitem(find_registered(group), name, EntryPoint(name, value, group))
-        protocols.cache_clear()
+        forget()
+
+
+def forget() -> None:
+    """Let the next look at the protocols read their entry points again."""
+    registry._load_protocols.cache_clear()  # pyright: ignore[reportPrivateUsage]

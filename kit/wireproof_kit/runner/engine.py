@@ -9,7 +9,6 @@ undecided.
 import contextlib
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -31,7 +30,7 @@ from wireproof_kit.observation import Observation, observed
 from wireproof_kit.processes.limits import fit_cases
 from wireproof_kit.runner.deaths import Deaths
 from wireproof_kit.runner.hurry import Hurry, hurry_with
-from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.instance import Instance, describe_raised
 from wireproof_kit.runner.line import Line
 from wireproof_kit.runner.patience import hurry
 from wireproof_kit.runner.records import judge_instance, make_record, seen_record
@@ -286,9 +285,7 @@ class Engine:
             except Exception as error:
                 if isinstance(error, Exhausted) or is_exhausted(error):
                     return observe_exhausted(error)
-                last = traceback.format_exception_only(error)[-1].strip()
-                where = traceback.extract_tb(error.__traceback__)[-1]
-                note = f"{last} ({where.name}, line {where.lineno})"
+                note = describe_raised(error, instance)
                 return observed(f"{KIT_ERROR}:{type(error).__name__}", note=note)
             finally:
                 self.session.release(arguments)

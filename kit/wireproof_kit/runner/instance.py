@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import kit_part, protocol_of
 from wireproof_spec.clauses.catalogue import CLIENT, Catalogue, Clause, Law, is_below
+from wireproof_spec.protocol import Group, describe_mistake, package_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,18 @@ def make_instance(
         arguments=arguments,
         argument_needs=tuple(known[name] for name in arguments if name in known),
     )
+
+
+def describe_raised(error: Exception, instance: Instance) -> str:
+    """Return a sentence on an error that a case raised, with the place of it in the code.
+
+    Of a case of another package, the place is the last line that was run in that package.
+    """
+    package = package_of(Group.SUITES, protocol_of(instance.id))
+    if package is None:
+        return describe_mistake(error)
+    root = f"{os.sep}{instance.function.__module__.partition('.')[0]}{os.sep}"
+    return f"your case {instance.id} (package {package}): {describe_mistake(error, root)}"
 
 
 def _bind_law(case_id: str, mark: CaseMark, catalogue: Catalogue) -> tuple[Clause, Law]:

@@ -13,6 +13,7 @@ from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance, make_instance
 from wireproof_kit.runner.several import Several
 from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.protocol import describe_mistake
 
 INSTANCE: pytest.StashKey[Instance] = pytest.StashKey()
 
@@ -43,11 +44,15 @@ class CaseCollector:
         """Store the cases that remain after the selection."""
         self.instances = [item.stash[INSTANCE] for item in session.items if INSTANCE in item.stash]
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """If a file could not be collected, store the last line of the reason."""
-        if report.failed and not self.fault:
-            last = report.longreprtext.strip().splitlines()[-1:]
-            self.fault = f"{report.nodeid} cannot be collected: {''.join(last).strip()}"
+    def pytest_exception_interact(
+        self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[object]
+    ) -> None:
+        """If a file could not be collected, store the reason, with the line in that file."""
+        if call.excinfo is not None and not self.fault:
+            error = call.excinfo.value.__cause__ or call.excinfo.value
+            name = getattr(node, "path", None)
+            reason = describe_mistake(error, name.name if name else "")
+            self.fault = f"{node.nodeid} cannot be collected: {reason}"
 
 
 def parametrize_case(metafunc: pytest.Metafunc, several: Several) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from wireproof_kit.verdicts.judge import JudgeContext, missing_capability
 from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE
 from wireproof_spec.clauses.catalogue import Capability, Catalogue, is_below
+from wireproof_spec.protocol import Group, package_of
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 _NAMED_TOPIC = re.compile(r"--topic \w+=NAME")
@@ -24,6 +25,9 @@ def next_step(
     if footer.exit != EXIT_NOT_DONE:
         return ""
     if any(record.verdict == "error" for record in records):
+        package = package_of(Group.SUITES, header.target.protocol)
+        if package is not None:
+            return f"this is an error in a case of the package {package}; the reason has the line"
         return "this is an error of the kit: report it and attach the bundle"
     # A group without a reason is undecided: it needs another run, not to be left out.
     groups = [each.group for each in footer.groups if each.whole and not each.judged and each.why]

@@ -3,6 +3,7 @@
 import functools
 import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import TypeVar
 
 import msgspec
@@ -17,6 +18,7 @@ from wireproof_spec.clauses.catalogue import (
     Way,
 )
 from wireproof_spec.clauses.origin import BINDING
+from wireproof_spec.clauses.toml_lines import find_line
 from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
 T = TypeVar("T")
@@ -31,7 +33,10 @@ _NO_GROUPS = {
 
 
 class CatalogueFault(Exception):
-    """Raised if the catalogue contradicts itself: a mistake of ours, described in one sentence."""
+    """Raised if a catalogue does not fit its schema or contradicts itself.
+
+    The error's text names the file, and the line where one can be named.
+    """
 
 
 class _Decisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,23 +65,29 @@ def load_catalogue(protocol: str) -> Catalogue:
         UnknownProtocol: no installed package registers the protocol.
     """
     folder = find_protocol(protocol).folder() / "catalogue"
+    if not folder.is_dir():
+        raise CatalogueFault(f"catalogue of {protocol}: the folder {folder} is missing")
     texts = {
-        item.name: item.read_text(encoding="utf-8")
+        str(item): item.read_text(encoding="utf-8")
         for item in folder.iterdir()
         if item.name.endswith(".toml")
     }
-    revisions = _read(texts, "revisions.toml", _Revisions)
+
+    def read(name: str, kind: type[T]) -> T:
+        return _read(texts, str(folder / name), kind)
+
+    revisions = read("revisions.toml", _Revisions)
     catalogue = Catalogue(
         protocol=protocol,
         revisions=revisions.revision,
         groups=tuple(_read_groups(texts)),
-        decisions=_read(texts, "readings.toml", _Decisions).reading,
-        capabilities=_read(texts, "capabilities.toml", _Capabilities).capability,
+        decisions=read("readings.toml", _Decisions).reading,
+        capabilities=read("capabilities.toml", _Capabilities).capability,
         withdrawn=revisions.withdrawn,
-        ways=_read(texts, "ways.toml", _Ways).way if "ways.toml" in texts else (),
+        ways=read("ways.toml", _Ways).way if str(folder / "ways.toml") in texts else (),
     )
     for fault in faults(catalogue):
-        raise CatalogueFault(fault)
+        raise CatalogueFault(f"catalogue {folder}: {fault}")
     return catalogue
 
 
@@ -111,14 +122,20 @@ def is_above_origin(clause: Clause) -> bool:
 
 
 def _read(texts: Mapping[str, str], name: str, kind: type[T]) -> T:
+    if name not in texts:
+        raise CatalogueFault(f"catalogue file {name} is missing")
     try:
         return msgspec.convert(tomllib.loads(texts[name]), kind)
-    except (KeyError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise CatalogueFault(f"catalogue file {name}: {error}") from error
+    except msgspec.ValidationError as error:
+        line = find_line(texts[name], str(error).partition("`$")[2].rstrip("`"))
+        where = f", line {line}" if line else ""
+        raise CatalogueFault(f"catalogue file {name}{where}: {error}") from error
 
 
 def _read_groups(texts: Mapping[str, str]) -> Iterator[Group]:
-    for name in sorted(set(texts) - _NO_GROUPS):
+    for name in sorted(name for name in texts if PurePath(name).name not in _NO_GROUPS):
         group = _read(texts, name, Group)
         clauses = tuple(
             msgspec.structs.replace(clause, document=clause.document or group.document)
