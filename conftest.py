@@ -5,6 +5,8 @@ the tests that start no process, and an audit hook enforces that. `HYPOTHESIS_PR
 more examples and keeps failures in `.hypothesis/`.
 """
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -35,6 +37,22 @@ _running: list[str] = []
 FIRST = ("long", "process", "slow")
 """Markers of the files that come first. Workers take whole files (`--dist loadfile`), so the run
 lasts until the last file has ended; a file that takes a minute must not be the last to begin."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect no garbage among what pytest collects.
+
+    Each worker makes a million objects that stay. To look through them again and again took a
+    third of the processor time of the collection.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        atexit.register(gc.unfreeze)  # modules in C report what is left at the end as leaked
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

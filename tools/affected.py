@@ -82,16 +82,22 @@ def find_affected(changed: Iterable[str]) -> list[str]:
     tests = [path for path in files if path.name.startswith("test_")]
     if changed & OF_ALL:
         return [_relative(path) for path in tests]
-    graph = grimp.build_graph(*PACKAGES, cache_dir=str(ROOT / ".cache" / "grimp"))
+    graph = _build_graph()
     support = {path.stem: path for path in files if not path.name.startswith("test_")}
     touched = set[str]()
-    for module in {_module_of(path, graph.modules) for path in changed} - {None}:
-        touched |= {module, *graph.find_downstream_modules(module)}
+    for path in changed:
+        if module := _module_of(path, graph.modules):
+            touched |= {module, *graph.find_downstream_modules(module)}
     looking_up = graph.find_downstream_modules(LOOKS_UP) | {LOOKS_UP}
     uses = Uses(graph.modules, looking_up)
     return [
         _relative(path) for path in tests if _is_affected(path, changed, touched, support, uses)
     ]
+
+
+@functools.cache
+def _build_graph() -> grimp.ImportGraph:
+    return grimp.build_graph(*PACKAGES, cache_dir=str(ROOT / ".cache" / "grimp"))
 
 
 def _is_affected(

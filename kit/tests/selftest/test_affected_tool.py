@@ -1,6 +1,7 @@
 """`make affected`: a change selects the tests that it can break, and leaves the others out."""
 
 import functools
+from types import ModuleType
 
 import pytest
 from tool_modules import ROOT, load_tool
@@ -12,8 +13,14 @@ FRAMES = "kit/tests/nsq/wire/test_nsq_frames.py"
 
 
 @functools.cache
+def tool() -> ModuleType:
+    """Load the tool once: it remembers the import graph, and what it has read of each file."""
+    return load_tool("tools/affected.py")
+
+
+@functools.cache
 def affected(*changed: str) -> list[str]:
-    tests: list[str] = load_tool("tools/affected.py").find_affected(changed)
+    tests: list[str] = tool().find_affected(changed)
     return tests
 
 
