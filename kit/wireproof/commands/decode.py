@@ -1,6 +1,5 @@
 """``wireproof decode``: bytes with their meaning, as an annotated dump or as JSON lines."""
 
-import io
 import os
 import re
 import sys
@@ -73,9 +72,6 @@ def _find_protocol(args: Sequence[str]) -> str:
 
 
 def _decode(source: tuple[str, ...], protocol: str, **options: object) -> int:
-    # What the terminal's encoding cannot hold is written as an escape.
-    if hasattr(sys.stdout, "reconfigure"):
-        cast(io.TextIOWrapper, sys.stdout).reconfigure(errors="backslashreplace")
     entries = _entries(source, protocol, options)
     show = _show_json if manner().json else _show_text
     while (entry := _next(entries)) is not None:
