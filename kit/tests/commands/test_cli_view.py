@@ -6,24 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from bundle_fixture import write_bundle
 
 from wireproof.view.banner import banner
-from wireproof.view.display import (
-    SIGNS,
-    UNCOUNTED,
-    EventDisplay,
-    LineDisplay,
-    LiveDisplay,
-    Progress,
-    by_interface,
-    case_line,
-    counts,
-    row,
-)
+from wireproof.view.display import EventDisplay, LineDisplay, LiveDisplay, Progress
+from wireproof.view.rows import SIGNS, UNCOUNTED, by_interface, case_line, counts, row
 from wireproof.view.style import PLAIN, Style
 from wireproof.view.summary import Result, summary, verdict
 from wireproof_kit.bundle.file import Bundle, read_bundle
@@ -140,7 +131,7 @@ def test_quiet_is_the_last_line_alone(bundle: Bundle) -> None:
 def test_each_exit_code_has_its_words(bundle: Bundle, code: int, words: str) -> None:
     footer = FooterRecord({"pass": 1}, (), {}, code, "publish 1/1 must")
 
-    line = verdict(bundle.header, footer, (), style=PLAIN)
+    (line,) = verdict(bundle.header, footer, (), style=PLAIN)
 
     assert line.startswith(words)
     assert line.endswith(f"exit {code}")
@@ -149,7 +140,7 @@ def test_each_exit_code_has_its_words(bundle: Bundle, code: int, words: str) -> 
 def test_a_stale_deviations_file_is_no_failure_of_the_target(bundle: Bundle) -> None:
     footer = FooterRecord({"pass": 1}, (), {}, 1, "publish 1/1 must", stale=("nsq/x",))
 
-    line = verdict(bundle.header, footer, (), style=PLAIN)
+    (line,) = verdict(bundle.header, footer, (), style=PLAIN)
 
     assert line.startswith("DEVIATIONS FILE OUT OF DATE   1 stale, 0 expired")
 
@@ -181,8 +172,11 @@ def test_counts_name_every_verdict() -> None:
 def test_a_row_with_all_verdicts_fits() -> None:
     lines = row("nsq/publish", list(VERDICTS) * 12, PLAIN)
 
-    assert max(map(len, lines)) <= 86  # twelve of each of eight verdicts, no word left out
-    assert sum(line.count("F") for line in lines[:-1]) == 12
+    letters = [line for line in lines if "pass" not in line and "KIT ERROR" not in line]
+    assert max(map(len, lines)) <= 80
+    assert sum(line.count("F") for line in letters) == 12
+    assert "12 pass" in lines[len(letters)]
+    assert lines[-1].endswith("12 KIT ERROR")
 
 
 def test_interfaces_keep_their_order(bundle: Bundle) -> None:
@@ -202,19 +196,64 @@ def test_the_banner_names_target_claims_and_what_is_left_out(bundle: Bundle) -> 
     assert "not selected: ext.disk (give --data to judge it)" in text
 
 
-def test_lines_display_tells_case_by_case(bundle: Bundle) -> None:
+def log(bundle: Bundle, **options: Any) -> list[str]:
+    """Return what a run, or a bundle that is judged again, writes outside of a terminal."""
     out = io.StringIO()
-    display = LineDisplay(out, None, PLAIN)
-
+    display = LineDisplay(out, None, PLAIN, **options)
     display.begin(bundle.header, selected=len(bundle.cases))
     for record in bundle.cases:
         display.case(record)
     display.end(result(bundle))
+    return out.getvalue().splitlines()
 
-    lines = out.getvalue().splitlines()
-    assert "\x1b" not in out.getvalue()
-    assert sum(line.startswith("PASS nsq/") for line in lines) == bundle_count(bundle, "pass")
+
+def test_a_log_has_a_line_for_each_interface_and_for_each_failure(bundle: Bundle) -> None:
+    lines = log(bundle)
+
+    assert not any(line.startswith(("PASS ", "N/A ", "READING ")) for line in lines)
     assert any(re.match(r"FAIL nsq/\S+ [\d.]+ ms  expected ", line) for line in lines)
+    for name, marks in by_interface(bundle.cases, bundle.header).items():
+        assert any(re.match(rf"{name} +{counts(marks)}$", line) for line in lines), name
+
+
+def test_a_verbose_log_has_a_line_for_each_case(bundle: Bundle) -> None:
+    lines = log(bundle, verbose=1)
+
+    assert "\x1b" not in "".join(lines)
+    assert sum(line.startswith("PASS nsq/") for line in lines) == bundle_count(bundle, "pass")
+    assert sum(line.startswith("N/A nsq/") for line in lines) == bundle_count(
+        bundle, "unsupported"
+    )
+    assert not any(re.match(r"nsq/\S+ +\d+ pass", line) for line in lines)
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_equal_reasons_of_cases_that_were_left_out_are_one_line(
+    bundle: Bundle, verbose: int
+) -> None:
+    (lacking, *_) = [each for each in bundle.cases if each.verdict == "unsupported"]
+    many = [msgspec.structs.replace(lacking, case=f"nsq/none/{n}") for n in range(900)]
+
+    lines = log(replace(bundle, cases=tuple(many)), verbose=verbose)
+
+    reason = lacking.reason.split()[-1]
+    assert sum(reason in line for line in lines) == 1
+    assert any(line.startswith("n/a      900 ") for line in lines)
+    assert any(re.match(r"nsq/none +900 n/a$", line) for line in lines) is not bool(verbose)
+
+
+def test_a_bundle_that_is_judged_again_has_no_line_of_a_case_in_a_log(bundle: Bundle) -> None:
+    lines = log(bundle, recorded=True)
+
+    assert any(re.match(r"nsq/\S+ +\d+ pass", line) for line in lines)
+    assert not any(line.startswith("FAIL nsq/") for line in lines)
+
+
+def test_of_a_bundle_that_is_judged_again_failures_alone_may_be_shown(bundle: Bundle) -> None:
+    lines = log(bundle, recorded=True, failures_only=True)
+
+    assert any(line.startswith("FAIL nsq/") for line in lines)
+    assert not any(re.match(r"nsq/\S+ +\d+ pass", line) for line in lines)
 
 
 def bundle_count(bundle: Bundle, name: str) -> int:
