@@ -82,7 +82,10 @@ def row(name: str, verdicts: Sequence[Mark], style: Style) -> list[str]:
 def _count_lines(verdicts: Sequence[Mark], style: Style) -> Iterator[str]:
     """Return the counts at the right end of as many lines as they need."""
     line: list[Mark] = []
-    for name in (name for name in MARKS if name in verdicts):
+    found = Counter(verdicts)
+    for name in MARKS:
+        if not found[name]:
+            continue
         if line and len(_counts_of(verdicts, [*line, name])) > columns():
             yield _at_the_right(verdicts, line, style)
             line = []

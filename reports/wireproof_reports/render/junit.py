@@ -95,9 +95,7 @@ def _run_test(name: str, kind: str, why: str) -> etree.Element:
     return element
 
 
-def _suite(
-    bundle: Bundle, name: str, cases: Sequence[CaseRecord], rate: float
-) -> etree.Element:
+def _suite(bundle: Bundle, name: str, cases: Sequence[CaseRecord], rate: float) -> etree.Element:
     suite = etree.Element("testsuite", {"name": _text(name)})
     if bundle.header.started:
         suite.set("timestamp", _text(bundle.header.started))
