@@ -96,7 +96,7 @@ def _decode(source: tuple[str, ...], protocol: str, *, raw: bool, **options: obj
                 raise
             # What the other sides of a capture sent can be decoded nevertheless.
             sys.stdout.flush()
-            echo(f"note: {fault}", err=True)
+            echo(f"note: {each.side}: {fault}", err=True)
             faults.append(f"{each.side}: {fault}")
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""

@@ -43,15 +43,22 @@ def parts_of(
     return [Part(shift + span.offset, span.length, _label(span, due)) for span in spans]
 
 
-def fault_parts(spans: Sequence[Span], error: WireError, *, shift: int = 0) -> list[Part]:
+def fault_parts(
+    spans: Sequence[Span],
+    error: WireError,
+    *,
+    shift: int = 0,
+    due: Mapping[str, int] = MappingProxyType({}),
+) -> list[Part]:
     """Return the parts before a decoding error, and one part with the reason for the bytes after.
 
     ``shift`` is added to each offset; the error's own offset counts from where the spans' do.
+    ``due`` is that of `parts_of`.
     """
     whole = [span for span in spans if span.offset < error.offset]
     rest = sum(span.length for span in spans) - error.offset
     reason = f"{error.field}: expected {error.expected}, found {error.found}"
-    return [*parts_of(whole, shift=shift), Part(shift + error.offset, rest, reason)]
+    return [*parts_of(whole, shift=shift, due=due), Part(shift + error.offset, rest, reason)]
 
 
 def moment(timestamp: int) -> str:

@@ -21,7 +21,6 @@ from wireproof_kit.iggy.decoding.annotation import STATUS_NAMES, fault_parts, pa
 from wireproof_kit.iggy.decoding.polls import (
     LIMIT,
     begins_message,
-    find_generation,
     messages_before_error,
     read_polled,
 )
@@ -284,8 +283,6 @@ def _response(start: int, response: Response, *, generation: Generation) -> Entr
     name = STATUS_NAMES.get(response.status, "unknown status")
     if polled is None:
         said = f"{count_bytes(len(response.body))} of body" if response.body else "no body"
-        if other := find_generation(response):
-            said += f"; --generation {other} decodes it as messages"
         title = f"{response.status} {name}   {said}"
         parts = partial(_parts, RESPONSE, data)
         objects = partial(_describe_response, response, name)
@@ -304,7 +301,10 @@ def _broken_poll(generation: Generation, data: bytes, start: int, error: WireErr
     schema, body = polled_messages_schema(generation), data[FRAME_HEAD:]
 
     def parts() -> list[Part]:
-        return [*_head(RESPONSE, data), *fault_parts(spans(schema, body), error, shift=FRAME_HEAD)]
+        before = list(messages_before_error(generation, body))
+        due = wrong_checksums(before, "messages[{}].checksum")
+        refused = fault_parts(spans(schema, body), error, shift=FRAME_HEAD, due=due)
+        return [*_head(RESPONSE, data), *refused]
 
     def objects() -> list[JsonObject]:
         return [message_object(each) for each in messages_before_error(generation, body)]
