@@ -29,7 +29,7 @@ def test_a_killed_broker_makes_one_death(moment: int, tmp_path: Path) -> None:
     bundle = tmp_path / "run.jsonl"
     count = 1 + moment * CASES // KILLS
     with closing(start_reference("nsq")) as broker:
-        command = ("run", broker.url, "--profile", "observed", "--bundle", str(bundle))
+        command = ("run", "-v", broker.url, "--profile", "observed", "--bundle", str(bundle))
 
         def kill(_: int) -> None:
             os.kill(broker.process.pid, signal.SIGKILL)
