@@ -28,6 +28,9 @@ settings.register_profile("quick", settings.get_profile("ci"), max_examples=3)
 settings.register_profile("deep", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+os.environ.pop("COLUMNS", None)
+"""Output is as wide as this says: tests expect the 80 columns of a pipe, wherever they run."""
+
 STARTS_A_PROCESS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec"}
 """Names of audit events: patching `subprocess` would miss forks, and modules that hold a copy."""
 _running: list[str] = []

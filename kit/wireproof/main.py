@@ -1,6 +1,8 @@
 """The entry point of the ``wireproof`` command: arguments in, exit code out, no traceback ever."""
 
+import codecs
 import errno
+import io
 import os
 import re
 import signal
@@ -19,6 +21,10 @@ NOT_DONE = 2
 # As shells report them: 128 plus the number of the signal, SIGINT and SIGPIPE.
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+REPLACE = "wireproof"
+"""The name of the error handler of stdout and stderr."""
+SPELLED = {"…": "...", "µ": "u"}
+"""Signs that the kit prints itself, for an encoding that lacks them."""
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _UNREACHABLE = re.compile(r"cannot reach ([a-z]+://\S+) \(.+\)")
 _DOCTOR = "see `wireproof doctor`"
@@ -41,6 +47,7 @@ EXAMPLES = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the process's exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _write_in_any_encoding()
     if asked := os.environ.get(COMPLETION):
         return shell_complete(_root(), {}, "wireproof", COMPLETION, asked)
     _end_as_if_interrupted()
@@ -51,6 +58,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Point stdout elsewhere, or the interpreter complains when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+
+
+def _write_in_any_encoding() -> None:
+    """Have stdout and stderr replace what their encoding lacks, such as a micro sign in ASCII."""
+    codecs.register_error(REPLACE, _replace_unencodable)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=REPLACE)
+
+
+def _replace_unencodable(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return a sign of ours spelled in ASCII; any other character as an escape."""
+    if isinstance(error, UnicodeEncodeError):
+        spelled = SPELLED.get(error.object[error.start])
+        if spelled is not None:
+            return spelled, error.start + 1
+    return codecs.backslashreplace_errors(error)
 
 
 def _end_as_if_interrupted() -> None:
@@ -86,7 +110,7 @@ def _invoke(arguments: list[str]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
+        click.echo(error.format_message(), sys.stderr)
         return NOT_DONE
     except click.ClickException as error:
         return _refuse(_sentence(error))

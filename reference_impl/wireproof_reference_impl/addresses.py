@@ -16,6 +16,8 @@ def read_address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise BadOption(f"{text!r} is no address: HOST:PORT is needed, port 0 for any")
+    if ":" in host and not host.startswith("["):
+        raise BadOption(f"{text!r}: an IPv6 address stands in brackets; write [{host}]:{port}")
     return host.strip("[]"), int(port)
 
 

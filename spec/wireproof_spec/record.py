@@ -275,6 +275,8 @@ class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
     sha256: str = ""
     ways: dict[str, int] = {}
     """How many of the ways that count have each verdict."""
+    duration_us: Count = 0
+    """From the start of the first case to the end of the last; cases run side by side."""
 
 
 BundleRecord = (

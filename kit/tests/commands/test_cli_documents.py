@@ -156,7 +156,7 @@ def test_messages_without_extension_header_leave_its_clauses_out_by_name(tmp_pat
 )
 def test_what_is_no_json_is_undecided_and_never_green(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "m.json").write_bytes(data)
-    done = judged(tmp_path, "m.json")
+    done = judged(tmp_path, "m.json", "-v")
     assert done.code == 3
     assert "NOT COUNTED (should) oms/message/wrapper/m.json" in done.out
     assert "m.json line 1, column 1" in " ".join(done.out.split()) or data == b"{"

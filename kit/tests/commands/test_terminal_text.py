@@ -7,11 +7,7 @@ from test_cli_view import Terminal
 
 from wireproof.options.global_options import OutputStyle
 from wireproof.view.choose_display import choose_display
-from wireproof.view.display import (
-    EventDisplay,
-    LineDisplay,
-    LiveDisplay,
-)
+from wireproof.view.display import EventDisplay, LineDisplay, LiveDisplay
 from wireproof.view.exchange import whole_exchange
 from wireproof.view.style import flow_pieces, wrap_after_heading
 from wireproof_spec.step_record import StepRecord, TranscriptRecord

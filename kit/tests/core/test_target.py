@@ -84,6 +84,26 @@ def test_a_wrong_url_is_one_sentence(url: str, words: str) -> None:
         parse_target(url, SCHEMES)
 
 
+@pytest.mark.parametrize(
+    ("url", "right"),
+    [
+        ("nsq://::1:4150", "nsq://[::1]:4150"),
+        ("tcp://::1:4150", "tcp://[::1]:4150"),
+        ("iggy://2001:db8::7:8090?http=h:1", "iggy://[2001:db8::7]:8090"),
+        ("oms+http://::1", "oms+http://[::1]:PORT"),
+        ("nsq://fe80::1%eth0:4150", "nsq://[fe80::1%eth0]:4150"),
+        ("nsq://1:2:3:4:5:6:7:8", "nsq://[1:2:3:4:5:6:7:8]:PORT"),
+        ("nsq://h:1?http=::1:4151", "http://[::1]:4151"),
+        ("nsq://?lookupd=http://::1:4161", "http://[::1]:4161"),
+    ],
+)
+def test_an_ipv6_address_without_brackets_is_shown_with_them(url: str, right: str) -> None:
+    with pytest.raises(UsageFault, match=r"an IPv6 address stands in brackets") as refused:
+        parse_target(url, SCHEMES)
+
+    assert str(refused.value).endswith(f"; write {right}")
+
+
 def test_a_system_is_named_by_the_command_or_the_address_of_its_adapter() -> None:
     target = parse_target("oms+exec:java -jar 'my adapter.jar'", SCHEMES)
     assert (target.protocol, target.adapter) == ("oms", "java -jar 'my adapter.jar'")

@@ -31,7 +31,7 @@ def test_a_killed_broker_makes_one_death(moment: int, tmp_path: Path) -> None:
     count = 1 + moment * CASES // KILLS
     with closing(start_reference("nsq")) as broker:
         options = ("--profile", "observed", "--bundle", str(bundle))
-        command = ("run", broker.url, *SELECTION, *options)
+        command = ("run", "-v", broker.url, *SELECTION, *options)
 
         def kill(_: int) -> None:
             os.kill(broker.process.pid, signal.SIGKILL)

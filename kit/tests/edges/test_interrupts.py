@@ -34,7 +34,7 @@ def interrupt(pid: int) -> None:
 def test_an_interrupted_run_accuses_nobody(moment: int, tmp_path: Path) -> None:
     bundle = tmp_path / "run.jsonl"
     count = 1 + moment * CASES // TIMES
-    command = ("run", "--reference", *SELECTION, "--bundle", str(bundle))
+    command = ("run", "-v", "--reference", *SELECTION, "--bundle", str(bundle))
 
     code, out = run_until(command, RUN_SHOWS, count, interrupt)
 

@@ -25,10 +25,18 @@ from wireproof_kit.iggy.decoding.sources import (
 )
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands, golden
-from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES_TAGGED, PolledMessages
+from wireproof_spec.iggy.bodies.poll_messages import (
+    POLLED_MESSAGES,
+    POLLED_MESSAGES_TAGGED,
+    PolledMessages,
+    polled_messages_schema,
+)
 from wireproof_spec.iggy.bodies.users import LOGIN_USER, LoginUser
+from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.frame import request, response
+from wireproof_spec.iggy.generation import GENERATIONS, Generation
 from wireproof_spec.iggy.golden import TcpScenario
+from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message
 from wireproof_spec.iggy.segment import log_name
 
@@ -37,6 +45,7 @@ LOG = (golden.folder() / "iggy-disk" / log_name(0)).read_bytes()
 MESSAGES: list[dict[str, object]] = json.loads(
     (golden.folder() / "iggy-disk" / "manifest.json").read_bytes()
 )["messages"]
+CHECKSUM = payload_checksum(b"x")
 EACH = check_each(SCENARIOS.values(), lambda scenario: scenario.name)
 
 
@@ -154,6 +163,68 @@ def test_a_state_and_a_checksum_that_are_wrong_are_told() -> None:
     )
 
 
+def test_a_wrong_checksum_is_marked_where_it_stands_with_the_right_one() -> None:
+    right, wrong = Message(0, 1, 1, 5, CHECKSUM, (), b"x"), Message(1, 1, 1, 6, 7, (), b"x")
+    polled = encode(POLLED_MESSAGES, PolledMessages(None, None, (right, wrong)))
+
+    (stored,) = entries(encode(MESSAGE, wrong), DecodeOptions("log"))
+    (answer,) = entries(response(0, polled), DecodeOptions("server"))
+
+    assert isinstance(stored, Decoded)
+    assert isinstance(answer, Decoded)
+    marked = f"checksum = 7, WRONG: {CHECKSUM} is right"
+    assert marked in [part.label for part in stored.parts()]
+    labels = [part.label for part in answer.parts() if "checksum" in part.label]
+    assert labels == [f"messages[0].checksum = {CHECKSUM}", f"messages[1].{marked}"]
+    assert answer.title == "0 ok   2 messages   1 wrong checksum"
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_an_unknown_kind_of_header_in_a_poll_leaves_the_messages_before_it(
+    generation: Generation,
+) -> None:
+    message = Message(0, 1, 1_700_000_000_000_000, 5, CHECKSUM, (Header("k", 2, b"v"),), b"x")
+    partition, offset = (1, 0) if generation == "tagged" else (None, None)
+    polled = PolledMessages(partition, offset, (message,) * 3)
+    body = bytearray(encode(polled_messages_schema(generation), polled))
+    body[body.rindex(b"\x01\0\0\0k\x02") + 5] = 99
+
+    found = entries(response(0, bytes(body)) + response(0), DecodeOptions("server", generation))
+
+    fault = broken(found)
+    assert fault.error.field == "messages[2].headers[0].kind"
+    assert "expected 1 to 15, found 99" in fault.sentence
+    assert [fields["kind"] for fields in fault.objects()] == ["message"] * 2
+    assert any(part.label.startswith("messages[1].payload") for part in fault.parts())
+    check_parts(found)
+
+
+def test_a_layout_of_another_generation_names_the_option(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    decode = Decode(capsys)
+    login = request(commands.LOGIN_USER, encode(LOGIN_USER, LoginUser("a", "b", "", "")))
+    old = b"".join(encode(OLD_MESSAGE, Message(n, None, 9, 5, None, (), b"x")) for n in range(3))
+    log = tmp_path / log_name(0)
+    log.write_bytes(old)
+
+    decode("--protocol", "iggy", (request(commands.PING) + login).hex(), code=2)
+    assert decode.error.endswith("; --generation tagged decodes this\n")
+    decode("--protocol", "iggy", log, code=2)
+    assert decode.error.endswith("; --old-layout decodes this\n")
+    message = Message(0, 1, 1_700_000_000_000_000, 5, 1, (Header("k", 2, b"v"),), b"x")
+    tagged = encode(POLLED_MESSAGES_TAGGED, PolledMessages(1, 0, (message,)))
+    decode("--protocol", "iggy", response(0, tagged).hex(), code=2)
+    assert decode.error.endswith("; --generation tagged decodes this\n")
+    published = bytearray(encode(POLLED_MESSAGES, PolledMessages(None, None, (message,))))
+    published[published.index(b"k\x02") + 1] = 99
+    decode("--protocol", "iggy", response(0, bytes(published)).hex(), code=2)
+    assert "expected 1 to 15, found 99" in decode.error
+    assert "decodes this" not in decode.error
+    decode("--protocol", "iggy", request(999).hex(), "--side", "client", code=2)
+    assert "decodes this" not in decode.error
+
+
 def test_a_log_of_before_is_told_when_it_is_said_to_be_one() -> None:
     message = Message(3, None, 9, 5, None, (), b"x")
     (fields,) = objects(
@@ -218,8 +289,8 @@ def test_tagged_servers_have_polls_and_commands_of_their_own() -> None:
     body = encode(POLLED_MESSAGES_TAGGED, PolledMessages(1, 0, (message,)))
     login = request(commands.LOGIN_USER, encode(LOGIN_USER, LoginUser("a", "b", "", "")))
 
-    assert titles(entries(response(0, body), tagged)) == ["0 ok   1 message"]
-    assert titles(entries(response(0, body))) == [f"0 ok   {len(body)} bytes of body"]
+    assert titles(entries(response(0, body), tagged)) == ["0 ok   1 message   1 wrong checksum"]
+    assert "found messages of the tagged generation" in broken(entries(response(0, body))).sentence
     assert titles(entries(login, tagged)) == ["login_user"]
     assert broken(entries(login)).error.field == "code"
 

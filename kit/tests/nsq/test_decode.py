@@ -190,7 +190,7 @@ def test_hex_may_be_written_in_any_way(decode: Decode) -> None:
     ("words", "sentence"),
     [
         (["nothing.bin"], "'nothing.bin' is no file, no directory and no hex digits"),
-        (["4f4"], "an odd number of hex digits (3): half a byte is missing"),
+        (["4f4"], "the argument: an odd number of hex digits (3): half a byte is missing"),
         ([""], "the input is empty: there is nothing to decode"),
         (["7f"], "cannot tell what the input is by its first bytes (7f)"),
         (["4745542f20485454502f312e310d0a"], "cannot tell what the input is"),

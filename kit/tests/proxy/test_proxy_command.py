@@ -235,6 +235,7 @@ def test_a_proxy_that_saw_nothing_is_never_green() -> None:
         (("--to", "iggy://127.0.0.1:1", "--ordered", "t"), "iggy has no ordered topics"),
         (("--to", "nsq+client:true"), "expected the address of a broker, nsq://HOST:PORT"),
         (("--to", "nsq://127.0.0.1:1", "--listen", "nowhere"), "expected HOST:PORT"),
+        (("--to", "nsq://127.0.0.1:1", "--listen", "::1:0"), "in brackets; write [::1]:0"),
         (
             ("--to", "nsq://127.0.0.1:1", "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"),
             "--listen is given 2 times, but --to names only nsqd",

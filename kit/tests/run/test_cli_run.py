@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from xml.etree import ElementTree as etree
 
 import pytest
 from cli_process import Done, clean_environment, wireproof
@@ -31,7 +32,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
     folder = tmp_path_factory.mktemp("run")
     done = wireproof(
         *("run", "--reference", SMALL, "--seed", "7", "--bundle", "b.jsonl"),
-        *("--html", "r.html", "--junit", "r.xml", "--allure", "allure"),
+        *("--html", "r.html", "--junit", "r.xml", "--allure", "allure", "--badge", "r.svg"),
         cwd=folder,
     )
     return done, folder
@@ -47,7 +48,9 @@ def test_a_run_tells_its_cases_and_what_it_comes_to(ran: tuple[Done, Path]) -> N
     assert bundle.footer.exit == 0
     lines = done.out.splitlines()
     assert "seed 7" in lines[0]
-    assert sum(line.startswith(("PASS ", "READING ")) for line in lines) == len(bundle.cases) > 3
+    assert len(bundle.cases) > 3
+    assert not any(line.startswith("PASS ") for line in lines)
+    assert f"nsq/publish  {len(bundle.cases)} pass" in lines
     assert lines[-1].startswith("NO FAILURE up to level must")
     assert "seed 7" in lines[-1]
 
@@ -55,8 +58,27 @@ def test_a_run_tells_its_cases_and_what_it_comes_to(ran: tuple[Done, Path]) -> N
 def test_a_run_writes_what_was_asked_for_and_nothing_else(ran: tuple[Done, Path]) -> None:
     _, folder = ran
 
-    written = ["allure", "b.jsonl", "r.html", "r.xml"]
+    written = ["allure", "b.jsonl", "r.html", "r.json", "r.svg", "r.xml"]
     assert sorted(path.name for path in folder.iterdir()) == written
+
+
+def test_the_times_of_a_run_in_junit_add_up_to_its_own(ran: tuple[Done, Path]) -> None:
+    _, folder = ran
+    footer = read_bundle(folder / "b.jsonl").footer
+    root = etree.fromstring((folder / "r.xml").read_bytes())
+
+    assert footer is not None
+    assert footer.duration_us > 0
+    times = [float(test.get("time", "")) for test in root.iter("testcase")]
+    assert sum(times) == pytest.approx(footer.duration_us / 1e6, abs=len(times) * 1e-6)
+
+
+def test_a_run_writes_the_badge_that_shields_io_reads(ran: tuple[Done, Path]) -> None:
+    _, folder = ran
+    badge = json.loads((folder / "r.json").read_text("utf-8"))
+
+    assert set(badge) == {"schemaVersion", "label", "message", "color"}
+    assert (folder / "r.svg").read_text("utf-8").startswith("<svg ")
 
 
 def test_a_run_leaves_allure_results_of_every_case(ran: tuple[Done, Path]) -> None:

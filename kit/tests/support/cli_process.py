@@ -32,7 +32,7 @@ def wireproof(*arguments: str, cwd: Path | None = None, **variables: str) -> Don
 
 
 def clean_environment() -> dict[str, str]:
-    hidden = ("WIREPROOF_", "PYTEST_", "NO_COLOR")
+    hidden = ("WIREPROOF_", "PYTEST_", "NO_COLOR", "COLUMNS", "HYPOTHESIS_STORAGE_DIRECTORY")
     return {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
 
 

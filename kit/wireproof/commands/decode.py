@@ -1,27 +1,31 @@
 """``wireproof decode``: bytes with their meaning, as an annotated dump or as JSON lines."""
 
-import io
-import os
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import cast
+from contextlib import suppress
+from itertools import islice
+from typing import TypeVar, cast
 
 import click
 
-from wireproof.commands.protocol_decode import Source, decoded_protocols, decoder_of
+from wireproof.commands.decode_source import Input, open_inputs, read_again
+from wireproof.commands.protocol_decode import Decoder, Source, decoded_protocols, decoder_of
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.view.output import echo
+from wireproof.view.terminal import columns
 from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, Heading, Note
 from wireproof_kit.errors import UsageFault
 
 HELP = (
     "Decode frames and queue files, field by field.\n"
-    "Give hex digits, a file, a directory, or - for standard input. {about} Bytes that cannot be "
-    "decoded end with exit code 2, after everything before them. -v prints every byte."
+    "Give hex digits, a file, a directory, or - for standard input. {about} A file may also hold "
+    "hex digits, a dump of xxd or hexdump, text with escapes such as \\x4f, or a capture (pcap or "
+    "pcapng). Bytes that cannot be decoded end with exit code 2, after everything before them. "
+    "-v prints every byte."
 )
+
+T = TypeVar("T")
 
 ALL = sys.maxsize
 ROWS = 4
@@ -42,7 +46,7 @@ class _DecodeCommand(Command):
         meant = Command(
             self.name,
             callback=self.callback,
-            params=[*self.params, _protocol_option(), *decoder.options],
+            params=[*self.params, _protocol_option(), _raw_option(), *decoder.options],
             help=HELP.format(about=decoder.about),
             examples=decoder.examples,
         )
@@ -60,6 +64,14 @@ def _protocol_option() -> click.Option:
     )
 
 
+def _raw_option() -> click.Option:
+    return click.Option(
+        ["--raw"],
+        is_flag=True,
+        help="Decode a file or stdin as it is, though it looks like a capture or like hex digits.",
+    )
+
+
 def _find_protocol(args: Sequence[str]) -> str:
     """Return the protocol that a command line names; other arguments are ignored."""
     lenient: dict[str, object] = {
@@ -72,14 +84,23 @@ def _find_protocol(args: Sequence[str]) -> str:
     return cast(str | None, named) or decoded_protocols()[0]
 
 
-def _decode(source: tuple[str, ...], protocol: str, **options: object) -> int:
-    # What the terminal's encoding cannot hold is written as an escape.
-    if hasattr(sys.stdout, "reconfigure"):
-        cast(io.TextIOWrapper, sys.stdout).reconfigure(errors="backslashreplace")
-    entries = _entries(source, protocol, options)
-    show = _show_json if manner().json else _show_text
-    while (entry := _next(entries)) is not None:
-        show(entry)
+def _decode(source: tuple[str, ...], protocol: str, *, raw: bool, **options: object) -> int:
+    decoder = decoder_of(protocol)
+    faults: list[str] = []
+    for each in _read(open_inputs(source, raw=raw)):
+        _announce(each)
+        try:
+            _show(decoder, each, options)
+        except UsageFault as fault:
+            if not each.side:
+                raise
+            # What the other sides of a capture sent can be decoded nevertheless.
+            sys.stdout.flush()
+            echo(f"note: {each.side}: {fault}", err=True)
+            faults.append(f"{each.side}: {fault}")
+    if faults:
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise UsageFault(f"{faults[0]}{more}")
     return 0
 
 
@@ -90,48 +111,80 @@ decode = _DecodeCommand(
 )
 
 
-def _entries(
-    source: Sequence[str], protocol: str, options: Mapping[str, object]
-) -> Iterator[Entry]:
-    return decoder_of(protocol).decode(_source(source), **options)
+def _announce(given: Input) -> None:
+    """Say from which side of which connection bytes are, and what they were read as."""
+    if given.side and not manner().json:
+        _write(given.side, "")
+    if given.note and not manner().quiet:
+        sys.stdout.flush()
+        echo(f"note: {given.side}{': ' if given.side else ''}{given.note}", err=True)
 
 
-def _source(words: Sequence[str]) -> Source:
-    first, *more = words
-    if first == "-" and not more:
-        return sys.stdin.buffer
-    if not os.path.exists(first):
-        return _from_hex(" ".join(words))
-    if more:
-        raise UsageFault(f"one file or directory at a time: {first} or {more[0]}?")
-    return Path(first)
+def _show(decoder: Decoder, given: Input, options: Mapping[str, object]) -> None:
+    """Show all that can be decoded.
+
+    Raises:
+        UsageFault: there are bytes that cannot be decoded.
+    """
+    if given.source is None:
+        return
+    count = 0
+    for entry in _read(decoder.decode(given.source, **options)):
+        if manner().json:
+            _show_json(entry, {"stream": given.side} if given.side else {})
+        else:
+            _show_text(entry)
+        if isinstance(entry, Note):
+            echo(f"note: {entry.text}", err=True)
+        if isinstance(entry, Broken):
+            sys.stdout.flush()
+            layout = _find_layout(decoder, given.source, options, count)
+            advice = f"; {layout} decodes this" if layout else ""
+            raise UsageFault(f"{entry.sentence}{advice}")
+        count += isinstance(entry, Decoded)
 
 
-def _from_hex(text: str) -> bytes:
-    digits = re.sub(r"0[xX]|[\s:,]", "", text)
-    if re.fullmatch(r"[0-9a-fA-F]*", digits) is None:
-        raise UsageFault(f"{text!r} is no file, no directory and no hex digits")
-    if len(digits) % 2:
-        raise UsageFault(f"an odd number of hex digits ({len(digits)}): half a byte is missing")
-    return bytes.fromhex(digits)
+def _find_layout(
+    decoder: Decoder, source: Source, options: Mapping[str, object], count: int
+) -> str:
+    """Return the option that decodes more than ``count`` values of a source, empty if none does.
+
+    The bytes may be of another generation of the protocol than the one that was asked for.
+    """
+    for words, change in decoder.layouts:
+        again = read_again(source)
+        if again is not None and {**options, **change} != options:
+            with suppress(UsageFault):
+                entries = decoder.decode(again, **{**options, **change})
+                decoded = (entry for entry in entries if isinstance(entry, Decoded))
+                if sum(1 for _ in islice(decoded, count + 1)) > count:
+                    return words
+    return ""
 
 
-def _next(entries: Iterator[Entry]) -> Entry | None:
-    try:
-        return next(entries, None)
-    except OSError as error:
-        name = error.filename or "the input"
-        raise UsageFault(f"cannot read {name}: {error.strerror}") from error
+def _read(items: Iterator[T]) -> Iterator[T]:
+    """Yield items that are read from a file or a pipe.
+
+    Raises:
+        UsageFault: it cannot be read.
+    """
+    while True:
+        try:
+            item = next(items)
+        except StopIteration:
+            return
+        except OSError as error:
+            name = error.filename or "the input"
+            raise UsageFault(f"cannot read {name}: {error.strerror}") from error
+        yield item
 
 
-def _show_json(entry: Entry) -> None:
+def _show_json(entry: Entry, more: Mapping[str, str]) -> None:
     from wireproof_kit.decoding.json_text import json_line
 
-    if isinstance(entry, Decoded):
+    if isinstance(entry, Decoded | Broken):
         for fields in entry.objects():
-            sys.stdout.write(json_line(fields) + "\n")
-    else:
-        _tell(entry)
+            sys.stdout.write(json_line({**more, **fields}) + "\n")
 
 
 def _show_text(entry: Entry) -> None:
@@ -141,23 +194,13 @@ def _show_text(entry: Entry) -> None:
         _write(f"{entry.kind}   {entry.title}")
     if isinstance(entry, Decoded | Broken) and not manner().quiet:
         _write(*_dump(entry), "")
-    _tell(entry)
 
 
 def _dump(entry: Decoded | Broken) -> list[str]:
     from wireproof_kit.decoding.dump import Measure, dump_numbered
 
-    measure = Measure(ALL if manner().verbose else ROWS, parts=ALL)
+    measure = Measure(ALL if manner().verbose else ROWS, parts=ALL, columns=columns())
     return dump_numbered(entry.data, entry.parts(), base=entry.offset, measure=measure)
-
-
-def _tell(entry: Entry) -> None:
-    """Say on stderr what no dump can: a note, or at last why nothing follows."""
-    if isinstance(entry, Note):
-        echo(f"note: {entry.text}", err=True)
-    if isinstance(entry, Broken):
-        sys.stdout.flush()
-        raise UsageFault(entry.sentence)
 
 
 def _write(*lines: str) -> None:

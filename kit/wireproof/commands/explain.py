@@ -53,7 +53,7 @@ def explain(identifier: str) -> None:
     catalogue, subject, clause = find(identifier)
     ways = _find_ways(catalogue, identifier)
     if manner().json:
-        echo(json.dumps(_plain(subject, clause), indent=2, ensure_ascii=False))
+        echo(json.dumps(_plain(subject, clause), indent=2))
         return
     for line in _describe(catalogue, subject, clause, identifier):
         echo(line)

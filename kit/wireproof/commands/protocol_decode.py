@@ -1,6 +1,6 @@
 """What ``wireproof decode`` must know of a protocol."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
@@ -26,13 +26,15 @@ class Decoder:
     """The ``wireproof decode`` of one protocol: a function, its options and its help.
 
     ``decode`` takes a source and the values of ``options`` by the names of their parameters;
-    ``about`` says which files and directories it knows.
+    ``about`` says which files and directories it knows. ``layouts`` are options by which other
+    generations of the protocol are decoded, as on the command line and as arguments.
     """
 
     decode: Callable[..., Iterator[Entry]]
     options: Sequence[click.Option] = ()
     examples: Examples = ()
     about: str = ""
+    layouts: Sequence[tuple[str, Mapping[str, object]]] = ()
 
 
 def decoded_protocols() -> tuple[str, ...]:

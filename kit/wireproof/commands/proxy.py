@@ -28,7 +28,7 @@ from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.deviations import utc_date
 from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE
 from wireproof_kit.version import KIT_VERSION
-from wireproof_kit.wire.address import Address
+from wireproof_kit.wire.address import Address, add_brackets
 from wireproof_spec.clauses.catalogue import LEVELS, PROXY, Level
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import FORMAT, HeaderRecord, TargetRecord
@@ -145,6 +145,8 @@ def _part_of(target: Target, ordered: Sequence[str]) -> ProxyPart:
 
 def _address(text: str) -> Address:
     """Read HOST:PORT; port 0 is any free one."""
+    if right := add_brackets(text):
+        raise UsageFault(f"--listen {text}: an IPv6 address stands in brackets; write {right}")
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or int(port) >= 1 << 16:
         raise UsageFault(f"--listen {text!r}: expected HOST:PORT, the port from 0 to 65535")

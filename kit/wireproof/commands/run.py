@@ -91,6 +91,7 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
     """Judge a broker, clause by clause.
 
     An argument that contains :// is the target; the others are prefixes of case or clause ids.
+    Outside a terminal, -v prints a line for each case.
     Exit code: 0 no failure, 1 failures, 2 the run could not be done, 3 no failure but undecided
     cases, 130 interrupted. --reference judges the reference broker of each selected protocol in
     turn; from the second protocol on, its name is added to the names of the files.
@@ -243,6 +244,7 @@ def _files(options: RunParameters, settings: Settings) -> dict[str, Path]:
     asked = {
         "html": options["html"] or settings.html,
         "junit": options["junit"] or settings.junit,
+        "badge": options["badge"],
         "allure": options["allure"] or settings.allure,
         "pcap": options["pcap"] or settings.pcap,
         "pcap-all": options["pcap_all"],

@@ -70,7 +70,7 @@ EXAMPLES = (
 @click.option(
     "--dimensions",
     is_flag=True,
-    help="Break each must clause in one corner at a time: one partition, one path, …",
+    help="Break each must clause in one corner at a time, such as one partition or one path.",
 )
 @click.option(
     "--pairs",

@@ -1,6 +1,6 @@
 """What ``wireproof decode`` must know of Iggy: whose bytes, of which generation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -8,7 +8,7 @@ import click
 from wireproof.commands.protocol_decode import Decoder, Source
 from wireproof_kit.decoding.decoded import Entry
 from wireproof_kit.iggy.decoding.sources import Side
-from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.generation import GENERATIONS, Generation
 
 EXAMPLES = (
     ("wireproof decode --protocol iggy 0400000001000000", "a ping, as hex digits"),
@@ -21,10 +21,15 @@ ABOUT = (
     "directory all logs are shown."
 )
 
+LAYOUTS: tuple[tuple[str, Mapping[str, object]], ...] = (
+    *((f"--generation {name}", {"generation": name}) for name in GENERATIONS),
+    ("--old-layout", {"old_layout": True}),
+)
+
 
 def decoder() -> Decoder:
     """Return the decoder of Iggy's frames and files for ``wireproof decode``."""
-    return Decoder(_decode, tuple(_options()), EXAMPLES, ABOUT)
+    return Decoder(_decode, tuple(_options()), EXAMPLES, ABOUT, LAYOUTS)
 
 
 def _options() -> Iterator[click.Option]:
@@ -35,7 +40,7 @@ def _options() -> Iterator[click.Option]:
     )
     yield click.Option(
         ["--generation"],
-        type=click.Choice(("published", "tagged")),
+        type=click.Choice(GENERATIONS),
         default="published",
         help="Generation of the server: as in the published text, or with tagged "
         "commands and polls.",

@@ -21,10 +21,14 @@ ABOUT = (
     "topic's or a data directory."
 )
 
+LAYOUTS = tuple(
+    (f"--ext-layout {name}", {"ext_layout": name}) for name in ("deployed", "published")
+)
+
 
 def decoder() -> Decoder:
     """Return the decoder of NSQ's frames and files for ``wireproof decode``."""
-    return Decoder(_decode, tuple(_options()), EXAMPLES, ABOUT)
+    return Decoder(_decode, tuple(_options()), EXAMPLES, ABOUT, LAYOUTS)
 
 
 def _options() -> Iterator[click.Option]:

@@ -7,6 +7,8 @@ from typing import IO, Literal, TypeVar, cast
 
 import click
 
+from wireproof.view.terminal import is_dumb
+
 Colour = Literal["auto", "always", "never"]
 
 T = TypeVar("T", click.Command, click.Group)
@@ -33,7 +35,7 @@ class OutputStyle:
         """Return True if text written to this stream is coloured."""
         if self.color != "auto":
             return self.color == "always"
-        return not os.environ.get("NO_COLOR") and stream.isatty()
+        return not os.environ.get("NO_COLOR") and stream.isatty() and not is_dumb()
 
 
 def manner() -> OutputStyle:
@@ -79,7 +81,7 @@ def _options() -> list[click.Option]:
 
 
 _CONFIG_HELP = "Read this file, not ./wireproof.toml or [tool.wireproof] in ./pyproject.toml."
-_COLOR_HELP = "Use colour; auto: on a terminal, unless NO_COLOR is set."
+_COLOR_HELP = "Use colour; auto: on a terminal, unless NO_COLOR is set or TERM is dumb."
 
 
 def _option(*names: str, **more: object) -> click.Option:

@@ -6,7 +6,7 @@ bare interpreter 13 ms. So each command imports what it needs, and help appears 
 
 import importlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import click
@@ -15,13 +15,33 @@ from click.shell_completion import CompletionItem
 from wireproof.commands.table import CommandEntry
 from wireproof.options.global_options import MannerOption, add_manner
 from wireproof.options.suggestions import suggestion
+from wireproof.view.terminal import columns
 
 Examples = Sequence[tuple[str, str]]
 
 COMPLETION = "_WIREPROOF_COMPLETE"
 """The variable that the script of `wireproof completion` sets to ask what may follow."""
 
-HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
+class HelpFormatter(click.HelpFormatter):
+    """A formatter of help as wide as other output; click's own has 50 columns at least."""
+
+    def __init__(self, **_: object) -> None:
+        super().__init__(width=columns() - 2)
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        """Write names and their meanings in two columns; in a narrow help the first is narrow."""
+        super().write_dl(rows, min(col_max, self.width * 2 // 5), col_spacing)
+
+
+class Context(click.Context):
+    """A click context whose help is formatted by `HelpFormatter`."""
+
+    formatter_class = HelpFormatter
 
 
 class Command(click.Command):
@@ -30,6 +50,7 @@ class Command(click.Command):
     ``has_manner`` is False if all arguments are passed to another program.
     """
 
+    context_class = Context
     has_manner = True
 
     def __init__(self, *args: object, examples: Examples = (), **more: object) -> None:
@@ -47,6 +68,8 @@ class Command(click.Command):
 
 class Group(click.Group):
     """A click command with subcommands whose help begins with examples."""
+
+    context_class = Context
 
     def __init__(self, *args: object, examples: Examples = (), **more: object) -> None:
         super().__init__(*args, **{"context_settings": HELP, **more})  # type: ignore[arg-type]
@@ -130,7 +153,8 @@ def _write_help(
     if examples:
         with formatter.section("Examples"):
             for line, meaning in examples:
-                formatter.write(f"  {line}\n      {meaning}\n")
+                text = click.wrap_text(meaning, formatter.width, " " * 6, " " * 6)
+                formatter.write(f"  {line}\n{text}\n")
     formatter.write_paragraph()
     command.format_usage(ctx, formatter)
     if rest.strip():

@@ -38,6 +38,7 @@ def client_options() -> Iterator[click.Option]:
     yield from _file_options()
 
 
+FAILURES_ONLY_HELP = "Print lines only for failures that count and for undecided cases."
 ORIGINS_HELP = f"Count only musts of these origins: {', '.join(BINDING)}, separated by commas"
 
 
@@ -143,16 +144,15 @@ def _course_options(waits: str) -> Iterator[click.Option]:
 
 
 def _file_options() -> Iterator[click.Option]:
-    yield click.Option(
-        ["--failures-only"],
-        is_flag=True,
-        help="Print lines only for failures that count and for undecided cases.",
-    )
+    yield click.Option(["--failures-only"], is_flag=True, help=FAILURES_ONLY_HELP)
     yield click.Option(
         ["--bundle"], type=_FILE, metavar="FILE", help="Bundle; default out/run-TIME.jsonl."
     )
     yield click.Option(["--html"], type=_FILE, metavar="FILE", help="Also write an HTML page.")
     yield click.Option(["--junit"], type=_FILE, metavar="FILE", help="Also write JUnit XML.")
+    yield click.Option(
+        ["--badge"], type=_FILE, metavar="FILE", help="Also write a badge as SVG and JSON."
+    )
     yield click.Option(["--allure"], type=_FILE, metavar="DIR", help="Also write Allure results.")
     yield click.Option(
         ["--pcap"], type=_FILE, metavar="DIR", help="Write a capture of each failing case."

@@ -16,6 +16,7 @@ import click
 from wireproof.options.global_options import manner
 from wireproof.view.output import write_lines
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.wire.address import add_brackets
 from wireproof_reports.pipeline.wanted import missing_package
 from wireproof_spec.extras import install_command
 
@@ -258,6 +259,8 @@ def _reach_remote(remote: str) -> None:
 
 def _unreachable(option: str, url: str, expected: str, address: str) -> str:
     """Return why no connection is accepted there; empty if one is."""
+    if right := add_brackets(address):
+        raise UsageFault(f"{option} {url}: an IPv6 address stands in brackets; write {right}")
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
         raise UsageFault(f"{option} {url}: expected {expected}, found {address!r}")

@@ -58,6 +58,7 @@ class RunParameters(TypedDict):
     allow_unstable: bool
     html: Path | None
     junit: Path | None
+    badge: Path | None
     allure: Path | None
     pcap: Path | None
     pcap_all: Path | None

@@ -7,6 +7,7 @@ from pathlib import Path
 from wireproof.options.global_options import OutputStyle
 from wireproof.view.display import Display, EventDisplay, LineDisplay, LiveDisplay
 from wireproof.view.style import Style
+from wireproof.view.terminal import is_dumb
 
 
 def choose_display(
@@ -24,7 +25,7 @@ def choose_display(
     style = Style(manner.is_coloured(out))
     human: Display
     live = out.isatty() and not (recorded or failures_only or manner.quiet or manner.json)
-    if live and os.environ.get("TERM") != "dumb":
+    if live and not is_dumb():
         height = os.get_terminal_size(out.fileno()).lines or 24
         human = LiveDisplay(out, style, height, manner.verbose, bundle)
     else:
@@ -35,7 +36,7 @@ def choose_display(
             style,
             manner.verbose,
             manner.quiet,
-            by_row=recorded,
+            recorded=recorded,
             failures_only=failures_only,
             bundle=bundle,
         )

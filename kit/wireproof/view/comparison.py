@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
+from wireproof.view.style import Style, Tone, cut_id, flow_pieces, wrap_after_heading
+from wireproof.view.terminal import columns
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.verdicts.diff import KINDS, Change, Comparison, Kind, Pair
 from wireproof_reports.wording import count_noun
@@ -59,7 +60,7 @@ def format_last_line(found: Comparison, code: int, *, style: Style) -> str:
     """Return the last line of a comparison: the number of changes of each class, the exit code."""
     told = format_counts(found)
     end = f"exit {code}"
-    room = max(COLUMNS - len(told) - len(end), 3)
+    room = max(columns() - len(told) - len(end), 3)
     return style.paint(told, "bad" if code else "strong") + " " * room + end
 
 
@@ -114,7 +115,7 @@ def _case(change: Change) -> Iterator[str]:
     if record is None:
         return
     about = f"{record.level.upper()} {record.clause}"
-    yield f"  {printable(pair.case)}   {verdicts(pair)}   {about}"
+    yield from flow_pieces(f"  {cut_id(pair.case)}", [verdicts(pair), about])
     if told := why(change):
         yield from wrap_after_heading("", printable(told), indent=INDENT)
 

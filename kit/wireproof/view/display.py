@@ -2,119 +2,21 @@
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Literal, Protocol, TypeAlias
+from typing import IO, Protocol
 
 from wireproof.view.banner import banner
 from wireproof.view.events import case_event, header_event, verdict_event, write_event
 from wireproof.view.output import write_lines
-from wireproof.view.style import COLUMNS, TONES, Style, Tone
+from wireproof.view.rows import case_line, groups, mark, rows
+from wireproof.view.style import Style
 from wireproof.view.summary import Result, summary
-from wireproof_kit.decoding.printable import clip, escape_unprintable, printable
+from wireproof.view.terminal import columns
+from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.runner.run_cases import COUNTED
-from wireproof_reports.wording import shown_time
-from wireproof_spec.record import VERDICTS, CaseRecord, HeaderRecord, Verdict
-
-NAME = 22
-LETTERS = 56
-
-Mark: TypeAlias = Verdict | Literal["uncounted"]
-"""How a case is shown: by its verdict, or as a failure that the run does not count."""
-
-UNCOUNTED: Literal["uncounted"] = "uncounted"
-
-MARKS: tuple[Mark, ...] = (*VERDICTS, UNCOUNTED)
-
-SIGNS: dict[Mark, str] = {
-    "pass": ".",
-    "reading": "~",
-    "fail": "F",
-    "uncounted": "f",
-    "known": "x",
-    "unsupported": "s",
-    "inconclusive": "?",
-    "unstable": "u",
-    "error": "E",
-}
-
-COUNT_WORDS: dict[Mark, str] = {
-    "pass": "pass",
-    "reading": "other reading",
-    "fail": "FAIL",
-    "uncounted": "not counted",
-    "known": "known",
-    "unsupported": "n/a",
-    "inconclusive": "undecided",
-    "unstable": "unstable",
-    "error": "KIT ERROR",
-}
-
-
-def interface(case_id: str) -> str:
-    """Return protocol and interface, the first two words of a case id: ``nsq/publish``."""
-    return escape_unprintable("/".join(case_id.split("/")[:2]))
-
-
-def mark(record: CaseRecord, header: HeaderRecord) -> Mark:
-    """Return a case's verdict; ``uncounted`` for a failure that the run does not count."""
-    if record.verdict == "fail" and not header.counts(record.level, record.origin):
-        return UNCOUNTED
-    return record.verdict
-
-
-def by_interface(records: Iterable[CaseRecord], header: HeaderRecord) -> dict[str, list[Mark]]:
-    """Return the marks of the cases of each interface, in the order of first appearance."""
-    rows: dict[str, list[Mark]] = {}
-    for record in records:
-        rows.setdefault(interface(record.case), []).append(mark(record, header))
-    return rows
-
-
-def row(name: str, verdicts: Sequence[Mark], style: Style) -> list[str]:
-    """Return the lines of one interface: its name, a letter for each verdict, the counts."""
-    pieces = [verdicts[at : at + LETTERS] for at in range(0, len(verdicts), LETTERS)]
-    heads = [name, *[""] * (len(pieces) - 1)]
-    lines = [
-        f"{head:<{NAME}}{_letters(piece, style)}"
-        for head, piece in zip(heads, pieces, strict=True)
-    ]
-    plain, painted = counts(verdicts), counts(verdicts, style)
-    room = COLUMNS - max(NAME, len(heads[-1])) - len(pieces[-1])
-    if len(plain) + 2 > room:
-        return [*lines, " " * (COLUMNS - len(plain)) + painted]
-    return [*lines[:-1], lines[-1] + " " * (room - len(plain)) + painted]
-
-
-def counts(verdicts: Iterable[Mark], style: Style | None = None) -> str:
-    """Return the number of cases with each verdict as text: ``12 pass 4 FAIL``."""
-    found = Counter(verdicts)
-    words: list[tuple[Mark, str]] = [
-        (name, f"{found[name]} {COUNT_WORDS[name]}") for name in MARKS if found[name]
-    ]
-    return " ".join(style.paint(word, _tone(name)) if style else word for name, word in words)
-
-
-def _tone(shown: Mark) -> Tone:
-    return "faint" if shown == UNCOUNTED else TONES[shown]
-
-
-def _letters(verdicts: Sequence[Mark], style: Style) -> str:
-    """Return a letter for each verdict; a run of equal ones is painted at once."""
-    return "".join(style.paint(SIGNS[run[0]] * len(run), _tone(run[0])) for run in _runs(verdicts))
-
-
-def _runs(verdicts: Sequence[Mark]) -> list[list[Mark]]:
-    runs: list[list[Mark]] = []
-    for verdict in verdicts:
-        if runs and runs[-1][0] == verdict:
-            runs[-1].append(verdict)
-        else:
-            runs.append([verdict])
-    return runs
-
+from wireproof_spec.record import CaseRecord, HeaderRecord
 
 PROGRESS_EVERY_S = 5.0
 REDRAW_EVERY_S = 0.1
@@ -177,10 +79,11 @@ class Progress:
 
 @dataclass(slots=True)
 class LineDisplay:
-    """Shows a run as one line per case, for logs; progress goes to a separate stream.
+    """Shows a run line by line, for logs; progress goes to a separate stream.
 
-    With ``by_row`` a row of letters for each interface, written at the end, replaces the lines;
-    with ``failures_only`` there are lines only for failures that count and undecided cases.
+    Failures that count and undecided cases have a line as they come; at the end each interface
+    has a line with its counts, or with ``recorded`` on a terminal a row of letters. ``verbose``
+    shows a line for each case instead, ``failures_only`` nothing but the first lines.
     """
 
     out: IO[str]
@@ -188,7 +91,7 @@ class LineDisplay:
     style: Style
     verbose: int = 0
     quiet: bool = False
-    by_row: bool = False
+    recorded: bool = False
     failures_only: bool = False
     bundle: Path | None = None
     clock: Clock = time.monotonic
@@ -217,8 +120,9 @@ class LineDisplay:
 
     def end(self, result: Result) -> None:
         """Write the summary of the run."""
-        if self.by_row and not self.quiet:
-            write_lines(self.out, ["", *rows(result.records, result.header, self.style)])
+        if not (self.quiet or self.failures_only or self._shows_all()):
+            show = rows if self.recorded and self.out.isatty() else groups
+            write_lines(self.out, ["", *show(result.records, result.header, self.style)])
         ending = summary(result, verbose=self.verbose, quiet=self.quiet, style=self.style)
         write_lines(self.out, ending)
 
@@ -226,9 +130,12 @@ class LineDisplay:
         """Do nothing: the caller reports the error."""
 
     def _shows(self, record: CaseRecord, header: HeaderRecord) -> bool:
-        if self.quiet or self.by_row:
+        if self.quiet or (self.recorded and not self.failures_only):
             return False
-        return not self.failures_only or mark(record, header) in COUNTED
+        return self._shows_all() or mark(record, header) in COUNTED
+
+    def _shows_all(self) -> bool:
+        return bool(self.verbose) and not (self.recorded or self.failures_only)
 
     def _tell_progress(self) -> None:
         progress = self._progress
@@ -276,7 +183,7 @@ class LiveDisplay:
     def wait(self, what: str, seconds: float) -> None:
         """Write below the rows what the run waits for; the next case overwrites the line."""
         with self._drawing:
-            write_lines(self.out, [waiting_line(what, seconds)])
+            write_lines(self.out, [clip(waiting_line(what, seconds), columns())])
             self._drawn += 1 if self._drawn else 0
 
     def end(self, result: Result) -> None:
@@ -297,7 +204,7 @@ class LiveDisplay:
     def _draw_rows(self, *, whole: bool) -> None:
         lines = list(rows(self._records, self._header, self.style)) if self._header else []
         progress = self._progress.line() if self._progress else ""
-        lines.append(f"{progress:>{COLUMNS}}")
+        lines.append(f"{clip(progress, columns()):>{columns()}}")
         if not whole:
             lines = lines[-max(self.height - 2, 1) :]
         if self._drawn:
@@ -342,29 +249,3 @@ class EventDisplay:
 def waiting_line(what: str, seconds: float) -> str:
     """Return a line on what a run waits for: ``waiting  [ 40 s for nsq/cluster/moved ]``."""
     return f"waiting  [ {seconds:.0f} s for {printable(what)} ]"
-
-
-def rows(records: Iterable[CaseRecord], header: HeaderRecord, style: Style) -> Iterable[str]:
-    """Return the lines of all interfaces: name, one letter for each verdict, counts."""
-    for name, verdicts in by_interface(records, header).items():
-        yield from row(name, verdicts, style)
-
-
-def case_line(record: CaseRecord, header: HeaderRecord, style: Style) -> str:
-    """Return one case as a line: ``PASS nsq/publish/… 3 ms``, with the reason unless it passed."""
-    shown = mark(record, header)
-    word = f"NOT COUNTED ({record.level})" if shown == UNCOUNTED else _WORDS[shown]
-    painted = style.paint(word, _tone(shown))
-    told = f"{painted} {record.case} {shown_time(record.duration_us)}"
-    return told if record.verdict == "pass" else f"{told}  {clip(printable(record.reason), 200)}"
-
-
-_WORDS: dict[Mark, str] = {
-    **COUNT_WORDS,
-    "pass": "PASS",
-    "reading": "READING",
-    "known": "KNOWN",
-    "unsupported": "N/A",
-    "inconclusive": "UNDECIDED",
-    "unstable": "UNSTABLE",
-}

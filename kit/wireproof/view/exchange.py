@@ -1,7 +1,9 @@
 """The recorded bytes of a case, annotated: the relevant exchange, or all of it."""
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
+from wireproof.view.terminal import columns
 from wireproof_kit.decoding.dump import BRIEF, Measure, dump_parts
 from wireproof_kit.decoding.printable import clip, printable, width
 from wireproof_kit.wire.transcript import Part
@@ -57,7 +59,7 @@ def _received(shown: "_Shower", steps: Sequence[StepRecord], pair: Pair) -> Iter
     elif pair.answered is not None and steps[pair.answered].note:
         end = steps[pair.answered]
         words = "nothing: closed " if end.kind == "close" else ""
-        yield f"  received  {words}{clip(printable(end.note), 60)}"
+        yield f"  received  {words}{clip(printable(end.note), columns() - 20)}"
     elif pair.asked is not None:
         yield "  received  nothing"
 
@@ -115,7 +117,7 @@ def step_line(step: StepRecord) -> Iterator[str]:
     verbs = {"send": "sends", "request": "sends", "receive": "gets", "response": "gets"}
     size = f" {step.length} bytes" if step.length else ""
     what = f"{step.conn} {verbs.get(step.kind, step.kind)}{size}".strip()
-    note = f"  {clip(printable(step.note), 44)}" if step.note else ""
+    note = f"  {clip(printable(step.note), columns() - 36)}" if step.note else ""
     yield f"  {shown_time(step.at_us):>9}  {what}{note}"
 
 
@@ -127,7 +129,7 @@ class _Shower:
     ) -> None:
         self._namer = received_parts(protocol)
         self._difference = difference
-        self._measure = measure
+        self._measure = replace(measure, columns=columns())
         self._first_sent: dict[str, list[tuple[int, bytes]]] | None = None
 
     def lines(
@@ -152,9 +154,13 @@ class _Shower:
         sought = self._difference if marked else None
         differing = None if sought is None else find_differing(named, sought)
         return [
-            Part(part.offset, part.length, _label(part, differs=number == differing))
+            Part(part.offset, part.length, self._label(part, differs=number == differing))
             for number, part in enumerate(named)
         ]
+
+    def _label(self, part: NamedPart, *, differs: bool) -> str:
+        text = f"{part.label} = {part.value}" if part.value else part.label
+        return f"{clip(text, self._measure.room - len(DIFFERS))}{DIFFERS}" if differs else text
 
     def _list_sent(self, steps: Sequence[StepRecord], index: int) -> list[bytes]:
         """Return what was sent first on a step's connection before it."""
@@ -169,11 +175,6 @@ class _Shower:
     def has_difference(self, steps: Sequence[StepRecord], index: int) -> bool:
         """Return True if this step contains the field that differs."""
         return any(part.label.endswith(DIFFERS) for part in self.parts(steps, index))
-
-
-def _label(part: NamedPart, *, differs: bool) -> str:
-    text = f"{part.label} = {part.value}" if part.value else part.label
-    return f"{clip(text, 27)}{DIFFERS}" if differs else text
 
 
 def _find_shown_frame(steps: Sequence[StepRecord], observation: str) -> int | None:
@@ -203,7 +204,7 @@ def _marked_text(
     title: str, data: bytes, parts: Sequence[tuple[int, int, str, bool]]
 ) -> list[str]:
     """Return one line of text, and below it a mark where the part begins."""
-    lines = [f"  {title:<10}{clip(_format_bytes(data), 68)}".rstrip()]
+    lines = [f"  {title:<10}{clip(_format_bytes(data), columns() - 12)}".rstrip()]
     for offset, *_ in parts:
         lines.append(" " * (12 + width(_format_bytes(data[:offset]))) + "^")
     return lines
@@ -220,13 +221,14 @@ def _text(title: str, data: bytes, difference: DifferenceRecord | None = None) -
     if len(rows) > TEXT_LINES or len(data) > 8192:
         shown.append(f"… {len(data)} bytes in all")
     lines: list[str] = []
+    room = columns() - 12
     is_marked = False
     for number, row in enumerate(shown):
         at = -1 if difference is None or is_marked else _find_value(row, difference)
         is_marked |= at >= 0
-        start = max(at - 40, 0)
+        start = max(at - room + 28, 0)
         cut = f"…{row[start + 1 :]}" if start else row
-        lines.append(f"  {'' if number else title:<10}{clip(cut, 68)}".rstrip())
+        lines.append(f"  {'' if number else title:<10}{clip(cut, room)}".rstrip())
         if at >= 0:
             lines.append(" " * (12 + width(cut[: at - start])) + "^ differs")
     return lines

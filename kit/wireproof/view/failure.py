@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof.view.exchange import key_exchange, whole_exchange
-from wireproof.view.style import COLUMNS, Style, flow_pieces, wrap_after_heading
+from wireproof.view.style import Style, cut_id, flow_pieces, wrap_after_heading
+from wireproof.view.terminal import columns
 from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.protocols import kit_part
 from wireproof_reports.causes import Cause
@@ -40,7 +41,7 @@ def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
     head, *rest = flow_pieces(
         word,
         [
-            case.case,
+            cut_id(case.case),
             f"{cause.side(scene.header)} {cause.level.upper()} {cause.clause}".lstrip(),
             *([f"origin {cause.origin}"] if cause.origin else []),
             repeated(case.repeats),
@@ -109,13 +110,13 @@ def _course(lines: Sequence[str], *, verbose: bool) -> Iterator[str]:
         yield f"  course    … {hidden} before (-v shows all)"
     for index, line in enumerate(shown):
         head = "  course  " if not index and len(shown) == len(lines) else ""
-        yield clip(f"{head:<10}{printable(line)}", COLUMNS)
+        yield clip(f"{head:<10}{printable(line)}", columns())
 
 
 def _last_words(case: CaseRecord) -> Iterator[str]:
     """Return the end of what a client wrote to stderr."""
     for index, line in enumerate(last_words(case.transcript)):
-        yield clip(f"{'' if index else '  stderr':<12}{printable(line)}", COLUMNS)
+        yield clip(f"{'' if index else '  stderr':<12}{printable(line)}", columns())
 
 
 def _others(cause: Cause, scene: FailureContext) -> Iterator[str]:
@@ -132,7 +133,7 @@ def _others(cause: Cause, scene: FailureContext) -> Iterator[str]:
 def _short(name: str, beside: str) -> str:
     """Return the last part of an id whose other parts equal those of the id beside it."""
     stem, _, last = name.rpartition("/")
-    return f"/{last}" if beside.startswith(f"{stem}/") else name
+    return f"/{last}" if beside.startswith(f"{stem}/") else cut_id(name)
 
 
 def _further(case: CaseRecord, scene: FailureContext) -> Iterator[str]:

@@ -16,7 +16,8 @@ from wireproof.view.display import waiting_line
 from wireproof.view.events import write_event
 from wireproof.view.output import echo, write_lines
 from wireproof.view.style import Style, Tone, wrap_after_heading
-from wireproof_kit.decoding.printable import printable
+from wireproof.view.terminal import columns, is_dumb
+from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import Status
@@ -127,12 +128,13 @@ class TextView:
         """Print the progress of a campaign to stderr, from time to time."""
         self._tell_unwatched(told)
         now = time.monotonic()
-        is_terminal = self.err.isatty()
+        is_terminal = self.err.isatty() and not is_dumb()
         if self.quiet or now - self._told < (OFTEN_S if is_terminal else SELDOM_S):
             return
         self._told = now
         line = _progress(told, len(findings), now - self._started, self.plan)
         if is_terminal:
+            line = clip(line, columns() - 1)  # a line that wraps cannot be written over
             self.err.write(f"\r{line:<{self._width}}")
             self._width = len(line)
         else:

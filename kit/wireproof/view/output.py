@@ -6,6 +6,7 @@ Every line of a command comes through here, so that a text which was not made pr
 
 import os
 import re
+import sys
 from collections.abc import Iterable
 from typing import IO
 
@@ -31,7 +32,10 @@ def inert(line: str) -> str:
 
 def echo(text: str, *, err: bool = False, color: bool | None = None) -> None:
     """Write a text of one or more lines to stdout, or to stderr."""
-    click.echo("\n".join(map(inert, text.split("\n"))), err=err, color=color)
+    # click would write UTF-8 to a stream in ASCII, unless it is given the stream.
+    click.echo(
+        "\n".join(map(inert, text.split("\n"))), sys.stderr if err else sys.stdout, color=color
+    )
 
 
 def write_lines(out: IO[str], lines: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ import msgspec
 
 from wireproof.options.global_options import OutputStyle
 from wireproof.view.output import write_lines
-from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
+from wireproof.view.style import Style, Tone, last_lines, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.selftest.lock import FaultLock
 from wireproof_kit.selftest.matrix import Matrix
@@ -151,6 +151,6 @@ def conclusion(matrix: Matrix, out: Path | None, style: Style) -> Iterator[str]:
         130: ("doubt", "INTERRUPTED"),
     }
     tone, word = words[matrix.exit]
-    text = f"{word}   {len(matrix.rows)} of {matrix.planned} in {matrix.seconds:.0f} s"
+    more = f"{len(matrix.rows)} of {matrix.planned} in {matrix.seconds:.0f} s"
     end = f"seed {matrix.seed}   exit {matrix.exit}"
-    yield style.paint(word, tone) + text.removeprefix(word) + f"{end:>{COLUMNS - len(text)}}"
+    yield from last_lines(word, tone, more, end, style)

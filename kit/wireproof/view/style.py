@@ -1,15 +1,19 @@
-"""Terminal colours, which never carry meaning alone, and lines of 80 columns."""
+"""Terminal colours, which never carry meaning alone, and lines of 40 to 80 columns."""
 
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
-from wireproof_kit.decoding.printable import escape_unprintable
+from wireproof.view.terminal import columns
+from wireproof_kit.decoding.printable import clip, escape_unprintable
 from wireproof_spec.record import Verdict
 
-COLUMNS = 80
 HEAD = 9
+LEAST_TEXT = 20
+"""Columns that a text beside a heading has at least; with fewer it stands below the heading."""
 
 Tone = Literal["good", "other", "bad", "doubt", "faint", "strong"]
 
@@ -51,6 +55,28 @@ class Style:
 PLAIN = Style()
 
 
+def cut_id(name: str) -> str:
+    """Return the id of a case for a text: on a terminal its middle is left out if it is too long.
+
+    Elsewhere it is whole, since a log is searched.
+    """
+    name = escape_unprintable(name)
+    return clip(name, columns() - HEAD) if sys.stdout.isatty() else name
+
+
+def last_lines(words: str, tone: Tone, more: str, end: str, style: Style) -> Iterator[str]:
+    """Return the last line of a command, such as ``NO FAILURE   12 cases   exit 0``.
+
+    If all of it does not fit on the line, ``more`` stands before it.
+    """
+    text = f"{words}   {more}"
+    if len(text) + 3 + len(end) > columns():
+        yield from wrap_after_heading("", more)
+        text = words
+    room = max(columns() - len(text) - len(end), 3)
+    yield style.paint(words, tone) + text.removeprefix(words) + " " * room + end
+
+
 def flow_pieces(head: str, pieces: Iterable[str]) -> Iterator[str]:
     """Return lines with pieces side by side after a heading, as many per line as fit.
 
@@ -60,10 +86,11 @@ def flow_pieces(head: str, pieces: Iterable[str]) -> Iterator[str]:
     head = escape_unprintable(head)
     line = f"{head:<{HEAD}}" if len(head) < HEAD else f"{head}   "
     empty = line
-    for piece in map(escape_unprintable, pieces):
+    for piece in chain.from_iterable(map(_fit_piece, pieces)):
         joined = line + piece if line == empty else f"{line}   {piece}"
-        if len(joined) > COLUMNS and line != empty:
-            yield line
+        if len(joined) > columns() and (line != empty or len(head) >= HEAD):
+            yield line.rstrip()
+            head = ""
             empty = " " * HEAD
             line = empty + piece
         else:
@@ -72,16 +99,26 @@ def flow_pieces(head: str, pieces: Iterable[str]) -> Iterator[str]:
         yield line.rstrip()
 
 
+def _fit_piece(piece: str) -> list[str]:
+    """Return a piece in as many lines as it needs beside an empty heading."""
+    text = escape_unprintable(piece)
+    if len(text) <= columns() - HEAD:
+        return [text]
+    return textwrap.wrap(text, columns() - HEAD, break_long_words=False, break_on_hyphens=False)
+
+
 def wrap_after_heading(head: str, text: str, *, indent: int = HEAD) -> list[str]:
-    """Return a text wrapped to 80 columns after a heading; long words are kept whole.
+    """Return a text wrapped to the width of a line after a heading; long words are kept whole.
 
     A heading that leaves no room for text has its own line. Unprintable characters are escaped, so
     the text must have no colours.
     """
     head = escape_unprintable(head)
+    if columns() - indent < LEAST_TEXT:
+        indent = columns() // 10
     lines = textwrap.wrap(
         escape_unprintable(" ".join(text.split())),
-        COLUMNS - indent,
+        columns() - indent,
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wireproof.view.failure import FailureContext, failures
-from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
+from wireproof.view.style import Style, Tone, cut_id, last_lines, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.verdicts.judge import DIED
 from wireproof_kit.verdicts.next_step import next_step
@@ -41,24 +41,23 @@ def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
             "expired", f"{entry} is past its date in the deviations file"
         )
     covered = footer.coverage
-    yield (
-        f"clauses  {covered.get('clauses', 0)}: asserted {covered.get('asserted', 0)}, "
+    told = (
+        f"{covered.get('clauses', 0)}: asserted {covered.get('asserted', 0)}, "
         f"touched {covered.get('touched', 0)}, not testable {covered.get('not_testable', 0)}, "
         f"untested {covered.get('untested', 0)}"
     )
+    yield from wrap_after_heading("clauses", told)
     for index, part in enumerate(footer.statement.split("; ")):
         yield from wrap_after_heading("" if index else "judged", part)
 
 
 def verdict(
     header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause], *, style: Style
-) -> str:
+) -> Iterator[str]:
     """Return the last line of a run: its result in few words, and the exit code."""
     tone, words = _word(header, footer, causes)
-    told = f"{words}   {_new(header, footer, causes)}   seed {header.seed}"
-    end = f"exit {footer.exit}"
-    room = max(COLUMNS - len(told) - len(end), 3)
-    return style.paint(words, tone) + told.removeprefix(words) + " " * room + end
+    more = f"{_new(header, footer, causes)}   seed {header.seed}"
+    yield from last_lines(words, tone, more, f"exit {footer.exit}", style)
 
 
 def _word(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) -> tuple[Tone, str]:
@@ -146,7 +145,7 @@ def _broken_ways(ways: Sequence[WayRecord]) -> Iterator[str]:
         seen = printable(result.observation)
         told = f"{result.clause} ({result.level}) {result.case.rpartition('/')[2]}: {seen}"
         count = f"{way.broken} of {count_noun(way.kept + way.broken, 'message')}"
-        first = f", first in {way.cases[0]}" if way.cases else ""
+        first = f", first in {cut_id(way.cases[0])}" if way.cases else ""
         yield from wrap_after_heading("", f"{told}, {count}{first}", indent=INDENT)
     if len(broken) > LISTED:
         yield from wrap_after_heading("", f"… ({len(broken)} in all)", indent=INDENT)
@@ -154,7 +153,7 @@ def _broken_ways(ways: Sequence[WayRecord]) -> Iterator[str]:
 
 def _list_cases(cases: Sequence[str]) -> str:
     more = f", … ({len(cases)} in all)" if len(cases) > LISTED else ""
-    return ", ".join(cases[:LISTED]) + more
+    return ", ".join(map(cut_id, cases[:LISTED])) + more
 
 
 def _readings(header: HeaderRecord, records: Iterable[CaseRecord]) -> Iterator[str]:
@@ -207,4 +206,4 @@ def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Itera
             yield f"{name:<9}{path}"
         step = result.next_step()
         yield from wrap_after_heading("next", step) if step else []
-    yield verdict(result.header, result.footer, causes, style=style)
+    yield from verdict(result.header, result.footer, causes, style=style)

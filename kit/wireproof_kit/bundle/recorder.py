@@ -1,5 +1,6 @@
 """Collects the records of a run, writes them to the bundle and computes the conclusion."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -23,10 +24,12 @@ class RunRecorder:
     _writer: BundleWriter | None = None
     records: list[CaseRecord] = field(default_factory=list[CaseRecord])
     ways: list[WayRecord] = field(default_factory=list[WayRecord])
+    _began: float = 0.0
 
     def begin(self, header: HeaderRecord, *, selected: int = 0) -> None:
         """Store the bundle's header and create the bundle file."""
         self.header = header
+        self._began = time.monotonic()
         if self.bundle is not None:
             self._writer = BundleWriter(self.bundle, header)
             for record in self.records:
@@ -56,6 +59,7 @@ class RunRecorder:
             expired=applied.expired,
             interrupted=interrupted,
             allow_unstable=self.allow_unstable,
+            duration_us=int((time.monotonic() - self._began) * 1_000_000),
         )
         target = self.header.target
         catalogue = target.narrow(load_catalogue(target.protocol))

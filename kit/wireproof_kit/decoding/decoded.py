@@ -95,8 +95,9 @@ class TitledFormatter:
 class Broken:
     """Bytes that could not be decoded; decoding stops there.
 
-    ``error`` gives field, offset and reason, ``where`` names the source of the bytes, and
-    ``parts`` computes their labelled parts.
+    ``error`` gives field, offset and reason, ``where`` names the source of the bytes,
+    ``parts`` computes their labelled parts, and ``objects`` the JSON of the values before the
+    error in the same frame.
     """
 
     offset: int
@@ -104,6 +105,7 @@ class Broken:
     error: WireError
     parts: Callable[[], Sequence[Part]]
     where: str = "the input"
+    objects: Callable[[], Sequence[JsonObject]] = tuple
 
     @property
     def sentence(self) -> str:

@@ -1,6 +1,7 @@
-"""Annotated hex dumps in 80 columns: for decoded bytes, sent frames and failing answers.
+"""Annotated hex dumps in 40 to 80 columns: for decoded bytes, sent frames and failing answers.
 
-A dump has three columns: a title or the offset, eight bytes in hex, and what they mean. Long
+A dump has three columns: a title or the offset, eight bytes in hex, and what they mean. On a
+narrow terminal the meaning stands below the bytes. Long
 runs and long texts are elided in the middle, many parts too; a part that was made wrong on
 purpose is never left out. Everything that comes from bytes is made printable, so that no
 content can reach a terminal as a control sequence.
@@ -16,16 +17,29 @@ COLUMNS = 80
 HEAD = 12
 BYTES = 8
 LABEL = 40
+LEAST_LABEL = 20
+"""Columns that a label beside its bytes has at least; with fewer it stands below them."""
 MARK = "<-- made wrong here"
 ELLIPSIS = "…"
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Limits the length of a hex dump: rows for each part, and parts of a dump."""
+    """Limits a hex dump: rows for each part, parts of a dump, and columns of a line."""
 
     rows: int = 1
     parts: int = 40
+    columns: int = COLUMNS
+
+    @property
+    def label(self) -> int:
+        """The column at which labels begin."""
+        return LABEL if self.columns - LABEL >= LEAST_LABEL else HEAD
+
+    @property
+    def room(self) -> int:
+        """The number of columns of a label."""
+        return self.columns - self.label
 
 
 BRIEF = Measure()
@@ -76,7 +90,7 @@ def _lines(
             skipped = complete[before + 1 : index]
             count = sum(part.length for part in skipped)
             yield _left_out(count, what=f"{len(skipped)} parts, ")
-        yield from _part_lines(data, complete[index], rows=measure.rows, base=base)
+        yield from _part_lines(data, complete[index], measure, base=base)
         before = index
 
 
@@ -90,22 +104,24 @@ def _kept_parts(parts: Sequence[Part], most: int) -> Iterable[int]:
     return sorted(kept)
 
 
-def _part_lines(data: bytes, part: Part, *, rows: int, base: int | None) -> Iterator[str]:
-    hex_rows = _hex_rows(data, part, rows)
-    label_rows = wrap_text(printable(part.label), columns=COLUMNS - LABEL, rows=rows) or [""]
+def _part_lines(data: bytes, part: Part, measure: Measure, *, base: int | None) -> Iterator[str]:
+    hex_rows = _hex_rows(data, part, measure.rows)
+    label_rows = wrap_text(printable(part.label), columns=measure.room, rows=measure.rows) or [""]
     if part.wrong:
-        label_rows[:1] = _add_mark(label_rows[0])
+        label_rows[:1] = _add_mark(label_rows[0], measure.room)
+    if measure.label == HEAD:
+        label_rows = [*[""] * len(hex_rows), *label_rows]
     missing = len(label_rows) - len(hex_rows)
     hex_rows += [(None, "")] * missing
     label_rows += [""] * -missing
     for (offset, text), label in zip(hex_rows, label_rows, strict=True):
         head = "" if base is None or offset is None else f"{base + offset:>10}"
-        yield f"{head:<{HEAD}}{text:<{LABEL - HEAD}}{label}".rstrip()
+        yield f"{head:<{HEAD}}{text:<{measure.label - HEAD}}{label}".rstrip()
 
 
-def _add_mark(label: str) -> list[str]:
+def _add_mark(label: str, room: int) -> list[str]:
     """Return the label followed by the mark, or the mark on the next line if both do not fit."""
-    if LABEL + width(label) + 2 + len(MARK) > COLUMNS:
+    if width(label) + 2 + len(MARK) > room:
         return [label, MARK]
     return [pad(label, max(17, width(label) + 2)) + MARK]
 

@@ -7,7 +7,13 @@ from typing import Literal, TypeAlias
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.wire.address import format_address, is_host, is_loopback, split_address
+from wireproof_kit.wire.address import (
+    add_brackets,
+    format_address,
+    is_host,
+    is_loopback,
+    split_address,
+)
 
 FILES = ("cacert", "cert", "key")
 ON_FILES = "+file"
@@ -276,11 +282,16 @@ def _form_of(scheme: str) -> str:
 def _split(url: str) -> SplitResult:
     """Split a URL; one that Python refuses, such as one with half a bracket, is no URL."""
     try:
-        return urlsplit(url)
+        parts = urlsplit(url)
     except ValueError as error:
         raise UsageFault(
             f"{url!r}: expected PROTOCOL://HOST:PORT, an IPv6 address in brackets; {error}"
         ) from error
+    if right := add_brackets(parts.netloc):
+        raise UsageFault(
+            f"{url}: an IPv6 address stands in brackets; write {parts.scheme}://{right}"
+        )
+    return parts
 
 
 def _port(url: str) -> int | None:

@@ -50,6 +50,7 @@ class RunFactors:
     expired: tuple[str, ...] = ()
     interrupted: bool = False
     allow_unstable: bool = False
+    duration_us: int = 0
 
 
 def conclude(
@@ -78,6 +79,7 @@ def conclude(
         expired=standing.expired,
         interrupted=standing.interrupted,
         ways=dict(counted),
+        duration_us=standing.duration_us,
     )
 
 

@@ -27,6 +27,21 @@ def split_address(text: str) -> Address:
     return host.strip("[]"), int(port)
 
 
+def add_brackets(text: str) -> str:
+    """Return [HOST]:PORT for an IPv6 address without brackets; empty if the text is none.
+
+    ``::1:4150`` counts as host and port, though the whole could be one address, too.
+    """
+    host, _, port = text.rpartition(":")
+    if port.isdecimal() and _is_ipv6(host):
+        return f"[{host}]:{port}"
+    return f"[{text}]:PORT" if _is_ipv6(text) else ""
+
+
+def _is_ipv6(text: str) -> bool:
+    return ":" in text and is_number(text)
+
+
 def is_host(text: str) -> bool:
     """Return True if a text can be looked up as a host: a name or a numeric address."""
     try:

@@ -135,6 +135,7 @@ def test_answers_written_late_and_in_pieces_are_whole() -> None:
     [
         (("--fault", "nothing"), "no fault is called 'nothing'"),
         (("--tcp", "nowhere"), "'nowhere' is no address"),
+        (("--tcp", "::1:0"), "'::1:0': an IPv6 address stands in brackets; write [::1]:0"),
         (("--control", "0.0.0.0:0"), "a loopback address is needed"),
         (("--generation", "old"), "invalid choice"),
         (("--segment-size", "0"), "--segment-size 0 is out of range"),

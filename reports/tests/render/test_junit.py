@@ -38,6 +38,32 @@ def test_counts_agree_with_the_tests(bundle: Path) -> None:
     assert root.get("errors") == "4"
 
 
+def test_the_times_of_cases_that_ran_side_by_side_add_up_to_the_time_of_the_run(
+    tmp_path: Path,
+) -> None:
+    seconds = [1, 2, 5]
+    cases = [
+        msgspec.structs.replace(
+            case(f"nsq/publish/{number}", "ext.publish.accept", "t", "ok"),
+            duration_us=number * 1_000_000,
+        )
+        for number in seconds
+    ]
+    path = write_bundle(tmp_path / "run.jsonl", cases, duration_us=4_000_000)
+
+    root = etree.fromstring(render(path))
+
+    assert root.get("time") == "4.000000"
+    tests = [test for test in root.iter("testcase") if test.get("classname") != "run"]
+    assert [test.get("time") for test in tests] == ["0.500000", "1.000000", "2.500000"]
+    own = [test.find("properties/property[@name='duration']") for test in tests]
+    assert [each.get("value") for each in own if each is not None] == [
+        f"{number}.000000" for number in seconds
+    ]
+    suites = [float(suite.get("time", "")) for suite in root.iter("testsuite")]
+    assert sum(suites) == 4.0
+
+
 @pytest.mark.parametrize(
     ("verdict", "expected"),
     [

@@ -49,7 +49,7 @@ SHAPES = {
     "error": RESULT,
     "skipped": RESULT,
 }
-SECONDS = re.compile(r"\d+\.\d{3}|0")
+SECONDS = re.compile(r"\d+\.\d{6}|0")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?")
 
 

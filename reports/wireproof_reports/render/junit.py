@@ -3,7 +3,8 @@
 Failures that count are failures. Known deviations, unsupported cases and failures that the run
 does not count (a weaker level, another origin) are skipped, with the reason. Undecided cases are
 errors. A suite named ``run`` has what concerns the run as a whole: groups that were not judged,
-outdated deviations.
+outdated deviations. Viewers add up the times of all cases. Since cases run side by side, the time
+of a case is its part of the run's, and a property has how long the case itself took.
 """
 
 import re
@@ -42,8 +43,9 @@ def render(bundle: Path) -> bytes:
     whole = read_bundle(bundle)
     root = etree.Element("testsuites", {"name": _text(whole.header.target.title)})
     root.append(_run_suite(whole))
+    rate = _rate(whole)
     for name, cases in groupby(sorted(whole.cases, key=_interface), key=_interface):
-        root.append(_suite(whole, name, tuple(cases)))
+        root.append(_suite(whole, name, tuple(cases), rate))
     _count(root)
     del root.attrib["skipped"]  # the shape that strict viewers check has it on suites alone
     etree.indent(root)
@@ -60,6 +62,12 @@ def outcome(case: CaseRecord, header: HeaderRecord) -> str:
     if case.verdict in ("known", "unsupported") or not header.counts(case.level, case.origin):
         return "skipped"
     return "failure" if case.verdict == "fail" else "error"
+
+
+def _rate(bundle: Bundle) -> float:
+    """Return the time of the run in parts of the sum of its cases' times; 1 if it is unknown."""
+    cases = sum(case.duration_us for case in bundle.cases)
+    return bundle.footer.duration_us / cases if cases and bundle.footer.duration_us else 1.0
 
 
 def _run_suite(bundle: Bundle) -> etree.Element:
@@ -87,11 +95,11 @@ def _run_test(name: str, kind: str, why: str) -> etree.Element:
     return element
 
 
-def _suite(bundle: Bundle, name: str, cases: Sequence[CaseRecord]) -> etree.Element:
+def _suite(bundle: Bundle, name: str, cases: Sequence[CaseRecord], rate: float) -> etree.Element:
     suite = etree.Element("testsuite", {"name": _text(name)})
     if bundle.header.started:
         suite.set("timestamp", _text(bundle.header.started))
-    suite.extend(_case(bundle, case) for case in cases)
+    suite.extend(_case(bundle, case, rate) for case in cases)
     _count(suite)
     return suite
 
@@ -101,17 +109,17 @@ def _count(element: etree.Element) -> None:
     element.set("tests", str(len(tests)))
     for attribute, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         element.set(attribute, str(sum(1 for _ in element.iter(kind))))
-    element.set("time", f"{sum(float(test.get('time', '0')) for test in tests):.3f}")
+    element.set("time", f"{sum(float(test.get('time', '0')) for test in tests):.6f}")
 
 
-def _case(bundle: Bundle, case: CaseRecord) -> etree.Element:
+def _case(bundle: Bundle, case: CaseRecord, rate: float) -> etree.Element:
     interface = _interface(case)
     element = etree.Element(
         "testcase",
         {
             "classname": _text(interface.replace("/", ".")),
             "name": _text(case.case.removeprefix(f"{interface}/")),
-            "time": f"{case.duration_us / 1e6:.3f}",
+            "time": f"{case.duration_us * rate / 1e6:.6f}",
         },
     )
     element.append(_properties(_case_facts(case)))
@@ -157,6 +165,7 @@ def _case_facts(case: CaseRecord) -> dict[str, str]:
         "case_hash": case.case_hash,
         "reading": case.reading or "",
         "signature": case.signature or "",
+        "duration": f"{case.duration_us / 1e6:.6f}",
     }
     return {name: value for name, value in facts.items() if value}
 

@@ -1,6 +1,8 @@
 """Judging a bundle again: other options, another verdict; the same options, the same."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import cli_bundle as made
@@ -43,6 +45,31 @@ def test_a_failure_ends_with_1_and_is_shown(capsys: pytest.CaptureFixture[str]) 
     assert f"FAIL     {failed.case}" in out
     assert f"explain   wireproof explain {failed.clause}" in out
     assert "NOT CONFORMANT   1 new cause (1 case)" in out
+
+
+def test_failures_alone_may_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    records = made.failing()
+    made.write(Path("b.jsonl"), records)
+    failed = next(record for record in records if record.observation == made.ODD)
+
+    assert main(["judge", "b.jsonl"]) == 1
+    whole = capsys.readouterr().out
+    assert main(["judge", "b.jsonl", "--failures-only"]) == 1
+    short = capsys.readouterr().out
+
+    assert re.search(r"^nsq/publish +\d+ pass", whole, re.MULTILINE)
+    assert not re.search(r"^nsq/publish +\d+ pass", short, re.MULTILINE)
+    assert f"FAIL {failed.case} " in short
+    assert f"FAIL {failed.case} " not in whole
+
+
+def test_the_time_of_a_run_stays_when_it_is_judged_again() -> None:
+    path = made.write(Path("b.jsonl"), made.conforming())
+    bundle = made.read(path)
+    assert bundle.footer is not None
+    ran = replace(bundle, footer=msgspec.structs.replace(bundle.footer, duration_us=7))
+
+    assert judge_again(ran, Terms()).footer.duration_us == 7
 
 
 def test_the_profile_decides_what_counts(capsys: pytest.CaptureFixture[str]) -> None:

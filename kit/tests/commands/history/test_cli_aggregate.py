@@ -55,6 +55,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["h", "--out", "s", "--master", "mesos://x"], "expected local[N], spark://HOST:PORT"),
         (["h", "--out", "s", "--master", "sc://x:15002"], "expected local[N], spark://HOST:PORT"),
         (["h", "--out", "s", "--remote", "sc://x"], "expected sc://HOST:PORT, found 'x'"),
+        (["h", "--out", "s", "--remote", "sc://::1:7"], "in brackets; write [::1]:7"),
         (["h", "--out", "s", "--remote", "spark://x:1"], "expected sc://HOST:PORT"),
         (
             ["h", "--out", "s", "--remote", "sc://x:1/;token=S3CRET"],

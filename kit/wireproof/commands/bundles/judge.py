@@ -10,7 +10,7 @@ import msgspec
 
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
-from wireproof.options.run_options import ORIGINS_HELP
+from wireproof.options.run_options import FAILURES_ONLY_HELP, ORIGINS_HELP
 from wireproof.options.target_choice import settings_for
 from wireproof.view.choose_display import choose_display
 from wireproof.view.output import echo
@@ -84,6 +84,7 @@ class Terms:
 )
 @click.option("--baseline", type=_FILE, metavar="FILE", help="File of known deviations.")
 @click.option("--allow-unstable", is_flag=True, help="Ignore undecided and unstable cases.")
+@click.option("--failures-only", is_flag=True, help=FAILURES_ONLY_HELP)
 @click.option(
     "--bundle", "out", type=_FILE, metavar="FILE", help="Write the result as a new bundle."
 )
@@ -97,6 +98,7 @@ def judge(
     baseline: Path | None,
     allow_unstable: bool,
     out: Path | None,
+    failures_only: bool,
 ) -> int:
     """Judge a bundle again, without a broker, and report changed verdicts.
 
@@ -112,7 +114,7 @@ def judge(
     terms = Terms(profile, origins, reading, revision, named, allow_unstable)
     result = judge_again(recorded, terms)
     result = _write_result(result, out) if out is not None else result
-    display = choose_display(manner(), bundle=bundle, recorded=True)
+    display = choose_display(manner(), bundle=bundle, recorded=True, failures_only=failures_only)
     display.begin(result.header, selected=len(result.records))
     for record in result.records:
         display.case(record)
@@ -155,6 +157,7 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
         expired=applied.expired,
         interrupted=bundle.footer is None or bundle.footer.interrupted,
         allow_unstable=terms.allow_unstable,
+        duration_us=bundle.footer.duration_us if bundle.footer else 0,
     )
     ways = tuple(
         msgspec.structs.replace(way, result=result)

@@ -84,7 +84,7 @@ def ask(
             raise UsageFault(str(error)) from error
     if manner().json:
         told = {"event": "answered", "columns": found.columns, "rows": found.rows}
-        echo(json.dumps({**told, "cut": found.is_cut}, ensure_ascii=False))
+        echo(json.dumps({**told, "cut": found.is_cut}))
         return
     write_lines(sys.stdout, _lines(found.columns, found.rows))
     if found.is_cut:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 
 from wireproof_kit.wire.transcript import Part
@@ -32,20 +33,32 @@ _NAMED: Final[Mapping[str, Mapping[int, str]]] = {
 """Names of numbers, by the last one or two names in the path of their field."""
 
 
-def parts_of(spans: Iterable[Span], *, shift: int = 0) -> list[Part]:
-    """Return spans of decoded bytes as labelled parts, with ``shift`` added to each offset."""
-    return [Part(shift + span.offset, span.length, _label(span)) for span in spans]
+def parts_of(
+    spans: Iterable[Span], *, shift: int = 0, due: Mapping[str, int] = MappingProxyType({})
+) -> list[Part]:
+    """Return spans of decoded bytes as labelled parts, with ``shift`` added to each offset.
+
+    ``due`` has the right values of fields that hold a wrong one, such as a checksum.
+    """
+    return [Part(shift + span.offset, span.length, _label(span, due)) for span in spans]
 
 
-def fault_parts(spans: Sequence[Span], error: WireError, *, shift: int = 0) -> list[Part]:
+def fault_parts(
+    spans: Sequence[Span],
+    error: WireError,
+    *,
+    shift: int = 0,
+    due: Mapping[str, int] = MappingProxyType({}),
+) -> list[Part]:
     """Return the parts before a decoding error, and one part with the reason for the bytes after.
 
     ``shift`` is added to each offset; the error's own offset counts from where the spans' do.
+    ``due`` is that of `parts_of`.
     """
     whole = [span for span in spans if span.offset < error.offset]
     rest = sum(span.length for span in spans) - error.offset
     reason = f"{error.field}: expected {error.expected}, found {error.found}"
-    return [*parts_of(whole, shift=shift), Part(shift + error.offset, rest, reason)]
+    return [*parts_of(whole, shift=shift, due=due), Part(shift + error.offset, rest, reason)]
 
 
 def moment(timestamp: int) -> str:
@@ -57,8 +70,9 @@ def moment(timestamp: int) -> str:
     return time.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _label(span: Span) -> str:
-    return f"{span.field} = {span.value}{_describe_value(span)}"
+def _label(span: Span, due: Mapping[str, int]) -> str:
+    right = f", WRONG: {due[span.field]} is right" if span.field in due else ""
+    return f"{span.field} = {span.value}{_describe_value(span)}{right}"
 
 
 def _describe_value(span: Span) -> str:

@@ -1,10 +1,11 @@
 """Decodes Iggy bytes of any source: one side of a connection, or a log on disk."""
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO, Literal, Protocol, TypeAlias, TypeVar
 
 from wireproof_kit.decoding.decoded import (
@@ -17,15 +18,22 @@ from wireproof_kit.decoding.decoded import (
 )
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.iggy.decoding.annotation import STATUS_NAMES, fault_parts, parts_of
-from wireproof_kit.iggy.decoding.values import message_object, message_title, plain
+from wireproof_kit.iggy.decoding.polls import (
+    LIMIT,
+    begins_message,
+    messages_before_error,
+    read_polled,
+)
+from wireproof_kit.iggy.decoding.values import (
+    message_object,
+    message_title,
+    plain,
+    wrong_checksums,
+)
 from wireproof_kit.wire.transcript import Part
 from wireproof_spec.decoding import Schema, decode, encode, spans
 from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
-from wireproof_spec.iggy.bodies.poll_messages import (
-    POLLED_MESSAGES,
-    POLLED_MESSAGES_TAGGED,
-    PolledMessages,
-)
+from wireproof_spec.iggy.bodies.poll_messages import PolledMessages, polled_messages_schema
 from wireproof_spec.iggy.bodies.send_messages import SendMessages
 from wireproof_spec.iggy.commands import COMMANDS, KILL
 from wireproof_spec.iggy.frame import (
@@ -40,7 +48,6 @@ from wireproof_spec.iggy.frame import (
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message, MessageReader
 from wireproof_spec.iggy.segment import read_log_name
-from wireproof_spec.iggy.states import STATES
 from wireproof_spec.wire_error import WireError
 from wireproof_spec.wording import count_bytes
 
@@ -49,14 +56,10 @@ T = TypeVar("T")
 
 CHUNK = 1 << 16
 HEAD = 64
-LIMIT = 1 << 26
-"""The greatest length in bytes that counts as a frame's: far beyond what any server allows."""
 FRAME_HEAD = 8
 """Bytes of a request's length and code, or of a response's status and length."""
 LEAST_LENGTH = 4
 """The length of a request without a payload."""
-YEARS = range(10**15, 4 * 10**15)
-"""Microsecond timestamps by which a message in a log is recognised: the years 2001 to 2096."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +121,7 @@ def recognise_side(head: bytes) -> Side | None:
     """Return which side's traffic begins with these bytes; None when it cannot be detected."""
     first = int.from_bytes(head[:4], "little")
     second = int.from_bytes(head[4:8], "little")
-    timestamp = int.from_bytes(head[9:17], "little")
-    if len(head) >= 17 and head[8] in STATES and timestamp in YEARS:
+    if begins_message(head):
         return "log"
     if len(head) < FRAME_HEAD:
         return None
@@ -259,8 +261,11 @@ def _broken_payload(schema: Schema[Payload], data: bytes, start: int, error: Wir
 def _count(value: Payload | PolledMessages) -> str:
     if not isinstance(value, SendMessages | PolledMessages):
         return ""
-    count = len(value.messages)
-    return f"{count} message" if count == 1 else f"{count} messages"
+    return _count_noun(len(value.messages), "message")
+
+
+def _count_noun(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _describe_request(command: str, value: Payload) -> Sequence[JsonObject]:
@@ -271,8 +276,10 @@ def _describe_request(command: str, value: Payload) -> Sequence[JsonObject]:
 
 def _response(start: int, response: Response, *, generation: Generation) -> Entry:
     data = encode(RESPONSE, response)
-    schema = POLLED_MESSAGES if generation == "published" else POLLED_MESSAGES_TAGGED
-    polled = _read_polled(schema, response)
+    try:
+        polled = read_polled(generation, response)
+    except WireError as error:
+        return _broken_poll(generation, data, start, error)
     name = STATUS_NAMES.get(response.status, "unknown status")
     if polled is None:
         said = f"{count_bytes(len(response.body))} of body" if response.body else "no body"
@@ -280,19 +287,29 @@ def _response(start: int, response: Response, *, generation: Generation) -> Entr
         parts = partial(_parts, RESPONSE, data)
         objects = partial(_describe_response, response, name)
     else:
+        wrong = wrong_checksums(polled.messages, "messages[{}].checksum")
         title = f"0 ok   {_count(polled)}"
-        parts = partial(_framed_parts, _head(RESPONSE, data), schema, response.body)
+        title += f"   {_count_noun(len(wrong), 'wrong checksum')}" if wrong else ""
+        schema = polled_messages_schema(generation)
+        parts = partial(_framed_parts, _head(RESPONSE, data), schema, response.body, wrong)
         objects = partial(_describe_delivered, polled)
     return Decoded("response", start, data, None, TitledFormatter(title, parts, objects))
 
 
-def _read_polled(schema: Schema[PolledMessages], response: Response) -> PolledMessages | None:
-    """Return the messages of a poll response if the body is one that holds messages."""
-    try:
-        polled = decode(schema, response.body)
-    except WireError:
-        return None
-    return polled if polled.messages and response.status == 0 else None
+def _broken_poll(generation: Generation, data: bytes, start: int, error: WireError) -> Broken:
+    """Return a poll response of which a message cannot be decoded, with the messages before."""
+    schema, body = polled_messages_schema(generation), data[FRAME_HEAD:]
+
+    def parts() -> list[Part]:
+        before = list(messages_before_error(generation, body))
+        due = wrong_checksums(before, "messages[{}].checksum")
+        refused = fault_parts(spans(schema, body), error, shift=FRAME_HEAD, due=due)
+        return [*_head(RESPONSE, data), *refused]
+
+    def objects() -> list[JsonObject]:
+        return [message_object(each) for each in messages_before_error(generation, body)]
+
+    return Broken(start, data, error.at(start + FRAME_HEAD), parts, objects=objects)
 
 
 def _describe_response(response: Response, name: str) -> Sequence[JsonObject]:
@@ -316,19 +333,26 @@ def _message(schema: Schema[Message], start: int, message: Message) -> Entry:
     def objects() -> Sequence[JsonObject]:
         return [{"position": start, "size": len(data), **message_object(message)}]
 
-    parts = partial(_parts, schema, data)
+    parts = partial(_parts, schema, data, wrong_checksums([message], "checksum"))
     return Decoded(
         "message", start, data, None, TitledFormatter(message_title(message), parts, objects)
     )
 
 
-def _parts(schema: Schema[T], data: bytes) -> list[Part]:
-    return parts_of(spans(schema, data))
+def _parts(
+    schema: Schema[T], data: bytes, due: Mapping[str, int] = MappingProxyType({})
+) -> list[Part]:
+    return parts_of(spans(schema, data), due=due)
 
 
-def _framed_parts(head: Sequence[Part], schema: Schema[T], inner: bytes) -> list[Part]:
+def _framed_parts(
+    head: Sequence[Part],
+    schema: Schema[T],
+    inner: bytes,
+    due: Mapping[str, int] = MappingProxyType({}),
+) -> list[Part]:
     """Return the parts of a frame: those of its header, then those of its body."""
-    return [*head, *parts_of(spans(schema, inner), shift=FRAME_HEAD)]
+    return [*head, *parts_of(spans(schema, inner), shift=FRAME_HEAD, due=due)]
 
 
 def _head(schema: Schema[T], data: bytes) -> list[Part]:

@@ -52,6 +52,18 @@ def is_right(message: Message) -> bool | None:
     return message.checksum == payload_checksum(message.payload)
 
 
+def wrong_checksums(messages: Sequence[Message], name: str) -> dict[str, int]:
+    """Return the right checksum of each message that has a wrong one, by the name of its field.
+
+    In ``name`` ``{}`` stands for the number of the message: ``messages[{}].checksum``.
+    """
+    return {
+        name.format(number): payload_checksum(message.payload)
+        for number, message in enumerate(messages)
+        if is_right(message) is False
+    }
+
+
 def headers_object(headers: Sequence[Header]) -> dict[str, JsonValue]:
     """Return headers as an object by key; the last one of a repeated key counts."""
     return {
