@@ -71,10 +71,14 @@ def test_an_option_is_named_that_decodes_the_layout_of_another_generation(
     assert "decodes this" not in decode.error
 
 
-def test_an_unknown_version_of_a_header_is_called_unknown(decode: Decode) -> None:
+def test_an_unknown_version_of_a_header_is_named_with_the_known_ones(decode: Decode) -> None:
     unknown = record(b"second", header=b"{}").replace(b"\x04\0\x02{}", b"\x09\0\x02{}")
 
-    assert "extend.version = 9 (unknown)" in decode(unknown.hex())
+    lines = decode(unknown.hex()).splitlines()
+
+    at = next(number for number, line in enumerate(lines) if "extend.version" in line)
+    assert lines[at].endswith("extend.version = 9 (unknown, expected")
+    assert lines[at + 1].strip() == "0, 2, 4)"
 
 
 def segment(ends: tuple[Any, Any], number: int, data: bytes, flags: str = "PA") -> Any:

@@ -64,7 +64,7 @@ def test_failures_alone_may_be_shown(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_the_time_of_a_run_stays_when_it_is_judged_again() -> None:
-    path = made.write(Path("b.jsonl"), made.conforming())
+    path = made.write(Path("b.jsonl"), list(made.conforming()))
     bundle = made.read(path)
     assert bundle.footer is not None
     ran = replace(bundle, footer=msgspec.structs.replace(bundle.footer, duration_us=7))

@@ -106,8 +106,10 @@ def _timestamp(number: int, span: Span) -> str:
 
 
 def _make_naming(names: Mapping[int, str]) -> Callable[[int, Span], str]:
+    unknown = f"unknown, expected {', '.join(map(str, names))}"
+
     def say(number: int, span: Span) -> str:
-        return f"{number} ({names.get(number, 'unknown')})"
+        return f"{number} ({names.get(number, unknown)})"
 
     return say
 
