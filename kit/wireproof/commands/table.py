@@ -54,6 +54,10 @@ COMMANDS = {
         "wireproof.commands.bundles.diff:diff",
         "Compare two bundles: regressed, fixed, unstable, ...",
     ),
+    "schema": CommandEntry(
+        "wireproof.commands.bundles.schema:schema",
+        "Print the JSON Schema of a bundle or of --json.",
+    ),
     "selftest": CommandEntry(
         "wireproof.commands.selftest:selftest", "Test the suites on faulty and on legal brokers."
     ),

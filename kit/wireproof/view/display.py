@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from wireproof.view.banner import banner
-from wireproof.view.events import case_event, header_event, verdict_event, write_event
+from wireproof.view.events import (
+    VerdictEvent,
+    case_event,
+    header_event,
+    verdict_event,
+    write_event,
+)
 from wireproof.view.output import write_lines
 from wireproof.view.rows import case_line, groups, mark, rows
 from wireproof.view.style import Style
@@ -243,7 +249,7 @@ class EventDisplay:
     def fault(self, sentence: str) -> None:
         """Write the last event of a run that could not be completed."""
         self.human.fault(sentence)
-        write_event(self.out, {"event": "verdict", "exit": 2, "fault": sentence})
+        write_event(self.out, VerdictEvent(exit=2, fault=sentence))
 
 
 def waiting_line(what: str, seconds: float) -> str:

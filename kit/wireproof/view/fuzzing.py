@@ -11,6 +11,13 @@ from typing import Protocol, TextIO
 
 import msgspec
 
+from wireproof.fuzzing.events import (
+    CampaignEvent,
+    CampaignVerdictEvent,
+    ProgressEvent,
+    TargetEvent,
+    finding_event,
+)
 from wireproof.options.global_options import OutputStyle
 from wireproof.view.display import waiting_line
 from wireproof.view.events import write_event
@@ -188,12 +195,11 @@ class EventView:
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
         """Print the start of a campaign as an event: target, seed and bundle."""
-        event = {"event": "header", "target": url, "seed": seed, "first": first}
-        write_event(sys.stdout, {**event, "bundle": str(bundle)})
+        write_event(sys.stdout, CampaignEvent(url, seed, first, str(bundle)))
 
     def opened(self, fingerprint: Mapping[str, str]) -> None:
         """Print what is known of the target as an event: version, states, and the like."""
-        write_event(sys.stdout, {"event": "target", "fingerprint": dict(fingerprint)})
+        write_event(sys.stdout, TargetEvent(dict(fingerprint)))
 
     def wait(self, what: str, seconds: float) -> None:
         """Do nothing: there is no event for it."""
@@ -206,37 +212,30 @@ class EventView:
         self._told = now
         executed = sum(each.executed for each in told)
         rows = max((each.rows for each in told), default=0)
-        event = {"event": "progress", "executed": executed, "findings": len(findings)}
-        event |= {"rows": rows, "unwatched_s": since_unwatched(told)}
+        event = ProgressEvent(executed, len(findings), rows, since_unwatched(told))
         write_event(sys.stdout, event)
 
     def show_finding(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
         """Print a finding as an event; its exchange is only in the bundle."""
-        told = msgspec.to_builtins(finding)
-        told.pop("transcript")
-        told.pop("cases")
-        mutation = finding.cases[-1].mutation if finding.cases else ""
-        more = {"mutation": mutation, "left_out": list(left_out)}
-        write_event(sys.stdout, {"event": "finding", **told, **more})
+        write_event(sys.stdout, finding_event(finding, left_out))
 
     def end(self, conclusion: Conclusion) -> None:
         """Print the result of a campaign as an event."""
-        told = msgspec.to_builtins(conclusion.campaign)
-        told.pop("coverage")
         footer = conclusion.footer
+        figures = msgspec.structs.asdict(conclusion.campaign)
+        del figures["coverage"]
         write_event(
             sys.stdout,
-            {
-                "event": "verdict",
-                "exit": footer.exit,
-                "statement": footer.statement,
-                "verdicts": footer.verdicts,
-                "coverage": footer.coverage,
-                "failures": list(conclusion.failures),
-                "findings": [finding.id for finding in conclusion.findings],
-                "bundle": str(conclusion.bundle),
-                **told,
-            },
+            CampaignVerdictEvent(
+                exit=footer.exit,
+                statement=footer.statement,
+                verdicts=footer.verdicts,
+                coverage=footer.coverage,
+                failures=tuple(conclusion.failures),
+                findings=tuple(finding.id for finding in conclusion.findings),
+                bundle=str(conclusion.bundle),
+                **figures,
+            ),
         )
 
 

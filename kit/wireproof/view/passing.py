@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import IO
 
-from wireproof.view.events import Event as JsonEvent
 from wireproof.view.events import write_event
 from wireproof.view.output import write_lines
 from wireproof.view.style import Style
@@ -136,7 +135,7 @@ def _name(entry: Entry) -> str:
     return f"{entry.clause.side:<9}{entry.clause.level.upper():<9}{entry.clause.id}"
 
 
-def _object(entry: Entry) -> JsonEvent:
+def _object(entry: Entry) -> Mapping[str, object]:
     return {
         "clause": entry.clause.id,
         "level": entry.clause.level,

@@ -1,8 +1,6 @@
 """``wireproof diff``: two bundles compared, case by case."""
 
-import json
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -16,7 +14,15 @@ from wireproof.options.run_options import ORIGINS_HELP
 from wireproof.options.suggestions import suggestion
 from wireproof.view.comparison import comparison, format_last_line
 from wireproof.view.comparison_markdown import comparison_markdown
-from wireproof.view.events import judgement, target_object
+from wireproof.view.events import (
+    ChangeEvent,
+    ComparedBundle,
+    ComparedCase,
+    DiffEvent,
+    compared_case,
+    target_object,
+    write_event,
+)
 from wireproof.view.output import write_lines
 from wireproof.view.style import Style
 from wireproof_kit.bundle.file import Bundle, read_bundle
@@ -92,7 +98,7 @@ def _tell(found: Comparison, code: int, *, markdown: bool) -> None:
     out = sys.stderr if apart else sys.stdout
     style = Style(said.is_coloured(out))
     if said.json:
-        write_lines(sys.stdout, [json.dumps(_event(found, code), separators=(",", ":"))])
+        write_event(sys.stdout, _event(found, code))
     elif markdown:
         write_lines(sys.stdout, comparison_markdown(found))
     if not said.quiet and not markdown:
@@ -100,37 +106,28 @@ def _tell(found: Comparison, code: int, *, markdown: bool) -> None:
     write_lines(out, [format_last_line(found, code, style=style)])
 
 
-def _event(found: Comparison, code: int) -> Mapping[str, object]:
-    return {
-        "event": "diff",
-        "a": _bundle(found.before),
-        "b": _bundle(found.after),
-        "differences": {item.name: [item.before, item.after] for item in found.differences},
-        "compared": found.compared,
-        "counts": {kind: len(found.of(kind)) for kind in KINDS},
-        "cases": [_change(change) for change in found.changes],
-        "exit": code,
-    }
+def _event(found: Comparison, code: int) -> DiffEvent:
+    return DiffEvent(
+        a=_bundle(found.before),
+        b=_bundle(found.after),
+        differences={item.name: (item.before, item.after) for item in found.differences},
+        compared=found.compared,
+        counts={kind: len(found.of(kind)) for kind in KINDS},
+        cases=[_change(change) for change in found.changes],
+        exit=code,
+    )
 
 
-def _bundle(bundle: Bundle) -> Mapping[str, object]:
+def _bundle(bundle: Bundle) -> ComparedBundle:
     header = bundle.header
-    return {
-        "bundle": str(bundle.path),
-        "target": target_object(header.target.url, header.target.fingerprint),
-        "kit": header.kit,
-        "spec": header.spec,
-    }
+    target = target_object(header.target.url, header.target.fingerprint)
+    return ComparedBundle(str(bundle.path), target, header.kit, header.spec)
 
 
-def _change(change: Change) -> Mapping[str, object]:
-    return {
-        "case": change.pair.case,
-        "class": change.kind,
-        "before": _record(change.pair.before),
-        "after": _record(change.pair.after),
-    }
+def _change(change: Change) -> ChangeEvent:
+    pair = change.pair
+    return ChangeEvent(pair.case, change.kind, _case(pair.before), _case(pair.after))
 
 
-def _record(record: CaseRecord | None) -> Mapping[str, object] | None:
-    return None if record is None else {**judgement(record), "hash": record.case_hash}
+def _case(record: CaseRecord | None) -> ComparedCase | None:
+    return None if record is None else compared_case(record)

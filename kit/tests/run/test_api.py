@@ -1,0 +1,53 @@
+"""The interface for programs: run, judge, diff and load give what the command line gives."""
+
+from pathlib import Path
+
+import cli_bundle as made
+import pytest
+
+import wireproof
+from wireproof_kit.errors import KitError
+
+CASES = "nsq/publish/trace"
+
+
+@pytest.mark.process
+def test_a_run_is_judged_compared_and_loaded(tmp_path: Path) -> None:
+    seen: list[str] = []
+    options = wireproof.Options(bundle=tmp_path / "b.jsonl", seed=7)
+
+    done = wireproof.run(
+        "reference", CASES, options=options, on_case=lambda case: seen.append(case.case)
+    )
+
+    assert (done.exit_code, done.causes) == (0, ())
+    assert seen == [record.case for record in done.records]
+    assert all(name.startswith(CASES) for name in seen)
+    assert done.header.seed == 7
+    loaded = wireproof.load(tmp_path / "b.jsonl")
+    assert (loaded.records, loaded.footer) == (done.records, done.footer)
+    assert wireproof.judge(done).statement == done.statement
+    assert wireproof.diff(done, tmp_path / "b.jsonl").changes == ()
+
+
+def test_failures_are_folded_and_terms_apply(tmp_path: Path) -> None:
+    bundle = made.write(tmp_path / "b.jsonl", made.failing(2))
+
+    run = wireproof.load(bundle)
+    again = wireproof.judge(run, origins=("base",))
+
+    assert run.exit_code == 1
+    assert len(run.causes) == 2
+    assert again.header.origins == ("base",)
+    assert wireproof.diff(run, again).compared == len(run.records)
+
+
+def test_errors_are_sentences(tmp_path: Path) -> None:
+    with pytest.raises(KitError, match=r"cannot reach nsq://127\.0\.0\.1:1 "):
+        wireproof.run("nsq://127.0.0.1:1")
+    with pytest.raises(KitError, match="'nsq/none' selects no case"):
+        wireproof.run("reference", "nsq/none")
+    with pytest.raises(KitError, match=r"no\.jsonl: cannot be read"):
+        wireproof.load(tmp_path / "no.jsonl")
+    with pytest.raises(AttributeError, match="no attribute 'runs'"):
+        wireproof.runs  # noqa: B018

@@ -1,0 +1,218 @@
+"""The interface for programs: judge a target, judge a bundle again, compare, and load.
+
+Errors of the user's and of the target's are `wireproof_kit.errors.KitError`: one sentence each.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from wireproof.commands.bundles.judge import Terms, judge_again
+from wireproof_kit.bundle.file import Bundle, read_bundle
+from wireproof_kit.protocols import read_target
+from wireproof_kit.runner.collect import collect
+from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.run import REFERENCE, RunPlan, reference_of
+from wireproof_kit.runner.run_cases import run_cases
+from wireproof_kit.targets.restart import restart_with
+from wireproof_kit.verdicts.diff import Comparison, compare
+from wireproof_reports.causes import Cause, fold
+from wireproof_spec.clauses.catalogue import Level
+from wireproof_spec.clauses.origin import BINDING, Binding
+from wireproof_spec.record import (
+    CaseRecord,
+    FooterRecord,
+    HeaderRecord,
+    ReadingChoice,
+    WayRecord,
+    list_broken,
+)
+
+REPEATS = RunOptions().repeats
+OnCase = Callable[[CaseRecord], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A judged run: the records of its bundle, and what follows from them.
+
+    ``footer`` is None if the run was ended before its bundle was closed. ``path`` is the bundle's
+    file, None if none was written.
+    """
+
+    header: HeaderRecord
+    records: tuple[CaseRecord, ...]
+    footer: FooterRecord | None
+    path: Path | None = None
+    ways: tuple[WayRecord, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code: 0 no failure, 1 failures, 2 not judged, 3 undecided, 130 interrupted."""
+        return 130 if self.footer is None else self.footer.exit
+
+    @property
+    def statement(self) -> str:
+        """The result in words, such as ``NOT CONFORMANT``; empty if the run was not closed."""
+        return "" if self.footer is None else self.footer.statement
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """The failures, folded by root cause; the strictest first."""
+        return fold([*self.records, *list_broken(self.ways)], self.header)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Passes each judged case to the caller."""
+
+    on_case: OnCase
+
+    def begin(self, header: HeaderRecord, *, selected: int) -> None:
+        """Do nothing: the caller gets the header with the run."""
+
+    def case(self, record: CaseRecord) -> None:
+        """Pass a judged case on."""
+        self.on_case(record)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of `run`; each is the option of ``wireproof run`` with that name.
+
+    ``keys`` are target keys, such as ``{"http": "127.0.0.1:4151"}``; a key with several values has
+    a sequence. ``timeout`` is in seconds and replaces measured patience. ``restart`` is a command.
+    """
+
+    exclude: Sequence[str] = ()
+    keys: Mapping[str, str | Sequence[str]] = field(default_factory=dict[str, str])
+    claims: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    topics: Mapping[str, str] = field(default_factory=dict[str, str])
+    profile: Level = "must"
+    origins: Sequence[Binding] = BINDING
+    reading: ReadingChoice = "any"
+    spec_revision: int | None = None
+    baseline: Path | None = None
+    bundle: Path | None = None
+    hazardous: bool = False
+    restart: str | None = None
+    timeout: float | None = None
+    seed: int | None = None
+    maxfail: int | None = None
+    repeat_failed: int = REPEATS
+    allow_unstable: bool = False
+
+
+def run(
+    target: str, *ids: str, options: Options | None = None, on_case: OnCase | None = None
+) -> Run:
+    """Judge a target and return the result.
+
+    ``target`` is a URL, or ``reference`` for the embedded reference of the protocol whose cases
+    are selected. ``ids`` are prefixes of case or clause ids. ``on_case`` is called with each case
+    as it is judged, in the thread of the caller.
+
+    Raises:
+        KitError: the target cannot be judged as asked; the text is a sentence.
+        KeyboardInterrupt: interrupted before the first case.
+    """
+    asked = options or Options()
+    plan = _plan(target, ids, asked)
+    if target == REFERENCE:
+        protocol = reference_of(plan, collect())
+        plan = replace(plan, protocol=protocol)
+    else:
+        protocol = read_target(target).protocol
+    request = RunRequest(
+        plan=plan,
+        engine=RunOptions(
+            repeats=asked.repeat_failed,
+            restart=None if asked.restart is None else restart_with(asked.restart),
+        ),
+        maxfail=asked.maxfail,
+        baseline=asked.baseline,
+        bundle=asked.bundle,
+        allow_unstable=asked.allow_unstable,
+    )
+    told = [] if on_case is None else [_Told(on_case)]
+    done = run_cases(request, collect(protocol, url=target), told, is_stopped=lambda: False)
+    return Run(done.header, done.cases, done.footer, asked.bundle, done.ways)
+
+
+def judge(
+    bundle: Path | str | Run,
+    *,
+    profile: Level | None = None,
+    origins: Sequence[Binding] | None = None,
+    reading: ReadingChoice | None = None,
+    spec_revision: int | None = None,
+    baseline: Path | None = None,
+    allow_unstable: bool = False,
+) -> Run:
+    """Judge a bundle again with the law of this version, without a target.
+
+    What is not given applies as it did in the run.
+
+    Raises:
+        KitError: the file is no bundle that can be judged, or the deviations file is wrong.
+    """
+    terms = Terms(
+        profile,
+        None if origins is None else tuple(origins),
+        reading,
+        spec_revision,
+        baseline,
+        allow_unstable,
+    )
+    result = judge_again(_bundle(bundle), terms)
+    return Run(
+        result.header, tuple(result.records), result.footer, result.bundle, tuple(result.ways)
+    )
+
+
+def diff(before: Path | str | Run, after: Path | str | Run) -> Comparison:
+    """Compare two runs, the earlier one first; see `Comparison.of` for one class of changes.
+
+    Raises:
+        KitError: a file is no bundle.
+    """
+    return compare(_bundle(before), _bundle(after))
+
+
+def load(bundle: Path | str) -> Run:
+    """Read a bundle, with the verdicts that it was written with.
+
+    Raises:
+        KitError: the file is missing, damaged, too large, no bundle, or of a newer format.
+    """
+    read = read_bundle(Path(bundle))
+    return Run(read.header, read.cases, read.footer, read.path, read.ways)
+
+
+def _plan(target: str, ids: Sequence[str], asked: Options) -> RunPlan:
+    return RunPlan(
+        url=target,
+        keys=tuple(
+            (key, each)
+            for key, value in asked.keys.items()
+            for each in ([value] if isinstance(value, str) else value)
+        ),
+        selection=tuple(ids),
+        exclude=tuple(asked.exclude),
+        claims=asked.claims,
+        topics=asked.topics,
+        reading=asked.reading,
+        profile=asked.profile,
+        origins=tuple(asked.origins),
+        spec_revision=asked.spec_revision,
+        hazardous=asked.hazardous,
+        timeout=asked.timeout,
+        seed=asked.seed,
+    )
+
+
+def _bundle(given: Path | str | Run) -> Bundle:
+    if not isinstance(given, Run):
+        return read_bundle(Path(given))
+    return Bundle(given.path or Path(), given.header, given.records, given.footer, ways=given.ways)
