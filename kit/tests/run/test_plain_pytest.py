@@ -153,7 +153,7 @@ def test_nor_is_a_group_that_was_left_out_beside_another(
         "--wireproof-select=ext.publish",
         "--wireproof-select=smart.connection.unknown-command",
     )
-    code, lines = plain(reference, NO_EXT, *both, folder=tmp_path, package=SUITES)
+    code, lines = plain(reference, NO_EXT, *both, f"{SUITES}.connection", folder=tmp_path)
 
     assert code == pytest.ExitCode.TESTS_FAILED, lines
     assert "ext.publish NOT JUDGED" in lines[-2]
