@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_law import header, record
 
-from wireproof_kit.bundle.abridge import MOST, ROOM, SMALL_ROOM, Abridger
+from wireproof_kit.bundle.abridge import MOST, ROOM, SMALL_ROOM, Abridger, shorten_header
 from wireproof_kit.bundle.file import BundleWriter, read_bundle
-from wireproof_spec.record import CaseRecord, FooterRecord
+from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord, FooterRecord
 from wireproof_spec.step_record import StepRecord, TranscriptRecord, pack_bytes
 
 FOOTER = FooterRecord({"pass": 1}, (), {"clauses": 1}, 0, "s")
@@ -61,6 +61,26 @@ def test_a_bundle_of_floods_is_read_again(tmp_path: Path) -> None:
         writer.add(flood)
     writer.close(FOOTER)
     assert len(read_bundle(tmp_path / "run.jsonl").cases) == 17
+
+
+def test_a_header_whose_probes_were_flooded_is_read_again(tmp_path: Path) -> None:
+    exchange = TranscriptRecord(
+        tuple(
+            msgspec.structs.replace(received(number, b"x" * 9), parts=((0, 4, "size", False),) * 9)
+            for number in range(6000)
+        )
+    )
+    claims = {str(n): ClaimRecord("absent", "silence", False, exchange) for n in range(20)}
+    readings = {str(n): BindingRecord(None, "silence", exchange) for n in range(20)}
+    flooded_header = header(claims=claims, readings=readings)
+    usual = {"0": ClaimRecord("shown", "ok", False, TranscriptRecord(exchange.steps[:100]))}
+    assert shorten_header(header(claims=usual)).claims == usual
+
+    BundleWriter(tmp_path / "run.jsonl", flooded_header).close(FOOTER)
+
+    read = read_bundle(tmp_path / "run.jsonl").header
+    assert all(probe.transcript.steps[0].at_us == 0 for probe in read.claims.values())
+    assert all(probe.transcript.steps[-1].at_us == 5999 for probe in read.readings.values())
 
 
 @given(

@@ -5,11 +5,14 @@ A target that floods a case would otherwise make a bundle that exceeds the limit
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord, HeaderRecord
 from wireproof_spec.step_record import StepRecord, TranscriptRecord, pack_bytes
+
+Probe = TypeVar("Probe", ClaimRecord, BindingRecord)
 
 ROOM = 8 << 20
 """The cost of the longest exchange that is kept whole; the largest of real brokers cost 6 MiB."""
@@ -39,6 +42,27 @@ class Abridger:
             total = sum(map(_cost, steps))
         self._spent += total
         return record
+
+
+def shorten_header(header: HeaderRecord) -> HeaderRecord:
+    """Return a header whose exchanges, those of all probes, fit together into one line."""
+    probes: list[ClaimRecord | BindingRecord] = [
+        *header.claims.values(),
+        *header.readings.values(),
+    ]
+    if sum(_cost(step) for probe in probes for step in probe.transcript.steps) <= ROOM:
+        return header
+    room = ROOM // len(probes)
+
+    def shorter(probe: Probe) -> Probe:
+        steps, _ = _shorten(probe.transcript.steps, (), room)
+        return msgspec.structs.replace(probe, transcript=TranscriptRecord(steps))
+
+    return msgspec.structs.replace(
+        header,
+        claims={name: shorter(claim) for name, claim in header.claims.items()},
+        readings={name: shorter(bound) for name, bound in header.readings.items()},
+    )
 
 
 def _cost(step: StepRecord) -> int:

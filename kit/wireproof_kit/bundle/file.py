@@ -11,7 +11,7 @@ from typing import cast
 
 import msgspec
 
-from wireproof_kit.bundle.abridge import Abridger
+from wireproof_kit.bundle.abridge import Abridger, shorten_header
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
 from wireproof_spec.private_file import make_private
@@ -68,7 +68,7 @@ class BundleWriter:
         self._records = 0
         self._failure = ""
         self._abridger = Abridger()
-        self._write(header)
+        self._write(shorten_header(header))
 
     def add(self, record: CaseRecord | WayRecord | FindingRecord | CampaignRecord) -> None:
         """Append one record: a case, a way, a fuzz finding or the summary of a campaign.
