@@ -1,12 +1,15 @@
 """Configuration: file, environment, precedence, and a sentence for every slip."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from wireproof.options.config import Settings, read_settings
+from wireproof.options.config import TABLES, Settings, read_settings
+from wireproof.running.request import check_kit
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.version import KIT_VERSION
 
 WHOLE = """
 [target]
@@ -191,3 +194,29 @@ def test_a_named_file_must_be_there(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match="cannot be read"):
         read_settings(tmp_path, folder=tmp_path, environment={})
+
+
+def test_the_page_lists_every_key() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text("utf-8")
+    listed = re.findall(r"^\| `\[(\w+)\]` `(\w+)` \|", page, re.MULTILINE)
+
+    known = [(table, key) for table, keys in TABLES.items() for key in keys]
+    assert sorted(listed) == sorted([*known, ("claims", "NAME")])
+
+
+def test_a_law_and_a_kit_are_pinned(tmp_path: Path) -> None:
+    (tmp_path / "wireproof.toml").write_text('[run]\nspec_rev = 2\nkit = "0"\n')
+    pinned = read(tmp_path)
+    assert (pinned.spec_rev, read(tmp_path, WIREPROOF_SPEC_REV="3").spec_rev) == ("2", "3")
+    check_kit(pinned)
+    check_kit(Settings(kit=KIT_VERSION))
+    for other in ("9.9", f"{KIT_VERSION}1"):
+        with pytest.raises(UsageFault, match="judge LAST-BUNDLE --changes-only"):
+            check_kit(Settings(kit=other))
+
+
+@pytest.mark.parametrize("value", ["0", '"x"', '"-1"', "true", "1.5"])
+def test_a_revision_is_a_number_from_one(tmp_path: Path, value: str) -> None:
+    (tmp_path / "wireproof.toml").write_text(f"[run]\nspec_rev = {value}\n")
+    with pytest.raises(UsageFault, match=r"\[run\] spec_rev expected a"):
+        read(tmp_path)

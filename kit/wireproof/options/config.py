@@ -25,7 +25,7 @@ _WHAT = "configuration"
 TABLES = {
     "target": ("url", *_KEYS, "reset"),
     "claims": (),
-    "run": ("profile", "origin", "reading", "baseline"),
+    "run": ("profile", "origin", "reading", "baseline", "spec_rev", "kit"),
     "reports": ("bundle", "junit", "html", "allure", "pcap"),
 }
 PATHS = (
@@ -37,6 +37,7 @@ CHOICES = {
     "profile": ("must", "should", "may", "observed"),
     "reading": ("any", "published", "deployed"),
 }
+NUMBERS = ("spec_rev",)
 PREFIX = "WIREPROOF_"
 FILE_KEY = "WIREPROOF_CONFIG"
 
@@ -49,6 +50,7 @@ class Settings:
 
     ``keys`` are target keys with their values, those of several values several times;
     ``claims`` are NAME → true, false or probe; ``reset`` is a command run before the cases.
+    ``spec_rev`` is a revision of the law, and ``kit`` the beginning of a version of the kit.
     ``found`` is the file in the current folder, which may be somebody else's, if no other was
     named.
     """
@@ -60,6 +62,8 @@ class Settings:
     origin: str | None = None
     reading: str | None = None
     baseline: str | None = None
+    spec_rev: str | None = None
+    kit: str | None = None
     bundle: str | None = None
     junit: str | None = None
     html: str | None = None
@@ -157,6 +161,7 @@ def _keys(path: Path, table: str, content: Mapping[str, object]) -> Iterator[tup
             yield key, _texts(where, value)
             continue
         said = str(value).lower() if form == "flag" and isinstance(value, bool) else value
+        said = str(value) if key in NUMBERS and isinstance(value, int) else said
         text = _choice(where, key, _text(where, said))
         yield key, str(path.parent / text) if key in PATHS and text else text
 
@@ -207,6 +212,8 @@ def _texts(where: str, value: object) -> tuple[str, ...]:
 def _choice(where: str, key: str, value: str) -> str:
     if key == "origin":
         read_origins(value, where)
+    if key in NUMBERS and not (value.isascii() and value.isdigit() and int(value)):
+        raise UsageFault(f"{where} expected a number from 1; found {value!r}")
     choices = CHOICES.get(key)
     if choices and value not in choices:
         raise UsageFault(f"{where} expected one of {', '.join(choices)}; found {value!r}")

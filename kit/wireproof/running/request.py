@@ -24,6 +24,7 @@ from wireproof_kit.runner.run import LF, RunPlan
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import ROLE, option_of
+from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.record import ReadingChoice
 
@@ -104,6 +105,7 @@ def make_request(
     """
     if named.url == REFERENCE and given["pid"] is not None:
         raise UsageFault("--pid: --reference starts a process of its own; leave --pid out")
+    check_kit(settings)
     configured = _with_settings(given, settings)
     return RunRequest(
         plan=_plan(named, configured),
@@ -115,11 +117,28 @@ def make_request(
     )
 
 
+def check_kit(settings: Settings) -> None:
+    """Refuse to run if the configuration pins another version of the kit.
+
+    Raises:
+        UsageFault: see above.
+    """
+    pinned = settings.kit
+    if pinned and not f"{KIT_VERSION}.".startswith(f"{pinned.rstrip('.')}."):
+        raise UsageFault(
+            f"[run] kit of the configuration expects wireproof {pinned}; this is {KIT_VERSION}. "
+            "See what it would change with `wireproof judge LAST-BUNDLE --changes-only`, then "
+            "install that version or change the key"
+        )
+
+
 def _with_settings(given: RunParameters, settings: Settings) -> RunParameters:
     whole = given.copy()
     whole["profile"] = given["profile"] or settings.profile
     whole["origin"] = given["origin"] or settings.origin
     whole["reading"] = given["reading"] or settings.reading
+    pinned = None if settings.spec_rev is None else int(settings.spec_rev)
+    whole["spec_rev"] = given["spec_rev"] or pinned
     if not given["baseline"] and settings.baseline:
         whole["baseline"] = Path(settings.baseline)
     said = {claim.partition("=")[0] for claim in given["claim"]}

@@ -110,7 +110,7 @@ def test_a_bundle_of_an_older_law_is_judged_by_this_one(
     out = " ".join(capsys.readouterr().out.split())
     assert "law recorded under ext r1, smart r1; judged by ext r3, smart r3" in out
     assert "left out nsq/gone/case: the law (ext r3, smart r3) does not have it" in out
-    assert "1 cases left out" in out
+    assert "1 case left out" in out
 
 
 def other_reading() -> tuple[Path, str]:
@@ -322,3 +322,33 @@ def test_wrong_arguments_get_one_sentence(
     err = capsys.readouterr().err
     assert sentence in err
     assert len(err.splitlines()) == 1
+
+
+def test_the_changes_alone_are_shown_with_both_exit_codes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made.write(Path("b.jsonl"), made.failing())
+    records, head = made.read(Path("b.jsonl")).cases, made.read(Path("b.jsonl")).header
+    failed = next(record for record in records if record.observation == made.ODD)
+    other = next(record for record in records if record.verdict == "pass")
+    recorded = [
+        msgspec.structs.replace(record, level="should")
+        if record is failed
+        else msgspec.structs.replace(record, verdict="fail")
+        if record is other
+        else record
+        for record in records
+    ]
+    Path("wireproof.toml").write_text("[run]\nspec_rev = 2\n")
+    made.seal(Path("b.jsonl"), head, recorded)
+
+    assert main(["judge", "b.jsonl", "--changes-only"]) == 1
+
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"{other.case} fail -> pass" in out
+    assert f"{failed.case} fails {failed.clause} at must; it was should" in out
+    assert "1 verdict changed against the run, 1 failure at another level" in out
+    assert "FAIL " not in out
+    assert out.endswith("now 1")
+    assert main(["judge", "b.jsonl", "--changes-only", "--json"]) == 1
+    assert '"event":"diff"' in capsys.readouterr().out

@@ -98,7 +98,7 @@ def _tell(found: Comparison, code: int, *, markdown: bool) -> None:
     out = sys.stderr if apart else sys.stdout
     style = Style(said.is_coloured(out))
     if said.json:
-        write_event(sys.stdout, _event(found, code))
+        write_event(sys.stdout, diff_event(found, code))
     elif markdown:
         write_lines(sys.stdout, comparison_markdown(found))
     if not said.quiet and not markdown:
@@ -106,7 +106,8 @@ def _tell(found: Comparison, code: int, *, markdown: bool) -> None:
     write_lines(out, [format_last_line(found, code, style=style)])
 
 
-def _event(found: Comparison, code: int) -> DiffEvent:
+def diff_event(found: Comparison, code: int) -> DiffEvent:
+    """Return the JSON event of a comparison, with an exit code."""
     return DiffEvent(
         a=_bundle(found.before),
         b=_bundle(found.after),

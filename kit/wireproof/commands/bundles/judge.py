@@ -1,5 +1,6 @@
 """``wireproof judge``: verdicts again from recorded observations, without a broker."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,11 +9,13 @@ from typing import get_args
 import click
 import msgspec
 
+from wireproof.commands.bundles.diff import diff_event
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.run_options import FAILURES_ONLY_HELP, ORIGINS_HELP
 from wireproof.options.target_choice import settings_for
 from wireproof.view.choose_display import choose_display
+from wireproof.view.events import write_event
 from wireproof.view.output import echo
 from wireproof.view.style import wrap_after_heading
 from wireproof.view.summary import Result
@@ -24,9 +27,11 @@ from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import known_ids
 from wireproof_kit.runner.request import read_origins
 from wireproof_kit.verdicts.deviations import AppliedDeviations, apply, read_deviations, utc_date
+from wireproof_kit.verdicts.diff import compare
 from wireproof_kit.verdicts.judge import JudgeContext, claim_state, judge_record
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_kit.verdicts.revision import check_revision
+from wireproof_reports.wording import count_noun
 from wireproof_spec.clauses.catalogue import LEVELS, Catalogue, Level
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.clauses.origin import Binding
@@ -36,6 +41,7 @@ from wireproof_spec.record import (
     ClaimRecord,
     HeaderRecord,
     ReadingChoice,
+    list_counted,
 )
 
 EXAMPLES = (
@@ -86,6 +92,11 @@ class Terms:
 @click.option("--allow-unstable", is_flag=True, help="Ignore undecided and unstable cases.")
 @click.option("--failures-only", is_flag=True, help=FAILURES_ONLY_HELP)
 @click.option(
+    "--changes-only",
+    is_flag=True,
+    help="Print only the verdicts that the law of this version changes, and the exit codes.",
+)
+@click.option(
     "--bundle", "out", type=_FILE, metavar="FILE", help="Write the result as a new bundle."
 )
 def judge(
@@ -99,11 +110,14 @@ def judge(
     allow_unstable: bool,
     out: Path | None,
     failures_only: bool,
+    changes_only: bool,
 ) -> int:
     """Judge a bundle again, without a broker, and report changed verdicts.
 
     Without options the level, origins and readings of the run apply, with the law of this
     version. A bundle that was recorded under another revision of the law is judged by this one.
+    With --changes-only the revision that the configuration pins does not apply: it shows what an
+    upgrade of the kit or of the pinned revision would change.
     """
     settings = settings_for(manner())
     named = baseline or (Path(settings.baseline) if settings.baseline else None)
@@ -111,9 +125,13 @@ def judge(
     if out is not None and out.exists() and out.samefile(bundle):
         raise UsageFault(f"--bundle {out} is the bundle that is judged; name another file")
     origins = None if origin is None else read_origins(origin)
-    terms = Terms(profile, origins, reading, revision, named, allow_unstable)
+    pinned = None if changes_only or settings.spec_rev is None else int(settings.spec_rev)
+    terms = Terms(profile, origins, reading, revision or pinned, named, allow_unstable)
     result = judge_again(recorded, terms)
     result = _write_result(result, out) if out is not None else result
+    if changes_only:
+        _tell_changes(recorded, result)
+        return result.footer.exit
     display = choose_display(manner(), bundle=bundle, recorded=True, failures_only=failures_only)
     display.begin(result.header, selected=len(result.records))
     for record in result.records:
@@ -123,6 +141,19 @@ def judge(
             echo(line, err=manner().json)
     display.end(result)
     return result.footer.exit
+
+
+def _tell_changes(recorded: Bundle, result: Result) -> None:
+    again = Bundle(
+        recorded.path, result.header, tuple(result.records), result.footer, ways=tuple(result.ways)
+    )
+    if manner().json:
+        write_event(sys.stdout, diff_event(compare(recorded, again), result.footer.exit))
+        return
+    for line in changes(recorded, result):
+        echo(line)
+    before = "none" if recorded.footer is None else str(recorded.footer.exit)
+    echo(f"exit code of the run {before}, now {result.footer.exit}")
 
 
 def judge_again(bundle: Bundle, terms: Terms) -> Result:
@@ -172,21 +203,35 @@ def changes(before: Bundle, after: Result) -> Iterator[str]:
     was, now = _revisions(before.header), _revisions(after.header)
     if was != now:
         yield from wrap_after_heading("law", f"recorded under {was}; judged by {now}")
-    recorded = {record.case: record for record in before.cases}
-    kept = {record.case for record in after.records}
+    recorded = {record.case: record for record in (*before.cases, *list_counted(before.ways))}
+    judged = (*after.records, *list_counted(after.ways))
+    kept = {record.case for record in judged}
     for name in recorded:
         if name not in kept:
             yield from wrap_after_heading("left out", f"{name}: the law ({now}) does not have it")
-    changed = [r for r in after.records if recorded[r.case].verdict != r.verdict]
+    changed = [record for record in judged if recorded[record.case].verdict != record.verdict]
     for record in changed:
         old = recorded[record.case].verdict
         yield from wrap_after_heading(
             "changed", f"{record.case}  {old} -> {record.verdict}: {record.reason}"
         )
-    left_out = len(recorded) - len(kept)
-    yield f"{len(changed)} verdicts changed against the run" + (
-        f", {left_out} cases left out" if left_out else ""
-    )
+    raised = [
+        record
+        for record in judged
+        if record.verdict == recorded[record.case].verdict == "fail"
+        and record.level != recorded[record.case].level
+    ]
+    for record in raised:
+        level = recorded[record.case].level
+        yield from wrap_after_heading(
+            "changed", f"{record.case}  fails {record.clause} at {record.level}; it was {level}"
+        )
+    told = [f"{count_noun(len(changed), 'verdict')} changed against the run"]
+    if raised:
+        told.append(f"{count_noun(len(raised), 'failure')} at another level")
+    if left_out := len(recorded) - len(kept):
+        told.append(f"{count_noun(left_out, 'case')} left out")
+    yield ", ".join(told)
 
 
 def _revisions(header: HeaderRecord) -> str:
