@@ -1,4 +1,4 @@
-"""The examples for CI: their form, and their shell steps run against the embedded reference.
+"""The files for CI: their form, and their shell steps run against the embedded reference.
 
 Everything runs as in the container file: from a wheel, in an environment of its own.
 """
@@ -22,8 +22,12 @@ import yaml
 from cli_process import clean_environment
 from ports import find_free_port
 
+from wireproof.commands.setup.init import Answers, make_files
+
 ROOT = Path(__file__).resolve().parents[3]
-EXAMPLES = ROOT / "examples" / "ci"
+CONTAINER = ROOT / "examples" / "ci" / "Containerfile"
+FILES = ROOT / "kit" / "wireproof" / "commands" / "setup" / "ci"
+"""What `wireproof init` writes for a CI."""
 SOURCES = ("spec", "kit", "reference_impl", "suites", "reports")
 SELECTION = "nsq/publish/trace"
 ACTION = re.compile(r"[\w.-]+/[\w./-]+@v\d+")
@@ -50,17 +54,17 @@ class Instruction:
 
 
 def github() -> Json:
-    document: Json = yaml.safe_load((EXAMPLES / "github-actions.yml").read_text("utf-8"))
+    document: Json = yaml.safe_load((FILES / "github-actions.yml").read_text("utf-8"))
     return document
 
 
 def gitlab() -> Json:
-    document: dict[str, Json] = yaml.safe_load((EXAMPLES / "gitlab-ci.yml").read_text("utf-8"))
+    document: dict[str, Json] = yaml.safe_load((FILES / "gitlab-ci.yml").read_text("utf-8"))
     return document["conformance"]
 
 
 def container() -> list[Instruction]:
-    text = (EXAMPLES / "Containerfile").read_text("utf-8")
+    text = CONTAINER.read_text("utf-8")
     lines = re.sub(r"\\\n\s*", " ", text).splitlines()
     kept = [line for line in lines if line.strip() and not line.startswith("#")]
     return [Instruction(*cast(tuple[str, str], line.split(None, 1))) for line in kept]
@@ -74,9 +78,9 @@ def steps() -> list[dict[str, str]]:
     return cast(list[dict[str, str]], job()["steps"])
 
 
-@pytest.mark.parametrize("name", ["github-actions.yml", "gitlab-ci.yml"])
+@pytest.mark.parametrize("name", ["github-actions.yml", "gitlab-ci.yml", "conformance.sh"])
 def test_a_job_names_its_configuration(name: str) -> None:
-    text = (EXAMPLES / name).read_text("utf-8").replace("\\\n", " ")
+    text = (FILES / name).read_text("utf-8").replace("\\\n", " ")
     judged = [
         each for each in re.split(r"\n\s*\n|\n(?=\s*wireproof )", text) if "wireproof run" in each
     ]
@@ -143,9 +147,10 @@ def shell(
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The examples' variables, with ports that are free and a part of the cases."""
-    for name in ("deviations.toml", "wireproof.toml"):
-        shutil.copyfile(EXAMPLES / name, tmp_path / name)
     tcp, http = find_free_port(), find_free_port()
+    answers = Answers(f"nsq://127.0.0.1:{tcp}?http=127.0.0.1:{http}", "must", "none")
+    for name, text in make_files(answers).items():
+        (tmp_path / name).write_text(text, "utf-8")
     yield {
         "BROKER": f"127.0.0.1:{tcp}",
         "BROKER_HTTP": f"127.0.0.1:{http}",
@@ -293,3 +298,17 @@ def test_the_job_of_gitlab_ends_as_the_verdict_does(
     nothing = {**environment, "SELECTION": "nsq/no-such-interface"}
 
     assert run_gitlab(tmp_path, nothing, binaries) != 0
+
+
+def test_the_script_for_any_ci_judges_keeps_and_ends_as_the_verdict_does(
+    binaries: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    answers = Answers(environment["BROKER_URL"], "must", "plain")
+    script = make_files(answers)["conformance.sh"].replace(
+        'SELECTION=""', f"SELECTION={SELECTION}"
+    )
+    faulty = script.replace("serve nsq", "serve nsq --fault trace-little-endian")
+
+    assert shell(script, tmp_path, {}, binaries).returncode == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} - {".last-failed.json"} == WRITTEN
+    assert shell(faulty, tmp_path, {}, binaries).returncode == 1

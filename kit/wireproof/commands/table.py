@@ -80,9 +80,16 @@ COMMANDS = {
         "wireproof.commands.history.migrate:migrate",
         "Turn a history of Parquet files into Delta tables.",
     ),
-    "doctor": CommandEntry("wireproof.commands.doctor:doctor", "Check this machine and a target."),
-    "help": CommandEntry("wireproof.commands.help:show_help", "Show the help of a command."),
+    "init": CommandEntry(
+        "wireproof.commands.setup.init:init",
+        "Write a configuration and a CI file into this folder.",
+    ),
+    "doctor": CommandEntry(
+        "wireproof.commands.setup.doctor:doctor", "Check this machine and a target."
+    ),
+    "help": CommandEntry("wireproof.commands.setup.help:show_help", "Show the help of a command."),
     "completion": CommandEntry(
-        "wireproof.commands.completion:completion", "Write the script that completes in a shell."
+        "wireproof.commands.setup.completion:completion",
+        "Write the script that completes in a shell.",
     ),
 }

@@ -1,0 +1,188 @@
+"""``wireproof init``: the files by which a repository judges its broker, here and in CI."""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+import click
+
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.view.output import echo
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import example_url, read_target
+from wireproof_kit.targets.target import Target
+from wireproof_kit.version import KIT_VERSION
+from wireproof_kit.wire.address import format_address, is_loopback
+from wireproof_spec.clauses.catalogue import LEVELS, Level
+from wireproof_spec.clauses.loading import load_catalogue
+
+Ci = Literal["github", "gitlab", "plain", "none"]
+CI: tuple[Ci, ...] = get_args(Ci)
+PLACES: Mapping[Ci, tuple[str, str]] = {
+    "github": ("github-actions.yml", ".github/workflows/conformance.yml"),
+    "gitlab": ("gitlab-ci.yml", ".gitlab-ci.yml"),
+    "plain": ("conformance.sh", "conformance.sh"),
+}
+"""The file of this package for a CI, and where that CI looks for it."""
+
+SETTINGS = """\
+# What every run in this repository shares. CI names this file with --config: a configuration that
+# is only found in the current folder may choose cases, but asks before it does anything else.
+[target]
+url = "{url}"
+[run]
+profile = "{profile}"
+baseline = "deviations.toml"
+kit = "{kit}"
+spec_rev = {revision}
+"""
+DEVIATIONS = """\
+# Known deviations: failures with a reason and a date on which they end. Fill it with
+#
+#   wireproof baseline update deviations.toml --bundle out/run.jsonl --reason "…"
+#
+# An entry whose cases pass, or that is past its date, ends a run with exit code 1.
+"""
+_PLAIN = re.compile(r"[\w:/?=&.,\[\]%+-]+")
+"""URLs that mean the same in YAML with quotes and without."""
+_STARTS = re.compile(
+    # The step or lines that start the broker, wait for it and stop it, of each of the three files.
+    r"      - name: Start the broker\n(?:        .*\n)+\n"
+    r"|\n      - name: Stop the broker\n(?:        .*\n)+"
+    r"|    - (?:wireproof serve|echo \$!).*\n"
+    r"|  after_script:\n(?:    .*\n)+"
+    r"|# Start the broker\nwireproof serve.*\nbroker=.*\ntrap.*\n"
+    r"|.*\bBROKER(?:_HTTP)?[:=].*\n"
+    r"|# Put yours where the reference is started: .*\n"
+)
+
+EXAMPLES = (
+    ("wireproof init", "ask three questions, and write the files"),
+    (
+        "wireproof init --url nsq://127.0.0.1:4150 --profile must --ci github",
+        "write them without a question",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What the files depend on: the URL of the target, the level that counts, and the CI."""
+
+    url: str
+    profile: Level
+    ci: Ci
+
+
+@click.command("init", cls=Command, examples=EXAMPLES)
+@click.option("--url", metavar="URL", help="URL of the target.")
+@click.option("--profile", type=click.Choice(LEVELS), help="Failures up to this level count.")
+@click.option("--ci", type=click.Choice(CI), help="For which CI a file is written.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+def init(url: str | None, profile: Level | None, ci: Ci | None, *, force: bool) -> None:
+    """Write wireproof.toml, an empty deviations file, and a file for CI into this folder.
+
+    What no option says is asked on a terminal. The configuration pins this version of the kit and
+    of the law. The CI file starts the reference where your broker is to be started.
+    """
+    answers = Answers(
+        url=url or _ask("URL of the target", example_url()),
+        profile=profile or cast(Level, _ask("Failures count up to level", "must", LEVELS)),
+        ci=ci or cast(Ci, _ask("CI", "none", CI)),
+    )
+    files = make_files(answers)
+    _write(files, force=force)
+    for name in files:
+        echo(f"wrote {name}")
+    echo("next: start your broker, then run `wireproof run --bundle out/run.jsonl`")
+    if answers.ci in PLACES and _is_started(read_target(answers.url)):
+        echo(f"      and put the start of your broker into {PLACES[answers.ci][1]}")
+
+
+def make_files(answers: Answers) -> dict[str, str]:
+    """Return the texts of the files to write, by path.
+
+    Raises:
+        UsageFault: the URL is no target's.
+    """
+    target = read_target(answers.url)
+    revision = max(load_catalogue(target.protocol).revisions.values())
+    kit = ".".join(KIT_VERSION.split(".")[:2])
+    settings = SETTINGS.format(
+        url=answers.url.replace("\\", "\\\\").replace('"', '\\"'),
+        profile=answers.profile,
+        kit=kit,
+        revision=revision,
+    )
+    files = {"wireproof.toml": settings, "deviations.toml": DEVIATIONS}
+    if answers.ci in PLACES:
+        source, place = PLACES[answers.ci]
+        text = (resources.files(__package__ or "") / "ci" / source).read_text("utf-8")
+        files[place] = _fit(text, answers)
+    return files
+
+
+def _fit(text: str, answers: Answers) -> str:
+    """Return the text of a CI file with the user's target and level."""
+    target = read_target(answers.url)
+    url = _quote(answers.url, is_shell=text.startswith("#!"))
+    text = re.sub(r"(PROFILE[:=] ?)must", rf"\g<1>{answers.profile}", text)
+    text = re.sub(r"wireproof-[\d.]+-py3", f"wireproof-{KIT_VERSION}-py3", text)
+    text = re.sub(r"(BROKER_URL[:=] ?).*", lambda found: found[1] + url, text)
+    if not _is_started(target):
+        return _STARTS.sub("", text)
+    broker = format_address((target.host, target.port))
+    http = target.http or format_address((target.host, target.port + 1))
+    text = re.sub(r"(\bBROKER[:=] ?)\S+", rf"\g<1>{broker}", text)
+    text = re.sub(r"(\bBROKER_HTTP[:=] ?)\S+", rf"\g<1>{http}", text)
+    return text.replace("serve nsq", f"serve {target.protocol}")
+
+
+def _quote(url: str, *, is_shell: bool) -> str:
+    if is_shell:
+        return shlex.quote(url)
+    return url if _PLAIN.fullmatch(url) else json.dumps(url)
+
+
+def _is_started(target: Target) -> bool:
+    """Return True if the CI file starts the target: a broker at a loopback address."""
+    return bool(target.port) and is_loopback(target.host)
+
+
+def _write(files: Mapping[str, str], *, force: bool) -> None:
+    """Write all files, or none if one is there or cannot be written.
+
+    Raises:
+        UsageFault: see above.
+    """
+    there = [name for name in files if Path(name).exists()]
+    if there and not force:
+        raise UsageFault(f"{', '.join(there)}: already there; --force replaces, or move it away")
+    path = Path()
+    try:
+        for path in map(Path, files):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        for path, text in zip(map(Path, files), files.values(), strict=True):
+            path.write_text(text, "utf-8")
+            if path.suffix == ".sh":
+                path.chmod(0o755)
+    except OSError as error:
+        raise UsageFault(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def _ask(what: str, usual: str, choices: Sequence[str] = ()) -> str:
+    if manner().no_input or not sys.stdin.isatty():
+        raise UsageFault(
+            "init asks for what --url, --profile and --ci do not say, and nobody can be asked "
+            "here; give all three"
+        )
+    kind = click.Choice(choices) if choices else None
+    answer: str = click.prompt(what, default=usual, type=kind, err=True)
+    return answer
