@@ -27,6 +27,7 @@ class CauseView:
     """A root cause as shown: clause, one complete case, how to reproduce it, other cases."""
 
     number: int
+    id: str
     anchor: str
     clause: str
     level: str
@@ -91,6 +92,7 @@ def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
     difference = first_difference(case, protocol)
     return CauseView(
         number=cause.number,
+        id=cause.id,
         anchor=cause.anchor,
         clause=cause.clause,
         level=cause.level,

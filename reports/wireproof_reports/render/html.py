@@ -15,13 +15,13 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from wireproof_reports.bundle_file import Bundle
+from wireproof_reports.bundle_file import Bundle, BundleFault
 from wireproof_reports.render.findings import CauseView
 from wireproof_reports.render.page import Page, page_of, read_page
 from wireproof_reports.wording import escape_acting
 from wireproof_spec.private_file import make_private
 
-__all__ = ["page_from", "render", "render_bundle", "write"]
+__all__ = ["page_from", "render", "render_bundle", "write", "write_cause"]
 
 MOST_PLAIN = 50
 """Causes whose exchange and script stand in the page as they are; those of the others are packed.
@@ -30,6 +30,8 @@ MOST_PLAIN = 50
 """
 IN_A_PACK = 25
 """Causes of one pack: their scripts are alike, and one pack is inflated at a time."""
+SHOWN_IDS = 5
+"""How many causes a message names."""
 _SHEET = "report.css"
 _SCRIPT = "report.js"
 
@@ -53,6 +55,28 @@ def render(bundle: Path) -> str:
     return page_from("report.html.jinja", bundle)
 
 
+def write_cause(bundle: Path, out: Path, wanted: str) -> None:
+    """Write a page about one root cause of a bundle, named by its id or by a case that fails.
+
+    Raises:
+        BundleFault: the bundle cannot be read, or no failure of it has that id.
+    """
+    page = read_page(bundle)
+    found = next((cause for cause in page.causes if wanted in _names(cause)), None)
+    if found is None:
+        known = ", ".join(f"{cause.id} ({cause.first.id})" for cause in page.causes[:SHOWN_IDS])
+        more = ", …" if len(page.causes) > SHOWN_IDS else ""
+        has = f"it has {known}{more}" if known else "no case failed"
+        raise BundleFault(f"{bundle}: no failure has the cause or case {wanted!r}; {has}")
+    make_private(out).write_text(
+        _render("cause.html.jinja", page, cause=found), encoding="utf-8", newline="\n"
+    )
+
+
+def _names(cause: CauseView) -> tuple[str, ...]:
+    return cause.id, cause.first.id, *(case.id for case in cause.others), *cause.listed
+
+
 def render_bundle(bundle: Bundle) -> str:
     """Return the HTML report of a bundle in memory."""
     return _render("report.html.jinja", page_of(bundle))
@@ -67,7 +91,7 @@ def page_from(template: str, bundle: Path) -> str:
     return _render(template, read_page(bundle))
 
 
-def _render(template: str, page: Page) -> str:
+def _render(template: str, page: Page, **more: object) -> str:
     sheet, script = _asset(_SHEET), _asset(_SCRIPT)
     packs = [
         page.causes[at : at + IN_A_PACK] for at in range(MOST_PLAIN, len(page.causes), IN_A_PACK)
@@ -75,6 +99,7 @@ def _render(template: str, page: Page) -> str:
     packed = [(number, part) for number, pack in enumerate(packs) for part in range(len(pack))]
     return _ENVIRONMENT.get_template(template).render(
         page=page,
+        **more,
         places=[*([None] * MOST_PLAIN), *packed],
         packs=list(map(_pack, packs)),
         sheet=Markup(sheet),

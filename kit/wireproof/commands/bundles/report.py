@@ -38,6 +38,10 @@ EXAMPLES = (
         "write captures of the failing cases for Wireshark",
     ),
     (
+        "wireproof report out/run.jsonl --cause nsq/publish/trace/one",
+        "write one page about this failure, to be sent to whoever can mend it",
+    ),
+    (
         "wireproof report out/run.jsonl --allure-html site/",
         "write Allure's site, if Allure is installed",
     ),
@@ -62,12 +66,21 @@ _FOLDER = click.Path(path_type=Path)
 @click.option("--allure-html", type=_FOLDER, metavar="DIR", help="Allure's own site.")
 @click.option("--pcap", type=_FOLDER, metavar="DIR", help="Capture of each failing case.")
 @click.option("--pcap-all", type=_FOLDER, metavar="DIR", help="Capture of every case.")
-def report(bundles: tuple[Path, ...], **files: Path | None) -> None:
+@click.option(
+    "--cause",
+    metavar="ID",
+    help="Only this failure: a page to send, by the id of its root cause or of a case.",
+)
+def report(bundles: tuple[Path, ...], *, cause: str | None, **files: Path | None) -> None:
     """Write reports of bundles. For several bundles every FILE is a folder.
 
     Without an option an HTML page is written beside each bundle. For several bundles, DIR gets
-    a folder for each. --allure-html needs Allure 3 (Node) or 2 (Java) on this machine.
+    a folder for each. --allure-html needs Allure 3 (Node) or 2 (Java) on this machine. --cause
+    writes one HTML page: law, quote, bytes, a script, and how to contest the verdict.
     """
+    if cause is not None:
+        _write_cause(bundles, files, cause)
+        return
     asked = {name.replace("_", "-"): path for name, path in files.items() if path is not None}
     written: list[dict[str, str]] = []
     for bundle in bundles:
@@ -79,6 +92,33 @@ def report(bundles: tuple[Path, ...], **files: Path | None) -> None:
     elif not manner().quiet:
         for line in written:
             echo(f"{line['format']:<{_width(written)}} {line['file']}")
+
+
+def _write_cause(bundles: Sequence[Path], files: Mapping[str, Path | None], cause: str) -> None:
+    """Write the page of one root cause.
+
+    Raises:
+        UsageFault: several bundles or other reports are asked for, or nothing failed for it.
+    """
+    from wireproof_reports.bundle_file import BundleFault
+    from wireproof_reports.render.html import write_cause
+
+    others = [f"--{name.replace('_', '-')}" for name, path in files.items() if path is not None]
+    if len(bundles) > 1 or set(others) - {"--html"}:
+        raise UsageFault("--cause: expected one bundle, and no report beside --html FILE")
+    (bundle,) = bundles
+    out = files["html"] or bundle.with_name(f"{_stem(bundle)}.{cause.replace('/', '-')}.html")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_cause(bundle, out, cause)
+    except BundleFault as error:
+        raise UsageFault(str(error)) from error
+    except OSError as error:
+        raise UsageFault(f"--html {out}: cannot be written ({error.strerror})") from error
+    if manner().json:
+        echo(json.dumps([{"format": "html", "bundle": str(bundle), "file": str(out)}], indent=2))
+    elif not manner().quiet:
+        echo(f"html   {out}")
 
 
 def _width(written: list[dict[str, str]]) -> int:

@@ -1,0 +1,55 @@
+"""A page about one root cause, to be sent: law, words, bytes, script, and how to contest it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from bundle_fixture import header_name, write_bundle
+
+from wireproof_reports.bundle_file import BundleFault
+from wireproof_reports.render.html import render, write_cause
+from wireproof_reports.render.page import read_page
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    return write_bundle(tmp_path / "run.jsonl", [header_name(b'{"a b":"1"}')])
+
+
+def written(bundle: Path, wanted: str) -> str:
+    out = bundle.with_name("cause.html")
+    write_cause(bundle, out, wanted)
+    return out.read_text("utf-8")
+
+
+def test_a_page_has_all_that_a_vendor_needs(bundle: Path) -> None:
+    (cause,) = read_page(bundle).causes
+    page = written(bundle, cause.id)
+
+    assert cause.law in page
+    assert all(word in page for word in cause.words)
+    assert cause.exchange.steps
+    assert "PUB_EXT" in page
+    assert "Save " in page
+    assert "import socket" in page
+    assert f"wireproof explain {cause.clause}" in page
+    assert f'cause = "{cause.id}"' in page.replace("&#34;", '"')
+    assert "If you think that this is wrong" in page
+
+
+def test_a_page_stands_alone(bundle: Path) -> None:
+    (cause,) = read_page(bundle).causes
+    page = written(bundle, cause.first.id)
+
+    anchors = set(re.findall(r'id="([^"]+)"', page))
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= anchors
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert page == written(bundle, cause.id)
+    assert len(page) < len(render(bundle))
+
+
+def test_an_unknown_cause_is_answered_with_those_that_are_there(bundle: Path) -> None:
+    (cause,) = read_page(bundle).causes
+    with pytest.raises(BundleFault, match=rf"'nope'; it has {cause.id} \({cause.first.id}\)"):
+        written(bundle, "nope")
+    assert not bundle.with_name("cause.html").exists()
