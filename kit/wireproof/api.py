@@ -38,7 +38,8 @@ class Run:
     """A judged run: the records of its bundle, and what follows from them.
 
     ``footer`` is None if the run was ended before its bundle was closed. ``path`` is the bundle's
-    file, None if none was written.
+    file, None if none was written. ``left_behind`` names what the run made on the target and could
+    not delete; a bundle does not have it.
     """
 
     header: HeaderRecord
@@ -46,6 +47,7 @@ class Run:
     footer: FooterRecord | None
     path: Path | None = None
     ways: tuple[WayRecord, ...] = ()
+    left_behind: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -137,7 +139,7 @@ def run(
     )
     told = [] if on_case is None else [_Told(on_case)]
     done = run_cases(request, collect(protocol, url=target), told, is_stopped=lambda: False)
-    return Run(done.header, done.cases, done.footer, asked.bundle, done.ways)
+    return Run(done.header, done.cases, done.footer, asked.bundle, done.ways, done.left_behind)
 
 
 def judge(

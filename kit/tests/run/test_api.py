@@ -1,5 +1,6 @@
 """The interface for programs: run, judge, diff and load give what the command line gives."""
 
+from contextlib import closing
 from pathlib import Path
 
 import cli_bundle as made
@@ -7,6 +8,7 @@ import pytest
 
 import wireproof
 from wireproof_kit.errors import KitError
+from wireproof_kit.fuzz.campaign.target import start_alone
 
 CASES = "nsq/publish/trace"
 
@@ -51,3 +53,22 @@ def test_errors_are_sentences(tmp_path: Path) -> None:
         wireproof.load(tmp_path / "no.jsonl")
     with pytest.raises(AttributeError, match="no attribute 'runs'"):
         wireproof.runs  # noqa: B018
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("protocol", "has_http", "is_kept"),
+    [("nsq", True, False), ("nsq", False, True), ("iggy", False, False)],
+)
+def test_a_run_says_what_it_leaves_on_the_target(
+    protocol: str, has_http: bool, is_kept: bool
+) -> None:
+    """Without HTTP nothing deletes a topic of NSQ."""
+    case = {"nsq": "nsq/publish/trace/one", "iggy": "iggy/message/offset/first"}[protocol]
+    with closing(start_alone(protocol)) as broker:
+        url = broker.url if has_http else broker.url.partition("?")[0]
+        done = wireproof.run(url, case)
+
+    assert done.exit_code == 0, done.statement
+    assert bool(done.left_behind) is is_kept
+    assert all(name.startswith("topic wp_") for name in done.left_behind)

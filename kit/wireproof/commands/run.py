@@ -300,7 +300,17 @@ def _conclude(
     fault = _write_reports(bundle, files)
     if fault is not None:
         footer = msgspec.structs.replace(footer, exit=footer.exit or NOT_DONE)
-    display.end(Result(records.header, records.cases, footer, bundle, files, records.ways))
+    display.end(
+        Result(
+            records.header,
+            records.cases,
+            footer,
+            bundle,
+            files,
+            records.ways,
+            records.left_behind,
+        )
+    )
     if fault is not None:
         echo(f"wireproof: {fault}", err=True)
     return footer.exit

@@ -96,6 +96,7 @@ class VerdictEvent(msgspec.Struct, frozen=True, tag_field="event", tag="verdict"
     expired: tuple[str, ...] = ()
     interrupted: bool = False
     next: str = ""
+    left_behind: tuple[str, ...] = ()
     bundle: str | None = None
     files: dict[str, str] = {}
     fault: str = ""
@@ -195,6 +196,7 @@ def verdict_event(result: Result) -> VerdictEvent:
         expired=footer.expired,
         interrupted=footer.interrupted,
         next=result.next_step(),
+        left_behind=tuple(result.left_behind),
         bundle=_text(result.bundle),
         files={name: str(path) for name, path in result.files.items()},
     )

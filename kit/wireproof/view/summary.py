@@ -173,7 +173,10 @@ def _readings(header: HeaderRecord, records: Iterable[CaseRecord]) -> Iterator[s
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A completed run: its records, and the bundle and report files that were written."""
+    """A completed run: its records, and the bundle and report files that were written.
+
+    ``left_behind`` names what the run made on the target and could not delete.
+    """
 
     header: HeaderRecord
     records: Sequence[CaseRecord]
@@ -181,6 +184,7 @@ class Result:
     bundle: Path | None = None
     files: Mapping[str, Path] = field(default_factory=dict[str, Path])
     ways: Sequence[WayRecord] = ()
+    left_behind: Sequence[str] = ()
 
     def causes(self) -> tuple[Cause, ...]:
         """Return the failures of the run, folded by root cause."""
@@ -204,6 +208,10 @@ def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Itera
         yield from conclusion(result.header, result.footer)
         for name, path in result.files.items():
             yield f"{name:<9}{path}"
+        if left := result.left_behind:
+            names = f"{', '.join(left[:LISTED])}{', …' if len(left) > LISTED else ''}"
+            told = f"{len(left)} made by this run, and still on the target: {names}"
+            yield from wrap_after_heading("left", told)
         step = result.next_step()
         yield from wrap_after_heading("next", step) if step else []
     yield from verdict(result.header, result.footer, causes, style=style)

@@ -9,7 +9,7 @@ from wireproof_kit.iggy.observe.observations import observe, observe_http
 from wireproof_kit.iggy.observe.polled import Polled, join_polled, read_polled
 from wireproof_kit.iggy.topics import Stream, Topic
 from wireproof_kit.iggy.wire import generations, payloads, requests
-from wireproof_kit.iggy.wire.answers import Answer, Closed, Done
+from wireproof_kit.iggy.wire.answers import Answer, Closed, Done, ErrorStatus
 from wireproof_kit.iggy.wire.connection import Connection, connect_socket
 from wireproof_kit.iggy.wire.http import is_success
 from wireproof_kit.iggy.wire.login import log_in
@@ -48,6 +48,7 @@ class Server(HttpServer):
         self._open: list[Connection] = []
         self._topics: list[Topic] = []
         self._streams: list[Stream] = []
+        self.left_behind: list[str] = []
 
     @property
     def generation(self) -> Generation:
@@ -380,9 +381,12 @@ class Server(HttpServer):
         try:
             for topic in self._topics:
                 if isinstance(cleaner.delete_topic(topic), Closed):
+                    self.left_behind = [stream.name for stream in self._streams]
                     return
             for stream in self._streams:
-                cleaner.delete_stream(stream)
+                # A refusal says that the case has deleted it.
+                if not isinstance(cleaner.delete_stream(stream), Done | ErrorStatus):
+                    self.left_behind.append(stream.name)
         finally:
             cleaner.close()
 

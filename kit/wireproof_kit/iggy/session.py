@@ -23,6 +23,7 @@ from wireproof_kit.iggy.observe.polled import HEAD_SIZES
 from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE, poll_head
 from wireproof_kit.iggy.probes import Probe as ProbeFunction
 from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.login import credentials_from
 from wireproof_kit.observation import observed
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
@@ -47,6 +48,7 @@ class IggySession:
         self._options = options
         self._greeting = greeting
         self._identifiers = Identifiers(options.run_token)
+        self._left: list[str] = []
         self.forms = Forms(counts_status=greeting.counts_status)
         token, _, control = (target.control or "").rpartition("@")
         self._access = Access(
@@ -166,9 +168,16 @@ class IggySession:
         if home is None or self._options.passing:
             return
         server = self._server(Transcript())
+        is_deleted = False
         with contextlib.suppress(ArrangementFailed, TargetUnreachable):
-            server.delete_stream(home)
+            is_deleted = isinstance(server.delete_stream(home), Done)
         server.close(leave=True)
+        if not is_deleted:
+            self._left.append(home.name)
+
+    def left_behind(self) -> list[str]:
+        """Return the streams that the target keeps, once the session is closed."""
+        return [f"stream {name}" for name in self._left]
 
     def _server(self, transcript: Transcript) -> Server:
         return Server(self._access, transcript=transcript, patience=self.patience)
@@ -176,6 +185,7 @@ class IggySession:
     def _close(self, server: Server) -> None:
         with contextlib.suppress(ArrangementFailed, TargetUnreachable):
             server.close(leave=self._options.passing)
+            self._left += server.left_behind
 
     def _probe(self, name: str, table: Mapping[str, ProbeFunction]) -> Probe:
         transcript = Transcript()

@@ -16,7 +16,7 @@ from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
-from wireproof_kit.targets.session import Session, SessionOptions, keeps_to_loopback
+from wireproof_kit.targets.session import NamesLeft, Session, SessionOptions, keeps_to_loopback
 from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.judge import JudgeContext, missing_capability
 from wireproof_kit.verdicts.outcome import EXCLUDED
@@ -229,6 +229,10 @@ class Run:
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             command=self.plan.command,
         )
+
+    def list_left(self) -> tuple[str, ...]:
+        """Return what the run made on the target and could not delete, once it is closed."""
+        return tuple(self.session.left_behind()) if isinstance(self.session, NamesLeft) else ()
 
     def close(self) -> None:
         """Delete what the kit created and end the embedded reference."""

@@ -40,12 +40,16 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunRecords:
-    """All records of a run, in the order of the bundle."""
+    """All records of a run, in the order of the bundle.
+
+    ``left_behind`` names what the run made on the target and could not delete.
+    """
 
     header: HeaderRecord
     cases: tuple[CaseRecord, ...]
     footer: FooterRecord
     ways: tuple[WayRecord, ...] = ()
+    left_behind: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -192,7 +196,13 @@ def run_cases(
             recorder.way(way)
     footer = recorder.close(today=utc_date(), interrupted=interrupted)
     assert footer is not None  # the recorder has begun
-    return RunRecords(opened.header, tuple(recorder.records), footer, tuple(recorder.ways))
+    return RunRecords(
+        opened.header,
+        tuple(recorder.records),
+        footer,
+        tuple(recorder.ways),
+        opened.run.list_left(),
+    )
 
 
 def _names(way: WayRecord) -> tuple[str, str]:

@@ -122,6 +122,15 @@ class Session(Protocol):
 
 
 @runtime_checkable
+class NamesLeft(Protocol):
+    """A session that knows what it made on the target and could not delete."""
+
+    def left_behind(self) -> Sequence[str]:
+        """Return the names that are left on the target, once the session is closed."""
+        ...
+
+
+@runtime_checkable
 class NamesNodes(Protocol):
     """A session whose target has servers that name further nodes."""
 

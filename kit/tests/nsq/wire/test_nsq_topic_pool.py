@@ -18,6 +18,7 @@ class FakeMaker:
         self.made: list[str] = []
         self.deleted: list[str] = []
         self.impossible = impossible
+        self.kept = ""
         self._lock = threading.Lock()
 
     def name(self, number: int) -> str:
@@ -34,9 +35,10 @@ class FakeMaker:
             name, 0, kind.extend, kind.ordered, shared=kind.shared, address=("x", 1), way=way
         )
 
-    def delete(self, topic: Topic) -> None:
+    def delete(self, topic: Topic) -> bool:
         with self._lock:
             self.deleted.append(topic.name)
+        return topic.name != self.kept
 
 
 def test_shared_topics_are_made_once_and_fresh_ones_each_time() -> None:
@@ -148,3 +150,31 @@ def test_a_topic_that_is_not_there_in_time_is_no_error_of_the_kit(
     with pytest.raises(ArrangementFailed, match="did not appear"):
         pool.take("ext_topic")
     appeared.set()
+
+
+def test_closing_names_the_topics_that_the_target_keeps() -> None:
+    maker = FakeMaker()
+    pool = TopicPool(maker)
+    kept, gone = pool.take("fresh_ext_topic"), pool.take("fresh_ext_topic")
+    pool.take("plain_topic")  # given by the user
+    maker.kept = kept.name
+
+    assert pool.close() == [kept.name]
+    assert sorted(maker.deleted) == sorted([kept.name, gone.name])
+
+
+def test_closing_names_a_topic_whose_deletion_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = TopicPool(maker := FakeMaker())
+    topic = pool.take("fresh_ext_topic")
+
+    def fail(_: Topic) -> bool:
+        raise ArrangementFailed("the target is gone")
+
+    monkeypatch.setattr(maker, "delete", fail)
+    assert pool.close() == [topic.name]
+
+
+def test_what_is_to_be_left_is_not_named() -> None:
+    pool = TopicPool(FakeMaker())
+    pool.take("fresh_ext_topic")
+    assert pool.close(leave=True) == []

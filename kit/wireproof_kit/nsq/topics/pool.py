@@ -37,8 +37,8 @@ class Maker(Protocol):
         """Create or find a topic of the kind that the name of a case's argument means."""
         ...
 
-    def delete(self, topic: Topic) -> None:
-        """Delete a topic of this run if the target allows it."""
+    def delete(self, topic: Topic) -> bool:
+        """Delete a topic of this run; return True if the target has it no longer."""
         ...
 
 
@@ -126,13 +126,17 @@ class TopicPool:
         with self._lock:
             self._made.append(topic)
 
-    def close(self, *, leave: bool = False) -> None:
-        """Delete the created topics if that is allowed and fast, unless ``leave``."""
+    def close(self, *, leave: bool = False) -> list[str]:
+        """Delete the created topics, unless ``leave``; return those that the target keeps.
+
+        One whose deletion is not confirmed in ``DELETE_SECONDS`` is among them.
+        """
         with self._lock:
             made = [topic for topic in self._made if topic.way != "given" and not leave]
-        deletions = [self._workers.submit(self._maker.delete, topic) for topic in made]
-        wait(deletions, timeout=DELETE_SECONDS)
+        deletions = {topic.name: self._workers.submit(self._maker.delete, topic) for topic in made}
+        wait(deletions.values(), timeout=DELETE_SECONDS)
         self._workers.shutdown(wait=False, cancel_futures=True)
+        return [name for name, deletion in deletions.items() if not _is_confirmed(deletion)]
 
     def _count_spare(self, argument: str) -> int:
         """Return the number of spare topics; 0 for kinds that are created immediately."""
@@ -160,3 +164,8 @@ class TopicPool:
             self._by_name[topic.name] = topic
             self._quickest[argument] = min(took, self._quickest.get(argument, took))
         return topic
+
+
+def _is_confirmed(deletion: Future[bool]) -> bool:
+    is_done = deletion.done() and not deletion.cancelled() and deletion.exception() is None
+    return is_done and deletion.result()

@@ -25,6 +25,9 @@ PREFIX = "wp_"
 # watch over incomplete topics holds up each one it finds half made: 400 have taken 7 minutes.
 CREATING = 8
 
+GONE = (200, 404)
+"""Statuses of a deletion after which the topic is there no longer."""
+
 
 @dataclass(frozen=True, slots=True)
 class TopicKind:
@@ -203,15 +206,18 @@ class TopicMaker:
         way = "lookupd" if self._around.lookup else "http"
         return self._topic(KINDS["plain_topic"], name, way, self._own_places(0))
 
-    def delete(self, topic: Topic) -> None:
-        """Delete a topic of this run if the target allows it; errors are ignored."""
+    def delete(self, topic: Topic) -> bool:
+        """Delete a topic of this run; return True if the target has it no longer."""
         if not topic.name.startswith(self._prefix):
-            return
+            return True
         if self._around.lookup is not None:
-            self._around.lookup.delete(topic.name)
+            answer = self._around.lookup.delete(topic.name)
         elif self._around.http is not None:
             query = {"topic": topic.name, "partition": "**"}
-            self._around.http.request("POST", DELETE_PATH, query=query)
+            answer = self._around.http.request("POST", DELETE_PATH, query=query)
+        else:
+            return False
+        return answer.status in GONE
 
     def _use_named(self, kind: TopicKind, text: str) -> Topic:
         """Return a topic that the user named."""
