@@ -4,6 +4,7 @@ import ast
 import importlib
 import importlib.util
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -76,6 +77,8 @@ class KitPart:
     ``recorded_arguments`` makes the argument of a case for clients from a recorded exchange, so
     that the exchange can be observed again; ``tell_course`` describes that exchange in lines.
     ``find_nodes`` returns the addresses of the nodes that a target's servers name.
+    ``count_creations`` returns how many things of each noun a run creates for its cases, from how
+    often these take each argument.
     ``proxy`` returns what a proxy of the protocol needs. ``dissector`` is the Lua script with
     which Wireshark names the frames.
     """
@@ -100,6 +103,7 @@ class KitPart:
     recorded_arguments: "RecordedArguments | None" = None
     tell_course: "TellCourse | None" = None
     find_nodes: Callable[[Target], Sequence[Address]] | None = None
+    count_creations: Callable[[Counter[str]], Mapping[str, int]] | None = None
     proxy: "Callable[[], ProxyPart] | None" = None
     dissector: Path | None = None
 

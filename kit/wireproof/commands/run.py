@@ -25,6 +25,7 @@ from wireproof.options.target_choice import (
     settings_for,
 )
 from wireproof.running.interruption import BEFORE_FIRST, Interruption
+from wireproof.running.plan import describe_plan
 from wireproof.running.references import Request, requests
 from wireproof.running.request import (
     LAST_FAILED,
@@ -81,6 +82,10 @@ EXAMPLES = (
         "also run the cases that need a data directory or a cluster",
     ),
     (
+        "wireproof run URL --plan",
+        "say what a run would do to a shared cluster, and send nothing",
+    ),
+    (
         "wireproof run URL --hazardous --restart 'systemctl restart nsqd'",
         "also run cases that are known to crash brokers",
     ),
@@ -100,6 +105,8 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
     named = named_target(arguments, settings, reference=options["reference"], given=given_keys())
     if options["dry_run"]:
         return list_chosen(requests(named, options))
+    if options["is_plan"]:
+        return show_plan(requests(named, options))
     codes: list[int] = []
     for part, own in requests(named, options):
         codes.append(judge_target(part, own, settings, name=f"-{part.protocol}" if codes else ""))
@@ -261,6 +268,19 @@ def list_chosen(parts: Iterable[Request]) -> int:
             count += 1
     echo(f"{count} cases would run, if the target offers what they need", err=True)
     return 0 if count else NOT_DONE
+
+
+def show_plan(parts: Iterable[Request]) -> int:
+    """Print what these runs would do to their targets; return the exit code."""
+    is_empty = True
+    for named, options in parts:
+        chosen = list(_choose(named, options))
+        is_empty = is_empty and not chosen
+        on_loopback = named.url == REFERENCE or read_target(named.url, named.keys).is_loopback()
+        echo(f"plan     {named.url}; nothing was sent")
+        for line in describe_plan(chosen, hazardous=options["hazardous"], on_loopback=on_loopback):
+            echo(line)
+    return NOT_DONE if is_empty else 0
 
 
 def _choose(named: NamedTarget, options: RunParameters) -> Iterator[Instance]:

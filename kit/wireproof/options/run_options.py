@@ -83,6 +83,11 @@ def _selecting_options() -> Iterator[click.Option]:
 def _target_options() -> Iterator[click.Option]:
     yield from key_options()
     yield click.Option(
+        ["--plan", "is_plan"],
+        is_flag=True,
+        help="Say what a run would create, send and endanger; connect to nothing.",
+    )
+    yield click.Option(
         ["--topic"],
         multiple=True,
         metavar="KIND=NAME",

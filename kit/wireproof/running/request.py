@@ -64,6 +64,7 @@ class RunParameters(TypedDict):
     pcap: Path | None
     pcap_all: Path | None
     dry_run: bool
+    is_plan: bool
     failures_only: bool
 
 

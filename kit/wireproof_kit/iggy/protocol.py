@@ -8,6 +8,7 @@ from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import USUAL_KEYS, Target, TargetKey
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterator, Mapping
 
     from wireproof_kit.drivers.check import Finding
@@ -97,6 +98,10 @@ def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
     return tell(transcript)
 
 
+def _count_creations(kinds: "Counter[str]") -> dict[str, int]:
+    return {"stream": int(bool(kinds)), "topic": kinds["topic"]}
+
+
 # Not imported: what is known of a protocol imports nothing of it. A test compares the two.
 _GENERATIONS = ("published", "tagged")
 
@@ -122,4 +127,5 @@ KIT = KitPart(
     recorded_arguments=_recorded_arguments,
     tell_course=_tell_course,
     proxy=_proxy,
+    count_creations=_count_creations,
 )

@@ -8,6 +8,7 @@ from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import USUAL_KEYS, Target, TargetKey
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterator, Mapping
 
     from wireproof_kit.drivers.check import Finding
@@ -104,10 +105,18 @@ def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
     return tell(transcript)
 
 
+def _count_creations(kinds: "Counter[str]") -> dict[str, int]:
+    from wireproof_kit.nsq.topics.sources import KINDS
+
+    own = {name: count for name, count in kinds.items() if name in KINDS}
+    return {"topic": sum(1 if KINDS[name].shared else count for name, count in own.items())}
+
+
 KIT = KitPart(
     dissector=Path(__file__).parent / "pcap" / "wireproof-nsq.lua",
     open_session=_open_session,
     find_nodes=_find_nodes,
+    count_creations=_count_creations,
     arguments=(
         "broker",
         "ext_topic",
