@@ -17,9 +17,9 @@ from wireproof_spec.record import CaseRecord
 
 OUT = Path(__file__).resolve().parent.parent / "kit" / "wireproof" / "running" / "case_costs.toml"
 HEAD = """\
-# Averages of one case of each interface against the embedded reference on loopback, by
-# tools/case_costs.py: connections, bytes sent and received, and seconds. Those of cases that mostly
-# wait stand apart, since these overlap.
+# Averages of one case of each interface against the embedded reference on loopback, measured by
+# tools/case_costs.py: connections, bytes sent and received, seconds at work, and seconds of cases
+# that mostly wait, which overlap.
 """
 
 

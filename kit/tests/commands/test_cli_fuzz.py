@@ -1,6 +1,7 @@
 """``wireproof fuzz``: campaigns against references, right ones and one that dies."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from cli_process import clean_environment, wireproof
 
+from wireproof.main import main
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.fuzz.campaign.target import start_alone
 
@@ -224,7 +226,18 @@ def test_a_campaign_leaves_only_its_bundle_in_the_folder(tmp_path: Path) -> None
     # A busy machine may leave the campaign undecided (3).
     assert done.returncode in (0, 3), done.stderr.decode()
     assert [each.name for each in work.iterdir()] == ["out"]
-    assert (cache / "wireproof" / "hypothesis").is_dir()
+
+
+def test_hypothesis_keeps_its_tables_in_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a campaign gets so far as to write them depends on the machine."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("HYPOTHESIS_STORAGE_DIRECTORY", "")  # so that it is restored
+    monkeypatch.delenv("HYPOTHESIS_STORAGE_DIRECTORY")
+
+    assert main(["completion", "bash"]) == 0
+    assert os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] == str(tmp_path / "wireproof" / "hypothesis")
 
 
 def test_an_interrupted_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
