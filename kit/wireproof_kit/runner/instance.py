@@ -4,6 +4,7 @@ import functools
 import hashlib
 import inspect
 import os
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -104,9 +105,14 @@ def describe_raised(error: Exception, instance: Instance) -> str:
     """
     package = package_of(Group.SUITES, protocol_of(instance.id))
     if package is None:
-        return describe_mistake(error)
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        last = traceback.format_exception_only(error)[-1].strip()
+        return f"{last} ({where.name}, line {where.lineno})"
     root = f"{os.sep}{instance.function.__module__.partition('.')[0]}{os.sep}"
-    return f"your case {instance.id} (package {package}): {describe_mistake(error, root)}"
+    told = describe_mistake(error, root)
+    # The path to the package is the author's own, and bundles are passed on.
+    told = told[told.find(root) + 1 :] if root in told else told
+    return f"your case {instance.id} (package {package}): {told}"
 
 
 def _bind_law(case_id: str, mark: CaseMark, catalogue: Catalogue) -> tuple[Clause, Law]:
