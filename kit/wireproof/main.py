@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _write_in_any_encoding()
     if asked := os.environ.get(COMPLETION):
-        return shell_complete(_root(), {}, "wireproof", COMPLETION, asked)
+        return shell_complete(root_command(), {}, "wireproof", COMPLETION, asked)
     _end_as_if_interrupted()
     _keep_caches_at_home()
     try:
@@ -102,7 +102,7 @@ def _keep_caches_at_home() -> None:
 
 def _invoke(arguments: list[str]) -> int:
     try:
-        with _root().make_context("wireproof", arguments) as context:
+        with root_command().make_context("wireproof", arguments) as context:
             _raise_limits()  # once it is a command that runs: the list of commands needs no kit
             result: object = context.command.invoke(context)
         sys.stdout.flush()
@@ -133,7 +133,8 @@ def _tell_left_out() -> None:
             echo(f"wireproof: protocol {protocol!r} is left out: {why}", err=True)
 
 
-def _root() -> click.Command:
+def root_command() -> click.Command:
+    """Return the click command ``wireproof``, which imports its subcommands when they are used."""
     version = click.Option(
         ("--version",),
         is_flag=True,

@@ -24,7 +24,7 @@ from ports import find_free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "ci"
-SOURCES = ("spec", "kit", "reference_impl", "suites", "reports")
+SOURCES = ("spec", "kit", "reference_impl", "suites", "reports", "share")
 SELECTION = "nsq/publish/trace"
 ACTION = re.compile(r"[\w.-]+/[\w./-]+@v\d+")
 WRITTEN = {
