@@ -161,6 +161,14 @@ share:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python tools/share.py
 
+release:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python tools/release.py $(ARGS)
+
+wheels:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python tools/wheels.py $(ARGS)
+
 licences:
 	@$(PYTHON) tools/setup.py pynsq
 	@$(BIN)/python tools/licences.py
@@ -221,6 +229,8 @@ help:
 	@echo "make edges    interrupts, deaths, baselines, and targets that lie or sulk, timed"
 	@echo "make hostile   time and memory of each command on each hostile bundle"
 	@echo "make licences write docs/licences.md anew, from uv.lock and the installed packages"
+	@echo "make release  check, build wheel and sdist twice, write dist/ (ARGS=--tag: tag the commit; pushes nothing)"
+	@echo "make wheels   try the wheel outside the checkout: each Python, each extra, uvx, pipx, and offline"
 	@echo "make share    write the man page and the completion scripts anew, from the commands"
 	@echo "make readme   write the samples of README.md anew, from real runs"
 	@echo "make bench    speed of generated codecs and queue directories beside code by hand and construct"
