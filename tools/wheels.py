@@ -4,7 +4,8 @@
 
 Without `--wheel` the wheel is built. Without `--python` each supported Python is used that the
 PATH, pyenv or uv has; one that is not found is named. Then the newest installs the wheel by
-uvx, by pipx, and from a folder of wheels by a process that has no network.
+uvx, by pipx, and from a folder of wheels by a process that has no network. For macOS and Windows
+it is only shown that every package which the wheel needs has a wheel there.
 """
 
 import argparse
@@ -31,6 +32,7 @@ AS_ROOT = () if os.geteuid() == 0 else ("--user", "--map-root-user")
 OWN_NETWORK = ("unshare", "--net", *AS_ROOT)
 LOOPBACK = 'ip link set lo up && exec "$@"'
 """A new network has loopback alone, and that is down."""
+ELSEWHERE = {"macOS": "aarch64-apple-darwin", "Windows": "x86_64-pc-windows-msvc"}
 
 
 class Failed(Exception):
@@ -75,6 +77,9 @@ def try_all(
             yield attempt(f"Python {name}, {what}", install, wheel, place, python, extra)
             shutil.rmtree(place, ignore_errors=True)
     if newest:
+        for system, platform in ELSEWHERE.items():
+            place = folder / system
+            yield attempt(f"wheels for {system}", resolve, wheel, place, platform)
         yield attempt("uvx", by_uvx, wheel, folder / "uvx", newest)
         yield attempt("pipx", by_pipx, wheel, folder / "pipx", newest)
         yield attempt("offline wheelhouse", offline, wheel, folder / "offline", newest)
@@ -118,6 +123,15 @@ def capture(wireproof: str, place: Path, *, code: int) -> None:
         raise Failed("no capture was written")
     if code and "pip install 'scapy" not in said:
         raise Failed(said)
+
+
+def resolve(wheel: Path, place: Path, platform: str) -> str:
+    """Find a wheel of each package for another system, for the oldest and the newest Python."""
+    command = [find_uv(), "pip", "install", "--dry-run", "--only-binary", ":all:"]
+    for version in (SUPPORTED[0], SUPPORTED[-1]):
+        wanted = ["--python-platform", platform, "--python-version", version, "--target", "there"]
+        run([*command, *wanted, str(wheel)], place)
+    return f"ok, {SUPPORTED[0]} and {SUPPORTED[-1]}; nothing was started there"
 
 
 def by_uvx(wheel: Path, place: Path, python: str) -> str:
