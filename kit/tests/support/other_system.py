@@ -3,7 +3,8 @@
     python other_system.py macos|windows ARGUMENTS…
 
 What the standard library needs on this machine is imported first; then the modules and names are
-taken away. What a system does differently with a name that it has, this cannot show.
+taken away. What a system does differently with a name that it has, this cannot show. The value of
+`sys.platform` stays: with another the standard library asks for modules that are not here.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ LINUX_ALONE: Final = {
     resource: ("prlimit",),
     select: ("epoll",),
     selectors: ("EpollSelector",),
-    socket: ("SO_DOMAIN", "TCP_INFO", "TCP_QUICKACK", "TCP_USER_TIMEOUT", "TCP_KEEPIDLE"),
+    socket: ("SO_DOMAIN", "TCP_INFO", "TCP_USER_TIMEOUT", "TCP_KEEPIDLE"),
 }
 """Names that macOS lacks, some until Python 3.13."""
 POSIX_ALONE: Final = {
