@@ -13,7 +13,7 @@ CLIENTS ?= all
 PYTHON_CLIENTS := pynsq gnsq ansq iggy_py
 SPACE := $(subst ,, )
 
-.PHONY: selftest-nsq selftest-others run quick affected test test-busy test-clients test-allure test-spark bench-aggregate bench-layouts bench-pipeline kills races setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-first fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients licences
+.PHONY: selftest-nsq selftest-others run quick affected test test-busy test-clients test-allure test-spark bench-aggregate bench-layouts bench-pipeline kills races setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-first fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients licences share release wheels
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -157,6 +157,18 @@ readme:
 	@$(PYTHON) tools/setup.py dev
 	@$(PYTHON) tools/readme.py
 
+share:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python tools/share.py
+
+release:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python tools/release.py $(ARGS)
+
+wheels:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python tools/wheels.py $(ARGS)
+
 licences:
 	@$(PYTHON) tools/setup.py pynsq
 	@$(BIN)/python tools/licences.py
@@ -217,6 +229,9 @@ help:
 	@echo "make edges    interrupts, deaths, baselines, and targets that lie or sulk, timed"
 	@echo "make hostile   time and memory of each command on each hostile bundle"
 	@echo "make licences write docs/licences.md anew, from uv.lock and the installed packages"
+	@echo "make release  check, build wheel and sdist twice, write dist/ (ARGS=--tag: tag the commit; pushes nothing)"
+	@echo "make wheels   try the wheel outside the checkout: each Python, each extra, uvx, pipx, and offline"
+	@echo "make share    write the man page and the completion scripts anew, from the commands"
 	@echo "make readme   write the samples of README.md anew, from real runs"
 	@echo "make bench    speed of generated codecs and queue directories beside code by hand and construct"
 	@echo "make bench-reference   speed of the reference beside servers that do next to nothing"

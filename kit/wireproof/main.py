@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 from click.shell_completion import shell_complete
@@ -26,6 +27,7 @@ REPLACE = "wireproof"
 SPELLED = {"…": "...", "µ": "u"}
 """Signs that the kit prints itself, for an encoding that lacks them."""
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+_POSIX = ("fcntl", "resource")
 _UNREACHABLE = re.compile(r"cannot reach ([a-z]+://\S+) \(.+\)")
 _DOCTOR = "see `wireproof doctor`"
 _ADVICE = "Is the broker running? Try: wireproof doctor {}"
@@ -49,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _write_in_any_encoding()
     if asked := os.environ.get(COMPLETION):
-        return shell_complete(_root(), {}, "wireproof", COMPLETION, asked)
+        return shell_complete(root_command(), {}, "wireproof", COMPLETION, asked)
     _end_as_if_interrupted()
     _keep_caches_at_home()
     try:
@@ -84,9 +86,10 @@ def _end_as_if_interrupted() -> None:
 
 
 def _raise_limits() -> None:
-    from wireproof_kit.processes.limits import raise_limits
+    with suppress(ModuleNotFoundError):  # Windows has no limits to raise
+        from wireproof_kit.processes.limits import raise_limits
 
-    raise_limits()
+        raise_limits()
 
 
 def _keep_caches_at_home() -> None:
@@ -102,7 +105,7 @@ def _keep_caches_at_home() -> None:
 
 def _invoke(arguments: list[str]) -> int:
     try:
-        with _root().make_context("wireproof", arguments) as context:
+        with root_command().make_context("wireproof", arguments) as context:
             _raise_limits()  # once it is a command that runs: the list of commands needs no kit
             result: object = context.command.invoke(context)
         sys.stdout.flush()
@@ -133,7 +136,8 @@ def _tell_left_out() -> None:
             echo(f"wireproof: protocol {protocol!r} is left out: {why}", err=True)
 
 
-def _root() -> click.Command:
+def root_command() -> click.Command:
+    """Return the click command ``wireproof``, which imports its subcommands when they are used."""
     version = click.Option(
         ("--version",),
         is_flag=True,
@@ -192,6 +196,8 @@ def _give_up(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in _DISK_FULL:
         where = f" ({error.filename})" if error.filename else ""
         return _refuse(f"a disk is full{where}; for temporary files TMPDIR can name another")
+    if isinstance(error, ModuleNotFoundError) and error.name in _POSIX:
+        return _refuse(f"this command needs Linux or macOS: {error}; on Windows, WSL has it")
     details = _write_down(error)
     if package := find_culprit(error):
         what = describe_mistake(error)

@@ -1,3 +1,3 @@
 """The kit's version, once."""
 
-KIT_VERSION = "0.1.0"
+KIT_VERSION = "0.9.0"

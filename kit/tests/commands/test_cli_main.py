@@ -262,7 +262,7 @@ def test_a_full_disk_is_no_error_of_ours(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(entry, "_root", full)
+    monkeypatch.setattr(entry, "root_command", full)
 
     assert entry.main([]) == 2
 

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 CONTAINER = ROOT / "examples" / "ci" / "Containerfile"
 FILES = ROOT / "kit" / "wireproof" / "commands" / "setup" / "ci"
 """What `wireproof init` writes for a CI."""
-SOURCES = ("spec", "kit", "reference_impl", "suites", "reports")
+SOURCES = ("spec", "kit", "reference_impl", "suites", "reports", "share")
 SELECTION = "nsq/publish/trace"
 ACTION = re.compile(r"[\w.-]+/[\w./-]+@v\d+")
 WRITTEN = {

@@ -88,6 +88,27 @@ def serving(wireproof: Installed, *options: str) -> Generator[str]:
         process.terminate()
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "share/man/man1/wireproof.1",
+        "share/bash-completion/completions/wireproof",
+        "share/zsh/site-functions/_wireproof",
+        "share/fish/vendor_completions.d/wireproof.fish",
+    ],
+)
+def test_the_wheel_installs_what_a_shell_and_man_look_for(name: str, wireproof: Installed) -> None:
+    assert "wireproof" in wireproof.text(f"venv/{name}")
+
+
+def test_every_package_of_the_wheel_has_types(wireproof: Installed) -> None:
+    (place,) = wireproof.folder.glob("venv/lib/*/site-packages")
+    packages = {path.parent for path in place.glob("wireproof*/__init__.py")}
+
+    assert {path.parent for path in place.glob("wireproof*/py.typed")} == packages
+    assert len(packages) == 7  # six of the kit, and the example
+
+
 def test_it_is_listed_and_explained(wireproof: Installed) -> None:
     assert "5 cases of 2 clauses" in wireproof("list", "note").out
     assert "The server answers an empty text" in wireproof("explain", "note/store/empty").out

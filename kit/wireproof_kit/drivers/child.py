@@ -4,6 +4,8 @@ Whoever starts a program for the kit may start others in turn (a shell, a JVM la
 so that ending one process is not enough. The group is signalled while its first process is not
 yet waited for: only so is its number certain to be nobody else's. What leaves the group, as
 `setsid` does, is recognised by a variable that it inherited, where the system has `/proc`.
+macOS has `waitid` since Python 3.13. Before, a program that is seen to have ended is waited for at
+once, and what it leaves running in its group is not ended with it.
 """
 
 import contextlib
@@ -86,6 +88,8 @@ class Child:
         """Return the exit code, negative for a signal; None while the program runs."""
         if self._process.returncode is not None:
             return self._process.returncode
+        if not hasattr(os, "waitid"):
+            return self._process.poll()
         try:
             ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
@@ -101,7 +105,10 @@ class Child:
 
         def wait() -> None:
             with contextlib.suppress(ChildProcessError):
-                os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+                if hasattr(os, "waitid"):
+                    os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+                else:
+                    self._process.wait()
             ended.set()
 
         threading.Thread(target=wait, daemon=True, name="child-end").start()

@@ -145,7 +145,8 @@ class Lateness:
         self.seconds = 0.0
         self._lock = threading.Lock()
         self._is_started = False
-        os.register_at_fork(after_in_child=self._forget)
+        if hasattr(os, "register_at_fork"):  # where there is fork
+            os.register_at_fork(after_in_child=self._forget)
 
     def start(self) -> None:
         """Start the thread, unless it runs already."""

@@ -99,8 +99,10 @@ def has_exhausted_helper() -> bool:
     """Return True if a process that the kit started has used up its open files."""
     for pid in HELPERS.list_pids():
         used = usage(pid)
+        if used is None:  # as everywhere but on Linux, which alone has prlimit
+            continue
         with suppress(OSError):  # it has ended
             limit = resource.prlimit(pid, resource.RLIMIT_NOFILE)[0]
-            if used and limit != resource.RLIM_INFINITY and used.files > limit - SPARE_FILES:
+            if limit != resource.RLIM_INFINITY and used.files > limit - SPARE_FILES:
                 return True
     return False

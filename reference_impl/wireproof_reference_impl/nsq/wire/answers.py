@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import NewMessage, PublishResult
 
-OWN_VERSION = "0.1.0-wireproof"
+OWN_VERSION = "0.9.0-wireproof"
 """The version that the broker reports; never that of another broker."""
 
 
