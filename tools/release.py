@@ -31,8 +31,8 @@ VERSION = "kit/wireproof_kit/version.py"
 STATED = {
     "reference_impl/wireproof_reference_impl/nsq/wire/answers.py": 'OWN_VERSION = "{}-wireproof"',
     "share/man/man1/wireproof.1": '"wireproof {}"',
-    "examples/ci/github-actions.yml": "wireproof-{}-py3-none-any.whl",
-    "examples/ci/gitlab-ci.yml": "wireproof-{}-py3-none-any.whl",
+    "kit/wireproof/commands/setup/ci/github-actions.yml": "wireproof-{}-py3-none-any.whl",
+    "kit/wireproof/commands/setup/ci/gitlab-ci.yml": "wireproof-{}-py3-none-any.whl",
 }
 """What else states the version, and how: files that cannot import it."""
 UMASKS = (0o022, 0o077)
