@@ -13,7 +13,7 @@ CLIENTS ?= all
 PYTHON_CLIENTS := pynsq gnsq ansq iggy_py
 SPACE := $(subst ,, )
 
-.PHONY: selftest-nsq selftest-others run quick affected test test-busy test-clients test-allure test-spark bench-aggregate bench-layouts bench-pipeline kills races setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-first fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients licences
+.PHONY: selftest-nsq selftest-others run quick affected test test-busy test-clients test-allure test-spark bench-aggregate bench-layouts bench-pipeline kills races setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-first fuzz-proof bench-fuzz clean help edges test-oms hostile readme pictures site flips selftest-clients licences
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -157,6 +157,15 @@ readme:
 	@$(PYTHON) tools/setup.py dev
 	@$(PYTHON) tools/readme.py
 
+pictures:
+	@$(PYTHON) tools/setup.py all
+	@$(PYTHON) tools/browser.py
+	@$(BIN)/python tools/pictures.py
+
+site:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python tools/docs_site/run.py
+
 licences:
 	@$(PYTHON) tools/setup.py pynsq
 	@$(BIN)/python tools/licences.py
@@ -217,7 +226,9 @@ help:
 	@echo "make edges    interrupts, deaths, baselines, and targets that lie or sulk, timed"
 	@echo "make hostile   time and memory of each command on each hostile bundle"
 	@echo "make licences write docs/licences.md anew, from uv.lock and the installed packages"
-	@echo "make readme   write the samples of README.md anew, from real runs"
+	@echo "make readme   write the samples of docs/first-steps.md anew, from real runs"
+	@echo "make pictures   take docs/report.png and docs/site.png anew, from real runs"
+	@echo "make site     build the documentation with search in out/site; a broken link is an error"
 	@echo "make bench    speed of generated codecs and queue directories beside code by hand and construct"
 	@echo "make bench-reference   speed of the reference beside servers that do next to nothing"
 	@echo "make check    lint, types, import contracts"

@@ -104,6 +104,7 @@ def judge(
 
     Without options the level, origins and readings of the run apply, with the law of this
     version. A bundle that was recorded under another revision of the law is judged by this one.
+    Exit codes are those of `wireproof run`.
     """
     settings = settings_for(manner())
     named = baseline or (Path(settings.baseline) if settings.baseline else None)
