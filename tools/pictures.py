@@ -36,25 +36,26 @@ def take_report(chromium: str, folder: Path) -> None:
     # Patience as in the sample of a whole run: the machine may be busy.
     options = ("--timeout", "3", "--failures-only", "--bundle", str(folder / "run.jsonl"))
     call("run", "--reference", "nsq", *options, "--html", str(page))
-    take(chromium, page, DOCS / "report.png", 1250)
+    take(chromium, page.as_uri(), DOCS / "report.png", 1250)
 
 
 def take_site(chromium: str, folder: Path) -> None:
     call("aggregate", str(DOCS / "peers"), "--out", str(folder / "site"))
-    take(chromium, folder / "site" / "matrix.html", DOCS / "site.png", 1000)
+    address = f"{(folder / 'site' / 'matrix.html').as_uri()}#protocol=nsq"
+    take(chromium, address, DOCS / "site.png", 1000)
 
 
 def call(*arguments: str) -> None:
     subprocess.run([WIREPROOF, *arguments], check=True)
 
 
-def take(chromium: str, page: Path, picture: Path, height: int) -> None:
+def take(chromium: str, address: str, picture: Path, height: int) -> None:
     """Write a picture of the top of a page."""
     size: ViewportSize = {"width": WIDTH, "height": height}
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         tab = browser.new_page(viewport=size, color_scheme="light")
-        tab.goto(page.as_uri())
+        tab.goto(address)
         tab.wait_for_load_state("networkidle")
         tab.screenshot(path=picture)
         browser.close()

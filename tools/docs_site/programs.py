@@ -1,6 +1,7 @@
 """The page of the interface for programs: what `wireproof.__all__` names, by `inspect`."""
 
 import inspect
+import textwrap
 from collections.abc import Iterator
 
 from page import Page, page, prose
@@ -27,7 +28,7 @@ def _lines(names: list[str]) -> Iterator[str]:
 
 
 def _member(name: str, member: object, depth: int) -> Iterator[str]:
-    yield from ("", f"{'#' * depth} {name} {{#{name.lower()}}}", "")
+    yield from ("", f"{'#' * depth} {name} {{#{name}}}", "")
     if callable(member):
         yield from ("```python", f"{name.rpartition('.')[2]}{_signature(member)}", "```", "")
     yield from _docstring(inspect.getdoc(member) or "")
@@ -73,7 +74,7 @@ def _docstring(text: str) -> Iterator[str]:
         head, _, rest = paragraph.partition("\n")
         if head.rstrip(":") in ("Raises", "Returns", "Args", "Yields") and rest:
             yield from (f"**{head}**", "")
-            yield from _entries(inspect.cleandoc(rest))
+            yield from _entries(textwrap.dedent(rest))
         else:
             yield prose(paragraph)
         yield ""

@@ -14,7 +14,9 @@ from types import ModuleType
 import pytest
 from playwright.sync_api import sync_playwright
 
+import wireproof
 from wireproof.commands.table import COMMANDS
+from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.protocols import known_protocols
 from wireproof_kit.runner.collect import collect
 from wireproof_spec.clauses.loading import load_catalogue
@@ -93,6 +95,21 @@ def test_every_command_and_word_has_its_place(pages: Path) -> None:
         told = load_observations(protocol)
         for word in (*told.words, *(word for table in told.within.values() for word in table)):
             assert f"| `{word}` |" in text
+
+
+def test_the_interface_for_programs_shows_signatures_and_docstrings(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wireproof, "__all__", ["judge", "Bundle"], raising=False)
+    monkeypatch.setattr(wireproof, "judge", read_bundle, raising=False)
+    monkeypatch.setattr(wireproof, "Bundle", Bundle, raising=False)
+
+    (page,) = run.programs.pages()
+
+    assert "## judge {#judge}" in page.text
+    assert "judge(path: pathlib.Path) -> wireproof_kit.bundle.file.Bundle" in page.text
+    assert "no bundle, or of a newer format." in page.text
+    assert "### Bundle.why_empty {#Bundle.why_empty}" in page.text
 
 
 @pytest.mark.parametrize(
