@@ -13,7 +13,7 @@ CLIENTS ?= all
 PYTHON_CLIENTS := pynsq gnsq ansq iggy_py
 SPACE := $(subst ,, )
 
-.PHONY: selftest-nsq selftest-others run quick affected test test-busy test-clients test-allure test-spark bench-aggregate bench-layouts bench-pipeline kills races setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-first fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients licences share release wheels
+.PHONY: selftest-nsq selftest-others run quick affected test test-busy test-clients test-allure test-spark bench-aggregate bench-layouts bench-pipeline kills races setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-first fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients licences share release wheels pictures site
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -169,6 +169,15 @@ wheels:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python tools/wheels.py $(ARGS)
 
+pictures:
+	@$(PYTHON) tools/setup.py all
+	@$(PYTHON) tools/browser.py
+	@$(BIN)/python tools/pictures.py
+
+site:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python tools/docs_site/run.py
+
 licences:
 	@$(PYTHON) tools/setup.py pynsq
 	@$(BIN)/python tools/licences.py
@@ -232,7 +241,9 @@ help:
 	@echo "make release  check, build wheel and sdist twice, write dist/ (ARGS=--tag: tag the commit; pushes nothing)"
 	@echo "make wheels   try the wheel outside the checkout: each Python, each extra, uvx, pipx, and offline"
 	@echo "make share    write the man page and the completion scripts anew, from the commands"
-	@echo "make readme   write the samples of README.md anew, from real runs"
+	@echo "make readme   write the samples of docs/first-steps.md anew, from real runs"
+	@echo "make pictures   take docs/report.png and docs/site.png anew, from real runs"
+	@echo "make site     build the documentation with search in out/site; a broken link is an error"
 	@echo "make bench    speed of generated codecs and queue directories beside code by hand and construct"
 	@echo "make bench-reference   speed of the reference beside servers that do next to nothing"
 	@echo "make check    lint, types, import contracts"

@@ -25,6 +25,7 @@ SECTIONS = {
     "spark": "With the extra `spark`",
     "dev": "For development only",
     "browser": "For tests in a browser only",
+    "docs": "For the site of the documentation only",
     "clients": "Clients under test only",
 }
 HEAD = """# Licences

@@ -1,4 +1,6 @@
-"""Write the samples of README.md anew, from real runs at a terminal of 80 columns: `make readme`.
+"""Write the samples of docs/first-steps.md anew, from real runs: `make readme`.
+
+The terminal has 80 columns.
 
 Standard library only; it calls the command of `.venv`.
 """
@@ -17,7 +19,7 @@ import termios
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "first-steps.md"
 WIREPROOF = str(ROOT / ".venv" / "bin" / "wireproof")
 SHOWN_URL = "nsq://127.0.0.1:4150"
 FAULT = "trace-little-endian"
@@ -46,12 +48,12 @@ def main() -> int:
 
 
 def write(mark: str, command: list[str], url: str = SHOWN_URL) -> None:
-    """Run a command, and put it with its output behind a mark in the README."""
+    """Run a command, and put it with its output behind a mark in the page."""
     sample = f"$ wireproof {shlex.join(command)}\n{shown(command)}".replace(url, SHOWN_URL)
-    text = README.read_text("utf-8")
+    text = PAGE.read_text("utf-8")
     block = re.compile(rf"(<!-- {mark} -->\n```\n).*?(```\n)", re.DOTALL)
-    assert block.search(text), f"README.md has no sample {mark!r}"
-    README.write_text(block.sub(lambda m: f"{m[1]}{sample}{m[2]}", text), "utf-8")
+    assert block.search(text), f"{PAGE.name} has no sample {mark!r}"
+    PAGE.write_text(block.sub(lambda m: f"{m[1]}{sample}{m[2]}", text), "utf-8")
 
 
 def shown(command: list[str]) -> str:

@@ -3,7 +3,8 @@
     python3 tools/setup.py core|dev|oms|pynsq|clients|all
 
 core     what `make run` needs
-dev      core, every extra, and what the tests and checks need; Java as in all, and tshark likewise
+dev      core, every extra, and what the tests, checks and the site of docs/ need; Java as in
+         all, and tshark likewise
          Delta's jars for Spark, 13 MB, and Java's archive of Spark's classes, 200 MB, once,
          into the user's cache
 oms      dev, and Maven for the adapters in Java likewise
@@ -28,12 +29,13 @@ VENV = ROOT / ".venv"
 STAMP = VENV / ".wireproof-setup"
 TOOLS = ROOT / ".cache" / "tools"
 KINDS = ("core", "dev", "oms", "pynsq", "clients", "all")
+DEV = ("--group", "dev", "--group", "browser", "--group", "docs", "--all-extras")
 SYNC = {
     "core": ["--no-dev"],
-    "dev": ["--group", "dev", "--group", "browser", "--all-extras"],
-    "oms": ["--group", "dev", "--group", "browser", "--all-extras"],
-    "pynsq": ["--group", "dev", "--group", "browser", "--group", "clients", "--all-extras"],
-    "clients": ["--group", "dev", "--group", "browser", "--group", "clients", "--all-extras"],
+    "dev": [*DEV],
+    "oms": [*DEV],
+    "pynsq": [*DEV, "--group", "clients"],
+    "clients": [*DEV, "--group", "clients"],
     "all": ["--all-groups", "--all-extras"],
 }
 # Certificates that the system trusts count here too: registries behind a proxy have such ones.

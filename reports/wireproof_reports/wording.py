@@ -86,7 +86,7 @@ CLAIM_WORDS: dict[str, tuple[str, str]] = {
     "unknown": ("?", "not clear"),
 }
 
-_WORDS = {
+SHARED_WORDS = {
     "ok": "OK",
     "conforms": "messages as the clause says",
     "deviates": "a message that breaks the clause",
@@ -99,13 +99,14 @@ _WORDS = {
     "nonsense": "something that is no frame",
     "*": "anything",
 }
+"""Words of observations that mean the same in every protocol."""
 _BEFORE = {
     "response": "response",
     "http": "HTTP",
     "same": "the same answer to both:",
 }
 _ANY = {"delivered": "delivered", "http": "any HTTP status"}
-_AFTER = {
+ENDINGS = {
     "open": "connection open",
     "closed": "connection closed",
     "broken": "answers out of step",
@@ -118,6 +119,7 @@ _AFTER = {
     "others-nonsense": "an answer that is no frame on another connection",
     "*": "",
 }
+"""What the last words of an observation say of the connections after the answer."""
 _LITERAL = ("error", "response", "http", "same")
 """Kinds whose detail is a name or a number of the wire, not words of ours."""
 
@@ -127,10 +129,10 @@ def spoken(observation: str, of: str = "") -> str:
     first, *after = observation.split(",")
     words = [_spoken_word(first, of)]
     for number, word in enumerate(after):
-        if number == 0 and first.startswith("http:") and word not in _AFTER:
+        if number == 0 and first.startswith("http:") and word not in ENDINGS:
             words.append(_sentence(word, of) or _error_name(word, of))
         else:
-            words.append(_AFTER[word] if word in _AFTER else _spoken_word(word, of))
+            words.append(ENDINGS[word] if word in ENDINGS else _spoken_word(word, of))
     return ", ".join(word for word in words if word)
 
 
@@ -154,7 +156,9 @@ def _spoken_ending(answer: str, afters: Sequence[str], of: str) -> str:
 
 def _error_name(word: str, of: str) -> str:
     return (
-        word if word.replace("_", "").isalnum() and word not in _WORDS else _spoken_word(word, of)
+        word
+        if word.replace("_", "").isalnum() and word not in SHARED_WORDS
+        else _spoken_word(word, of)
     )
 
 
@@ -179,7 +183,7 @@ def _sentence(word: str, of: str) -> str | None:
     """Return the sentence of a word, from its protocol or from the shared ones."""
     protocol = of.partition("/")[0]
     own = load_observations(protocol).sentence(word, of) if protocol else None
-    return own or _WORDS.get(word)
+    return own or SHARED_WORDS.get(word)
 
 
 def count_noun(number: int, noun: str) -> str:

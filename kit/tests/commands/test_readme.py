@@ -1,4 +1,4 @@
-"""The samples of the README are what a run shows today, as far as the law decides it.
+"""The samples of docs/first-steps.md are what a run shows today, as far as the law decides it.
 
 `make readme` writes them anew.
 """
@@ -12,12 +12,12 @@ from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.clauses.loading import load_catalogue
 
-README = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "first-steps.md").read_text("utf-8")
 
 
 def sample(name: str) -> str:
     """Return a sample by its mark, on one line where the output was wrapped."""
-    block = re.search(rf"<!-- {name} -->\n```\n(.*?)```\n", README, re.DOTALL)
+    block = re.search(rf"<!-- {name} -->\n```\n(.*?)```\n", PAGE, re.DOTALL)
     assert block is not None
     return block[1]
 

@@ -118,6 +118,7 @@ def judge(
     version. A bundle that was recorded under another revision of the law is judged by this one.
     With --changes-only the revision that the configuration pins does not apply: it shows what an
     upgrade of the kit or of the pinned revision would change.
+    Exit codes are those of `wireproof run`.
     """
     settings = settings_for(manner())
     named = baseline or (Path(settings.baseline) if settings.baseline else None)
