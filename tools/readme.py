@@ -1,4 +1,4 @@
-"""Write the samples of docs/first-steps.md anew, from real runs: `make readme`.
+"""Write the samples of docs/first-steps.md and README.md anew, from real runs: `make readme`.
 
 The terminal has 80 columns.
 
@@ -19,7 +19,8 @@ import termios
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "first-steps.md"
+PAGES = (ROOT / "docs" / "first-steps.md", ROOT / "README.md")
+"""The pages with samples; README.md has only one of them."""
 WIREPROOF = str(ROOT / ".venv" / "bin" / "wireproof")
 SHOWN_URL = "nsq://127.0.0.1:4150"
 FAULT = "trace-little-endian"
@@ -48,12 +49,13 @@ def main() -> int:
 
 
 def write(mark: str, command: list[str], url: str = SHOWN_URL) -> None:
-    """Run a command, and put it with its output behind a mark in the page."""
+    """Run a command, and put it with its output behind its mark in the pages."""
     sample = f"$ wireproof {shlex.join(command)}\n{shown(command)}".replace(url, SHOWN_URL)
-    text = PAGE.read_text("utf-8")
     block = re.compile(rf"(<!-- {mark} -->\n```\n).*?(```\n)", re.DOTALL)
-    assert block.search(text), f"{PAGE.name} has no sample {mark!r}"
-    PAGE.write_text(block.sub(lambda m: f"{m[1]}{sample}{m[2]}", text), "utf-8")
+    texts = {page: page.read_text("utf-8") for page in PAGES}
+    assert any(map(block.search, texts.values())), f"no page has a sample {mark!r}"
+    for page, text in texts.items():
+        page.write_text(block.sub(lambda m: f"{m[1]}{sample}{m[2]}", text), "utf-8")
 
 
 def shown(command: list[str]) -> str:

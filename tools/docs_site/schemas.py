@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any, cast
 
-import msgspec
 from page import Page, code, page, prose, table
 
+from wireproof.commands.bundles.schema import SCHEMAS, make_schema
 from wireproof_kit.protocols import known_protocols
 from wireproof_spec.protocol import find_protocol
-from wireproof_spec.record import BundleRecord
 
 FOLDER = "reference/schemas"
 BUNDLE = "bundle.schema.json"
@@ -19,12 +18,15 @@ Schema = Mapping[str, Any]
 
 def bundle_schema() -> Schema:
     """Return the JSON Schema of a line of a bundle."""
-    return msgspec.json.schema(BundleRecord)
+    return make_schema("bundle")
 
 
 def files() -> Mapping[str, str]:
     """Return the files that pages offer for download, by path."""
-    return {f"{FOLDER}/{BUNDLE}": json.dumps(bundle_schema(), indent=2) + "\n"}
+    return {
+        f"{FOLDER}/{kind}.schema.json": json.dumps(make_schema(kind), indent=2) + "\n"
+        for kind in SCHEMAS
+    }
 
 
 def pages() -> Iterator[Page]:
@@ -70,6 +72,9 @@ def _bundle(schema: Schema) -> Iterator[str]:
     yield ""
     yield "A bundle is a file of JSON lines, compressed with gzip or not. The member `kind` says "
     yield f"which record a line holds. The whole schema: [{BUNDLE}]({BUNDLE})."
+    yield "Those of the events of `--json`: " + ", ".join(
+        f"[{kind}]({kind}.schema.json)" for kind in SCHEMAS if kind != "bundle"
+    )
     for name, record in sorted(cast(Mapping[str, Schema], schema["$defs"]).items()):
         yield ""
         yield f"## {name} {{#{name}}}"

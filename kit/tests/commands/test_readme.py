@@ -12,7 +12,8 @@ from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.clauses.loading import load_catalogue
 
-PAGE = (Path(__file__).parents[3] / "docs" / "first-steps.md").read_text("utf-8")
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "first-steps.md").read_text("utf-8")
 
 
 def sample(name: str) -> str:
@@ -20,6 +21,10 @@ def sample(name: str) -> str:
     block = re.search(rf"<!-- {name} -->\n```\n(.*?)```\n", PAGE, re.DOTALL)
     assert block is not None
     return block[1]
+
+
+def test_the_readme_shows_one_of_the_samples() -> None:
+    assert sample("fault") in (ROOT / "README.md").read_text("utf-8")
 
 
 def law() -> Catalogue:

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 
 from wireproof.view.style import wrap_after_heading
@@ -45,7 +45,8 @@ def _creations(instances: Sequence[Instance]) -> str:
     for protocol in dict.fromkeys(protocol_of(item.id) for item in instances):
         own = [item for item in instances if protocol_of(item.id) == protocol]
         count = kit_part(protocol).count_creations
-        made = {} if count is None else count(Counter(name for it in own for name in it.arguments))
+        kinds = Counter(name for item in own for name in item.arguments)
+        made: Mapping[str, int] = {} if count is None else count(kinds)
         told += [count_noun(number, noun) for noun, number in made.items() if number]
     if not told:
         return "nothing"
