@@ -33,8 +33,8 @@ def describe_plan(
     seconds = working + waiting / RunOptions().waiters
     yield from wrap_after_heading(
         "time",
-        f"about {max(seconds, 1):,.0f} s with answers as fast as on loopback; a slow answer takes "
-        "its time in each case, and what a target owes and does not send is waited for",
+        f"about {max(seconds, 1):,.0f} s if answers come as fast as on loopback; each slower "
+        "answer, and each one that is due and does not come, adds its wait",
     )
     yield from wrap_after_heading("hazards", _hazards(instances, hazardous, on_loopback))
 
