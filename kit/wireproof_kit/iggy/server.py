@@ -163,11 +163,8 @@ class Server(HttpServer):
 
     def will_delete(self, *made: Stream | Topic) -> None:
         """Register a stream or topic that the case created itself for deletion at its end."""
-        for each in made:
-            if isinstance(each, Stream):
-                self._streams.append(each)
-            else:
-                self._topics.append(each)
+        self._streams += [each for each in made if isinstance(each, Stream)]
+        self._topics += [each for each in made if isinstance(each, Topic)]
 
     def send_request(
         self,
@@ -379,14 +376,13 @@ class Server(HttpServer):
         """Send a delete request on a connection that the case did not use."""
         cleaner = Server(self.access, transcript=Transcript(), patience=self.patience)
         try:
-            for topic in self._topics:
-                if isinstance(cleaner.delete_topic(topic), Closed):
-                    self.left_behind = [stream.name for stream in self._streams]
-                    return
-            for stream in self._streams:
-                # A refusal says that the case has deleted it.
-                if not isinstance(cleaner.delete_stream(stream), Done | ErrorStatus):
-                    self.left_behind.append(stream.name)
+            is_over = any(isinstance(cleaner.delete_topic(each), Closed) for each in self._topics)
+            gone = Done | ErrorStatus  # a refusal says that the case has deleted it
+            self.left_behind = [
+                stream.name
+                for stream in self._streams
+                if is_over or not isinstance(cleaner.delete_stream(stream), gone)
+            ]
         finally:
             cleaner.close()
 

@@ -93,7 +93,6 @@ class NsqSession:
             self._surroundings(), run_token=options.run_token, given=options.topics
         )
         self._pool = TopicPool(self._maker)
-        self._left: list[str] = []
         self._sweeper = ChannelSweeper()
         self._readings: dict[str, str | None] = {}
         self._probed: dict[str, Probe] = {}
@@ -211,13 +210,13 @@ class NsqSession:
         """Delete the topics of this run if the target allows it."""
         if self._lookup is not None:
             self._lookup.given_up.set()
-        self._left = self._pool.close(leave=self._options.passing)
+        self._pool.close(leave=self._options.passing)
         if self._lookup is not None:
             self._lookup.close()
 
     def left_behind(self) -> list[str]:
         """Return the topics that the target keeps, once the session is closed."""
-        return [f"topic {name}" for name in self._left]
+        return [f"topic {name}" for name in self._pool.left]
 
     def _probe(self, name: str, table: Mapping[str, ProbeFunction]) -> Probe:
         transcript = Transcript()

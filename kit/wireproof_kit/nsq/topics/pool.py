@@ -55,6 +55,8 @@ class TopicPool:
         self._shared: dict[str, Future[Topic]] = {}
         self._fresh: dict[str, deque[Future[Topic]]] = defaultdict(deque)
         self._made: list[Topic] = []
+        self.left: list[str] = []
+        """The topics that the target keeps, once the pool is closed."""
         self._by_name: dict[str, Topic] = {}
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
@@ -126,17 +128,17 @@ class TopicPool:
         with self._lock:
             self._made.append(topic)
 
-    def close(self, *, leave: bool = False) -> list[str]:
-        """Delete the created topics, unless ``leave``; return those that the target keeps.
+    def close(self, *, leave: bool = False) -> None:
+        """Delete the created topics, unless ``leave``.
 
-        One whose deletion is not confirmed in ``DELETE_SECONDS`` is among them.
+        One whose deletion is not confirmed in ``DELETE_SECONDS`` is among those that are ``left``.
         """
         with self._lock:
             made = [topic for topic in self._made if topic.way != "given" and not leave]
         deletions = {topic.name: self._workers.submit(self._maker.delete, topic) for topic in made}
         wait(deletions.values(), timeout=DELETE_SECONDS)
         self._workers.shutdown(wait=False, cancel_futures=True)
-        return [name for name, deletion in deletions.items() if not _is_confirmed(deletion)]
+        self.left = [name for name, done in deletions.items() if not _is_confirmed(done)]
 
     def _count_spare(self, argument: str) -> int:
         """Return the number of spare topics; 0 for kinds that are created immediately."""
