@@ -73,6 +73,20 @@ def test_names_of_the_user_stand_where_the_fingerprint_tells_none(
 
 
 @pytest.mark.parametrize(
+    ("name", "otherwise", "told"),
+    [("pynsq", "", "pynsq"), ("pynsq", "Acme", "pynsq"), ("", "Acme", "Acme"), ("", "", "nsqd")],
+)
+def test_clients_of_one_protocol_have_names_of_their_own(
+    name: str, otherwise: str, told: str
+) -> None:
+    """Their versions would share a column if all were called by the protocol's broker."""
+    fingerprint = {"version": "1.0.2", **({"name": name} if name else {})}
+    target = TargetRecord("nsq+client:./c", "nsq", fingerprint, role="client")
+
+    assert vendor(target, otherwise) == told
+
+
+@pytest.mark.parametrize(
     ("target", "kind", "again"),
     [
         (TargetRecord("nsq://127.0.0.1:4150", "nsq"), "broker", {"replay", "run"}),

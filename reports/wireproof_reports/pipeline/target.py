@@ -19,12 +19,16 @@ longer one. These two stand before every letter and every sign that versions are
 def vendor(target: TargetRecord, otherwise: str = "") -> str:
     """Return the vendor of a target as its protocol's report part finds it.
 
-    Where the fingerprint does not tell the vendor, return ``otherwise``; if that is empty, the
-    name that the protocol gives to a target without a fingerprint, or the protocol itself.
+    The vendor of a client is the name that its driver gives: clients of one protocol have versions
+    of their own. Where the fingerprint does not tell the vendor, return ``otherwise``; if that is
+    empty, the name that the protocol gives to a target without a fingerprint, or the protocol
+    itself.
     """
     tell = report_part(target.protocol).vendor
     unknown = tell({}) if tell is not None else target.protocol
     told = tell(target.fingerprint) if tell is not None else unknown
+    if target.is_client():
+        told = target.fingerprint.get("name", unknown)
     return otherwise if otherwise and told == unknown else told
 
 
