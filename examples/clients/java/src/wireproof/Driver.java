@@ -60,9 +60,10 @@ public final class Driver {
             return new Request((Map<String, Object>) members.get(name));
         }
 
+        /** Throws if the request has one of these members: the library has no word for it. */
         public void refuse(String... names) {
             for (String name : names) {
-                if (has(name)) {
+                if (has(name) && !Boolean.FALSE.equals(members.get(name))) {
                     throw new Unsupported(name);
                 }
             }
@@ -91,7 +92,8 @@ public final class Driver {
             } catch (Unsupported what) {
                 answer.put("unsupported", what.getMessage());
             } catch (Exception failed) {
-                answer.put("error", Map.of("message", failed.getMessage() == null ? failed.toString() : failed.getMessage()));
+                String message = failed.getMessage();
+                answer.put("error", Map.of("message", message == null ? failed.toString() : message));
             }
             say(answer);
         }

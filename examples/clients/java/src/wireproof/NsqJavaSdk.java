@@ -16,7 +16,6 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 import wireproof.Driver.Request;
-import wireproof.Driver.Unsupported;
 
 /** A driver of youzan/nsqJavaSDK for `wireproof client`. */
 public final class NsqJavaSdk {
@@ -70,9 +69,7 @@ public final class NsqJavaSdk {
     }
 
     private Map<String, ?> consume(Request request) throws NSQException {
-        if (request.has("max_in_flight")) {
-            throw new Unsupported("max_in_flight"); // RDY is set for each connection, never for all
-        }
+        request.refuse("max_in_flight"); // RDY is set for each connection, never for all
         if (request.is("trace")) {
             logTraces();
         }
