@@ -6,19 +6,21 @@ Errors of the user's and of the target's are `wireproof_kit.errors.KitError`: on
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import get_args
 
 from wireproof.commands.bundles.judge import Terms, judge_again
 from wireproof_kit.bundle.file import Bundle, read_bundle
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import RunOptions
-from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.request import RunRequest, check_seconds
 from wireproof_kit.runner.run import REFERENCE, RunPlan, reference_of
 from wireproof_kit.runner.run_cases import run_cases
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.verdicts.diff import Comparison, compare
 from wireproof_reports.causes import Cause, fold
-from wireproof_spec.clauses.catalogue import Level
+from wireproof_spec.clauses.catalogue import LEVELS, Level
 from wireproof_spec.clauses.origin import BINDING, Binding
 from wireproof_spec.record import (
     CaseRecord,
@@ -95,8 +97,8 @@ class Options:
     origins: Sequence[Binding] = BINDING
     reading: ReadingChoice = "any"
     spec_revision: int | None = None
-    baseline: Path | None = None
-    bundle: Path | None = None
+    baseline: Path | str | None = None
+    bundle: Path | str | None = None
     hazardous: bool = False
     restart: str | None = None
     timeout: float | None = None
@@ -120,6 +122,7 @@ def run(
         KeyboardInterrupt: interrupted before the first case.
     """
     asked = options or Options()
+    _check(asked)
     plan = _plan(target, ids, asked)
     if target == REFERENCE:
         protocol = reference_of(plan, collect())
@@ -133,13 +136,13 @@ def run(
             restart=None if asked.restart is None else restart_with(asked.restart),
         ),
         maxfail=asked.maxfail,
-        baseline=asked.baseline,
-        bundle=asked.bundle,
+        baseline=_path(asked.baseline),
+        bundle=_path(asked.bundle),
         allow_unstable=asked.allow_unstable,
     )
     told = [] if on_case is None else [_Told(on_case)]
     done = run_cases(request, collect(protocol, url=target), told, is_stopped=lambda: False)
-    return Run(done.header, done.cases, done.footer, asked.bundle, done.ways, done.left_behind)
+    return Run(done.header, done.cases, done.footer, request.bundle, done.ways, done.left_behind)
 
 
 def judge(
@@ -149,7 +152,7 @@ def judge(
     origins: Sequence[Binding] | None = None,
     reading: ReadingChoice | None = None,
     spec_revision: int | None = None,
-    baseline: Path | None = None,
+    baseline: Path | str | None = None,
     allow_unstable: bool = False,
 ) -> Run:
     """Judge a bundle again with the law of this version, without a target.
@@ -159,12 +162,13 @@ def judge(
     Raises:
         KitError: the file is no bundle that can be judged, or the deviations file is wrong.
     """
+    _check_choices(profile, origins, reading)
     terms = Terms(
         profile,
         None if origins is None else tuple(origins),
         reading,
         spec_revision,
-        baseline,
+        _path(baseline),
         allow_unstable,
     )
     result = judge_again(_bundle(bundle), terms)
@@ -212,6 +216,45 @@ def _plan(target: str, ids: Sequence[str], asked: Options) -> RunPlan:
         timeout=asked.timeout,
         seed=asked.seed,
     )
+
+
+def _check(asked: Options) -> None:
+    """Check what the type checker of a caller would refuse, for callers without one.
+
+    Raises:
+        UsageFault: an option has a value that it cannot have.
+    """
+    _check_choices(asked.profile, asked.origins, asked.reading)
+    if isinstance(asked.exclude, str):
+        raise UsageFault(f"exclude: expected a sequence of ids; found the text {asked.exclude!r}")
+    check_seconds("timeout", asked.timeout)
+    for name, least in (("seed", 0), ("maxfail", 1), ("repeat_failed", 1), ("spec_revision", 1)):
+        value: object = getattr(asked, name)
+        if value is not None and (not isinstance(value, int) or value < least):
+            raise UsageFault(f"{name}: expected a whole number from {least}; found {value!r}")
+    for name, value in asked.claims.items():
+        if not isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageFault(f"claims: {name} expected True or False; found {value!r}")
+
+
+def _check_choices(
+    profile: Level | None, origins: Sequence[Binding] | None, reading: ReadingChoice | None
+) -> None:
+    _one_of("profile", profile, LEVELS)
+    _one_of("reading", reading, get_args(ReadingChoice))
+    if isinstance(origins, str):
+        raise UsageFault(f"origins: expected a sequence such as ('text',); found {origins!r}")
+    for origin in origins or ():
+        _one_of("origins", origin, BINDING)
+
+
+def _one_of(name: str, value: str | None, choices: Sequence[str]) -> None:
+    if value is not None and value not in choices:
+        raise UsageFault(f"{name}: expected one of {', '.join(choices)}; found {value!r}")
+
+
+def _path(given: Path | str | None) -> Path | None:
+    return None if given is None else Path(given)
 
 
 def _bundle(given: Path | str | Run) -> Bundle:

@@ -164,3 +164,17 @@ def test_the_plainest_case_stands_for_the_cause_with_its_own_clause() -> None:
 
     assert cause.shown == plain
     assert (cause.clause, cause.level) == (plain.clause, "must")
+
+
+def test_a_cause_is_shown_by_the_clause_that_most_of_its_cases_break() -> None:
+    """A flaw that the observation names shows in cases of many clauses."""
+    rare = failed("order/position", "smart.order.position", "t", "trace:little-endian", ["trace"])
+    usual = [
+        failed(f"publish/{n}/a+b", "ext.publish.trace-response", "t", "trace:little-endian", ["x"])
+        for n in range(2)
+    ]
+
+    (cause,) = fold([rare, *usual])
+
+    assert len(cause.cases) == 3
+    assert cause.clause == "ext.publish.trace-response"

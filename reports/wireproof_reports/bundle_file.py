@@ -123,8 +123,8 @@ def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
             ways.append(record)
         digest.update(line)
     raise BundleFault(
-        f"{name} is cut off: it ends after {len(cases)} cases without a footer; "
-        "was the run killed before it could close its bundle?"
+        f"{name} is cut off: it ends after {len(cases)} cases without a footer, since the run was "
+        f"killed; `wireproof judge {name} --bundle FILE` writes one that is closed"
     )
 
 

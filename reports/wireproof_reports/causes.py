@@ -17,7 +17,8 @@ class Cause:
     """A root cause: failing cases of one clause that have the same cause key.
 
     A fault that the observation names is one cause in all clauses. ``cases`` begins with the case
-    that represents them all: of the strictest that count, the plainest.
+    that represents them all: of the strictest that count, the plainest one of the clause that most
+    of them break.
     """
 
     number: int
@@ -83,10 +84,13 @@ def fold(cases: Iterable[CaseRecord], header: HeaderRecord | None = None) -> tup
         counts = header is None or header.counts(case.level, case.origin)
         return not counts, level_rank(case.level)
 
-    causes = [
-        (key, sorted(members, key=lambda case: (strictness(case), _oddity(case))))
-        for key, members in folded.items()
-    ]
+    def rank(members: list[CaseRecord]) -> list[CaseRecord]:
+        often = Counter(case.clause for case in members)
+        return sorted(
+            members, key=lambda case: (strictness(case), -often[case.clause], _oddity(case))
+        )
+
+    causes = [(key, rank(members)) for key, members in folded.items()]
     ordered = sorted(causes, key=lambda item: (strictness(item[1][0]), -len(item[1])))
     return tuple(
         Cause(number, field, value, tuple(members))

@@ -156,8 +156,15 @@ def test_a_sound_package_is_not_left_out(site: Path) -> None:
     [
         (SUITE, 'observed(notebook.store(b"t" * size))', "missing(notebook)", "line 15"),
         (f"{PACKAGE}/session.py", "def store(", "def stored(", ""),
+        (
+            SUITE,
+            "return observed(notebook",
+            "observed(notebook",
+            "returned nothing (is a `return`",
+        ),
+        (SUITE, "return observed(notebook", "return str(notebook", "returned '"),
     ],
-    ids=["case", "session"],
+    ids=["case", "session", "no-return", "text"],
 )
 def test_a_mistake_in_a_package_is_its_authors(
     name: str, old: str, new: str, line: str, site: Path

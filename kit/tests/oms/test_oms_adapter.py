@@ -61,7 +61,9 @@ def changed(folder: Path, line: str, *, counting: int = 0) -> str:
 
 
 def test_the_example_is_judged_and_conforms() -> None:
-    done = wireproof("run", f"oms+exec:{sys.executable} {EXAMPLE}", "oms/store", "oms/message")
+    done = wireproof(
+        "run", "-v", f"oms+exec:{sys.executable} {EXAMPLE}", "oms/store", "oms/message"
+    )
     assert done.code == 0, done.out + done.err
     assert "oms/store/timestamp-unit" in done.out
     assert "needs the attribute storeHost" in done.out

@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import cli_bundle as made
 import pytest
@@ -72,3 +73,34 @@ def test_a_run_says_what_it_leaves_on_the_target(
     assert done.exit_code == 0, done.statement
     assert bool(done.left_behind) is is_kept
     assert all(name.startswith("topic wp_") for name in done.left_behind)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"profile": "shoud"}, "profile: expected one of must, should, may, observed; found 'sh"),
+        ({"reading": "pub"}, "reading: expected one of any, published, deployed; found 'pub'"),
+        ({"origins": ("txt",)}, "origins: expected one of text, base, premise; found 'txt'"),
+        ({"origins": "text"}, "origins: expected a sequence"),
+        ({"exclude": "iggy/poll"}, "exclude: expected a sequence of ids; found the text"),
+        ({"repeat_failed": 0}, "repeat_failed: expected a whole number from 1; found 0"),
+        ({"seed": "x"}, "seed: expected a whole number from 0; found 'x'"),
+        ({"claims": {"poll": "yes"}}, "claims: poll expected True or False; found 'yes'"),
+    ],
+)
+def test_options_are_checked_as_those_of_the_command_line(
+    wrong: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(KitError) as refusal:
+        wireproof.run("reference", options=wireproof.Options(**wrong))
+    assert sentence in str(refusal.value)
+
+
+def test_a_kind_of_change_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    """A misspelled one made a gate green."""
+    run = wireproof.load(made.write(tmp_path / "b.jsonl", made.failing()))
+    kind: Any = "regresed"
+    with pytest.raises(KitError, match="'regresed' is no kind of change; expected one of regr"):
+        wireproof.diff(run, run).of(kind)
+    with pytest.raises(KitError, match="no kind of change"):
+        wireproof.diff(run, run).meets([kind])

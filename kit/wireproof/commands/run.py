@@ -24,7 +24,7 @@ from wireproof.options.target_choice import (
     named_target,
     settings_for,
 )
-from wireproof.running.interruption import BEFORE_FIRST, Interruption
+from wireproof.running.interruption import Interruption
 from wireproof.running.plan import describe_plan
 from wireproof.running.references import Request, requests
 from wireproof.running.request import (
@@ -133,11 +133,12 @@ def judge_target(
         confirm_found(settings, {"reset"})
         run_reset(named.reset)
     display = choose_display(manner(), bundle=bundle, failures_only=options["failures_only"])
+    interruption = Interruption()
     try:
         request = make_request(named, options, settings, bundle=bundle)
-        records = _run(request, options, display)
+        records = _run(request, options, display, interruption)
     except KeyboardInterrupt:
-        echo(f"wireproof: {BEFORE_FIRST}", err=True)
+        echo(f"wireproof: {interruption.describe_stop(bundle)}", err=True)
         return INTERRUPTED
     except KitError as error:
         display.fault(str(error))
@@ -145,9 +146,10 @@ def judge_target(
     return _conclude(records, display, bundle=bundle, files=files)
 
 
-def _run(request: RunRequest, options: RunParameters, display: Display) -> RunRecords:
+def _run(
+    request: RunRequest, options: RunParameters, display: Display, interruption: Interruption
+) -> RunRecords:
     """Collect and run the cases."""
-    interruption = Interruption()
     told: list[Listener] = [interruption, display]
     with interruption.handles_signals():
         protocols = _protocols(request, options)

@@ -10,6 +10,10 @@ from types import FrameType
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 BEFORE_FIRST = "interrupted before the first case; nothing was written"
+AT_ONCE = (
+    "stopped at once; {bundle} has the cases judged so far, without an end. "
+    "`wireproof judge {bundle} --bundle FILE` writes a bundle of them that reports can be made of"
+)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _FINISHING = b"\nfinishing the case in progress; Ctrl-C again stops at once\n"
 
@@ -24,6 +28,10 @@ class Interruption:
         self._has_begun = has_begun
         self._notice = notice
         self._is_asked = False
+
+    def describe_stop(self, bundle: object) -> str:
+        """Return a sentence on what a run that was stopped at once has left."""
+        return AT_ONCE.format(bundle=bundle) if self._has_begun else BEFORE_FIRST
 
     def is_asked(self) -> bool:
         """Return True if a signal has asked the run to end after the case in progress."""

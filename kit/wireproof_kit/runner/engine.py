@@ -30,7 +30,7 @@ from wireproof_kit.observation import Observation, observed
 from wireproof_kit.processes.limits import fit_cases
 from wireproof_kit.runner.deaths import Deaths
 from wireproof_kit.runner.hurry import Hurry, hurry_with
-from wireproof_kit.runner.instance import Instance, describe_raised
+from wireproof_kit.runner.instance import Instance, describe_raised, describe_returned
 from wireproof_kit.runner.line import Line
 from wireproof_kit.runner.patience import hurry
 from wireproof_kit.runner.records import judge_instance, make_record, seen_record
@@ -277,7 +277,11 @@ class Engine:
         with hurry(is_hurried), note_pauses(pauses):
             try:
                 arguments.update(self.session.arguments(instance.arguments, transcript))
-                return instance.function(**arguments, **instance.parameters)
+                found: object = instance.function(**arguments, **instance.parameters)
+                if isinstance(found, Observation):
+                    return found
+                note = describe_returned(found, instance)
+                return observed(f"{KIT_ERROR}:return", note=note)
             except AllowedRefused as refused:
                 return refused.observation
             except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:

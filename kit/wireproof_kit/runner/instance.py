@@ -115,6 +115,19 @@ def describe_raised(error: Exception, instance: Instance) -> str:
     return f"your case {instance.id} (package {package}): {told}"
 
 
+def describe_returned(found: object, instance: Instance) -> str:
+    """Return a sentence on a case that returned something else than an observation."""
+    code = inspect.unwrap(instance.function).__code__
+    package = package_of(Group.SUITES, protocol_of(instance.id))
+    whose = f"your case {instance.id} (package {package})" if package else f"case {instance.id}"
+    module = instance.function.__module__.replace(".", "/")
+    returned = "nothing (is a `return` missing?)" if found is None else repr(found)[:60]
+    return (
+        f"{whose}: expected an Observation from {code.co_name}, {module}.py, line "
+        f"{code.co_firstlineno}; it returned {returned}"
+    )
+
+
 def _bind_law(case_id: str, mark: CaseMark, catalogue: Catalogue) -> tuple[Clause, Law]:
     if catalogue.clause(mark.clause) is None:
         raise UsageFault(f"case {mark.id} names clause {mark.clause}, which no catalogue has")

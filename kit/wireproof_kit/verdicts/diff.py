@@ -115,7 +115,13 @@ class Comparison:
     compared: int
 
     def of(self, kind: Kind) -> tuple[Change, ...]:
-        """Return the changes of one kind, the strictest level first, then by case id."""
+        """Return the changes of one kind, the strictest level first, then by case id.
+
+        Raises:
+            UsageFault: there is no such kind.
+        """
+        if kind not in KINDS:
+            raise UsageFault(f"{kind!r} is no kind of change; expected one of {', '.join(KINDS)}")
         return tuple(change for change in self.changes if change.kind == kind)
 
     def list_counting(self, kind: Kind) -> tuple[Change, ...]:

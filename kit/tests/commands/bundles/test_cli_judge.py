@@ -109,7 +109,7 @@ def test_a_bundle_of_an_older_law_is_judged_by_this_one(
     assert len(result.records) == 1 + len(others)
     out = " ".join(capsys.readouterr().out.split())
     assert "law recorded under ext r1, smart r1; judged by ext r3, smart r3" in out
-    assert "left out nsq/gone/case: the law (ext r3, smart r3) does not have it" in out
+    assert "left out nsq/gone/case: taken away (the law is ext r3, smart r3)" in out
     assert "1 case left out" in out
 
 

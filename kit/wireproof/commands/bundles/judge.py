@@ -131,27 +131,27 @@ def judge(
     result = judge_again(recorded, terms)
     result = _write_result(result, out) if out is not None else result
     if changes_only:
-        _tell_changes(recorded, result)
+        _tell_changes(recorded, result, terms.spec_revision)
         return result.footer.exit
     display = choose_display(manner(), bundle=bundle, recorded=True, failures_only=failures_only)
     display.begin(result.header, selected=len(result.records))
     for record in result.records:
         display.case(record)
     if not manner().quiet:
-        for line in changes(recorded, result):
+        for line in changes(recorded, result, terms.spec_revision):
             echo(line, err=manner().json)
     display.end(result)
     return result.footer.exit
 
 
-def _tell_changes(recorded: Bundle, result: Result) -> None:
+def _tell_changes(recorded: Bundle, result: Result, revision: int | None) -> None:
     again = Bundle(
         recorded.path, result.header, tuple(result.records), result.footer, ways=tuple(result.ways)
     )
     if manner().json:
         write_event(sys.stdout, diff_event(compare(recorded, again), result.footer.exit))
         return
-    for line in changes(recorded, result):
+    for line in changes(recorded, result, revision):
         echo(line)
     before = "none" if recorded.footer is None else str(recorded.footer.exit)
     echo(f"exit code of the run {before}, now {result.footer.exit}")
@@ -199,9 +199,10 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
     return Result(header, records, footer, bundle.path, ways=ways)
 
 
-def changes(before: Bundle, after: Result) -> Iterator[str]:
+def changes(before: Bundle, after: Result, revision: int | None = None) -> Iterator[str]:
     """Yield lines on which law judged, which cases it lacks, and which verdicts have changed."""
     was, now = _revisions(before.header), _revisions(after.header)
+    catalogue = load_catalogue(before.header.target.protocol)
     if was != now:
         yield from wrap_after_heading("law", f"recorded under {was}; judged by {now}")
     recorded = {record.case: record for record in (*before.cases, *list_counted(before.ways))}
@@ -209,7 +210,10 @@ def changes(before: Bundle, after: Result) -> Iterator[str]:
     kept = {record.case for record in judged}
     for name in recorded:
         if name not in kept:
-            yield from wrap_after_heading("left out", f"{name}: the law ({now}) does not have it")
+            found = catalogue.find_law(name)
+            is_later = found is not None and revision is not None and found[0].since > revision
+            why = f"revision {found[0].since} added it" if found and is_later else "taken away"
+            yield from wrap_after_heading("left out", f"{name}: {why} (the law is {now})")
     changed = [record for record in judged if recorded[record.case].verdict != record.verdict]
     for record in changed:
         old = recorded[record.case].verdict
