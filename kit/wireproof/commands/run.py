@@ -95,7 +95,8 @@ EXAMPLES = (
 def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) -> int:
     """Judge a broker, clause by clause.
 
-    An argument that contains :// is the target; the others are prefixes of case or clause ids.
+    An argument that contains :// is the target; the others are case or clause ids, or the
+    beginning of one up to a / or a dot.
     Outside a terminal, -v prints a line for each case.
     Exit code: 0 no failure, 1 failures, 2 the run could not be done, 3 no failure but undecided
     cases, 130 interrupted. --reference judges the reference broker of each selected protocol in

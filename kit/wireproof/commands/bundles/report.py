@@ -133,6 +133,8 @@ def write_report(name: str, bundle: Path, out: Path) -> None:
     """
     from wireproof_reports.bundle_file import BundleFault
 
+    if str(out) == "-":
+        raise UsageFault(f"--{name} -: expected a file, since stdout has the list of files")
     write = cast(Callable[[Path, Path], object], resolve(WRITERS[name]))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -104,6 +104,8 @@ def init(url: str | None, profile: Level | None, ci: Ci | None, *, force: bool) 
     echo("next: start your broker, then run `wireproof run --bundle out/run.jsonl`")
     if answers.ci in PLACES and _is_started(read_target(answers.url)):
         echo(f"      and put the start of your broker into {PLACES[answers.ci][1]}")
+    if answers.ci in ("github", "gitlab"):
+        echo("      WIREPROOF in that file names the wheel or address that pip installs")
 
 
 def make_files(answers: Answers) -> dict[str, str]:

@@ -111,7 +111,7 @@ def _decode(source: ByteSource, wanted: DecodeOptions, name: str) -> Iterator[En
         return server_frames(source, deliveries)
     raise UsageFault(
         f"cannot tell what {name} is by its first bytes ({head[:8].hex(' ')}); "
-        "say it with --side client, server or disk"
+        "say it with --side client, server or disk, or with --protocol if it is not NSQ"
     )
 
 
