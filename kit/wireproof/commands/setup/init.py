@@ -144,7 +144,7 @@ def _fit(text: str, answers: Answers) -> str:
     http = target.http or format_address((target.host, target.port + 1))
     text = re.sub(r"(\bBROKER[:=] ?)\S+", rf"\g<1>{broker}", text)
     text = re.sub(r"(\bBROKER_HTTP[:=] ?)\S+", rf"\g<1>{http}", text)
-    return text.replace("serve nsq", f"serve {target.protocol}")
+    return re.sub(r"serve \w+(?= --tcp)", f"serve {target.protocol}", text)
 
 
 def _quote(url: str, *, is_shell: bool) -> str:
