@@ -1,6 +1,7 @@
 """A driver is greeted, asked, told apart from what is none, and ended with all it started."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -219,6 +220,35 @@ def test_what_left_the_group_ends_with_the_program_and_nothing_else(tmp_path: Pa
         until(lambda: len(_group_members(tmp_path)) == 1, "end of what left the group")
         assert other.poll() is None
         other.kill()
+
+
+def test_the_end_of_a_program_ends_streams_that_another_one_keeps(tmp_path: Path) -> None:
+    """Whoever waits for the end of the output would wait as long as the other program runs."""
+    text = """
+    import subprocess, sys
+    keeps = [sys.executable, "-c", "import signal; signal.pause()"]
+    other = subprocess.Popen(keeps, start_new_session=True, env={})
+    print(other.pid, end="", flush=True)
+    other.wait()
+    """
+    told: list[bytes] = []
+    written = threading.Event()
+
+    def tell(_: str, data: bytes) -> None:
+        told.append(data)
+        written.set()
+
+    child = start(write(tmp_path, text), sink=tell)
+    written.wait()
+    other = os.pidfd_open(int(told[0]))
+
+    try:
+        child.end()
+
+        assert told[1:] == [b"", b""]
+    finally:
+        signal.pidfd_send_signal(other, signal.SIGKILL)
+        os.close(other)
 
 
 def test_all_programs_can_be_ended_while_another_one_starts(

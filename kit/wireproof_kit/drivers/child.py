@@ -192,6 +192,10 @@ class Child:
                 for key, _ in selector.select():
                     number = key.fd
                     if number not in streams:
+                        # A sink that is not told waits on: an interrupted run once stayed until
+                        # the client's time-out, since the reader had no processor to see the end.
+                        for stream, _ in streams.values():
+                            self._sink(stream, b"")
                         return
                     data = os.read(number, CHUNK)
                     stream, _ = streams[number]
