@@ -61,12 +61,12 @@ def refuse_exhausted(error: Exception, host: str = "") -> None:
         raise Exhausted(f"the kit has used up its {what}; see `wireproof doctor`") from error
 
 
-def is_exhausted(error: Exception) -> bool:
+def is_exhausted(error: BaseException) -> bool:
     """Return True if an error says that this process or machine has used something up."""
     return bool(_name_exhausted(error, ""))
 
 
-def _name_exhausted(error: Exception, host: str) -> str:
+def _name_exhausted(error: BaseException, host: str) -> str:
     if isinstance(error, MemoryError):
         return _EXHAUSTED[errno.ENOMEM]
     if isinstance(error, RuntimeError) and str(error).startswith(_NO_THREAD):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 import pytest
 from fake_session import FakeSession, instance
+from scripted_ledger import ScriptedLedger
 from small_law import CLAUSE, bench
 
 from wireproof_kit.errors import ArrangementFailed
@@ -14,6 +15,7 @@ from wireproof_kit.runner.engine import DECIDING_RUNS, Engine, RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import PUSH, SHORTEST_S, Patience
 from wireproof_kit.runner.records import record_unsupported
+from wireproof_kit.runner.ways import Ways
 from wireproof_kit.targets.session import Control
 from wireproof_kit.verdicts.judge import JudgeContext, JudgedRun, judge_run
 from wireproof_kit.wire.transcript import Transcript
@@ -113,6 +115,43 @@ def test_a_bug_of_ours_is_an_error_with_its_place() -> None:
     assert record.verdict == "error"
     assert "no such word" in record.reason
     assert "broken" in record.reason
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
+def test_a_case_that_ends_its_thread_is_an_error_at_once(error: type[BaseException]) -> None:
+    def leaves() -> Observation:
+        raise error(3)
+
+    record = engine().run(case(leaves))
+
+    assert record.verdict == "error"
+    assert error.__name__ in record.reason
+    assert "leaves, line" in record.reason
+
+
+def test_the_exchange_of_a_case_that_still_runs_is_read_once() -> None:
+    """An interrupted run has deliveries of messages whose publish it would not know."""
+    gate, begun, ledger = threading.Event(), threading.Event(), ScriptedLedger()
+
+    def waits(broker: Transcript) -> Observation:
+        broker.add("send", "A", data=b"PUB")
+        begun.set()
+        gate.wait()
+        return observed("ok,open")
+
+    kit = engine()
+    kit.ways = Ways("p", bench(), ledger)
+    item = case(waits, waiting=True, arguments=("broker",))
+    kit.start([item])
+    begun.wait()
+
+    kit.read_unfinished()
+
+    assert ledger.cases == ["p/i/case/x"]
+    gate.set()
+    kit.run(item)
+    assert ledger.cases == ["p/i/case/x"]
+    kit.close()
 
 
 def test_a_case_that_does_not_end_is_given_up() -> None:

@@ -1,15 +1,15 @@
 """What the ledger of a run concludes: which breaches are repeated, which count, and as what."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pytest
+from scripted_ledger import ScriptedLedger
 
-from wireproof_kit.ledger.entries import Place
-from wireproof_kit.ledger.outcomes import Finding, Outcomes
+from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.runner.ways import RUNS, Ways
 from wireproof_kit.verdicts.judge import JudgeContext
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
-from wireproof_kit.wire.transcript import Step, Transcript
+from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import ClaimRecord, HeaderRecord, TargetRecord, WayRecord
 
@@ -17,24 +17,6 @@ CLAUSE = "ext.consume.header-intact"
 CHANGED = Finding(CLAUSE, "delivered:header-changed")
 KEPT = Finding(CLAUSE)
 CASE = "nsq/dispatch/left"
-
-
-class ScriptedLedger:
-    """A ledger that concludes the same of every case it reads."""
-
-    def __init__(self, *findings: Finding) -> None:
-        self._findings = findings
-        self._cases: list[str] = []
-
-    def read(self, case: str, steps: Iterable[Step], started_ms: float | None = None) -> None:
-        self._cases.append(case)
-
-    def conclude(self) -> Outcomes:
-        outcomes = Outcomes()
-        for case in self._cases:
-            for finding in self._findings:
-                outcomes.add(finding, ("again",), [Place(case, Step(0, "A", "receive"))])
-        return outcomes
 
 
 def bench() -> JudgeContext:

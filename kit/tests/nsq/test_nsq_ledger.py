@@ -83,6 +83,15 @@ def test_a_message_of_another_partition_is_foreign(exchange: Exchange) -> None:
     assert exchange.broken() == {"smart.partition.own-messages": "foreign"}
 
 
+def test_each_partition_has_ids_of_its_own(exchange: Exchange) -> None:
+    """The message may be of a case whose exchange the ledger does not have."""
+    answer = response_frame(encode(TRACE_RESPONSE, TraceResponse(7, 77, 0, 42)))
+    exchange.publish(replace(EXT, partition=1), trace_id=77, answer=answer)
+    exchange.deliver(exchange.subscribe(), changes={"body": b"wp:9876543210:1;"})
+
+    assert exchange.broken() == {}
+
+
 def test_ids_and_position_are_those_of_the_answer(exchange: Exchange) -> None:
     answer = response_frame(encode(TRACE_RESPONSE, TraceResponse(7, 77, 0, 42)))
     exchange.publish(ORDERED, header=None, trace_id=77, answer=answer)

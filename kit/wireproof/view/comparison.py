@@ -10,6 +10,7 @@ from wireproof_reports.wording import count_noun
 
 LISTED = 20
 INDENT = 4
+CUT_OFF = "{} was interrupted; what its remaining cases would show is not compared"
 
 TONES: dict[Kind, Tone] = {
     "regressed": "bad",
@@ -48,6 +49,8 @@ def comparison(found: Comparison, *, verbose: int, style: Style) -> Iterator[str
     for index, item in enumerate(found.differences):
         text = printable(f"{item.name}: {item.before} -> {item.after}")
         yield from wrap_after_heading("" if index else "differs", text)
+    for letter in found.list_cut_off():
+        yield from wrap_after_heading("part", CUT_OFF.format(letter))
     for kind in KINDS:
         changes = found.of(kind)
         if changes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from wireproof.view.comparison import display_name, format_counts, verdicts, why
+from wireproof.view.comparison import CUT_OFF, display_name, format_counts, verdicts, why
 from wireproof_kit.verdicts.diff import KINDS, Change, Comparison
 from wireproof_reports.render.markdown import code, plain
 
@@ -13,6 +13,7 @@ def comparison_markdown(found: Comparison) -> Iterator[str]:
     yield ""
     yield f"**{plain(format_counts(found))}.**"
     yield ""
+    yield from (f"{CUT_OFF.format(letter)}." for letter in found.list_cut_off())
     yield from _head(found)
     for kind in KINDS:
         changes = found.of(kind)

@@ -130,12 +130,16 @@ class ChangeEvent(msgspec.Struct, frozen=True, rename={"kind": "class"}):
 
 
 class DiffEvent(msgspec.Struct, frozen=True, tag_field="event", tag="diff"):
-    """The comparison of two bundles; ``differences`` are those of target, kit and law."""
+    """The comparison of two bundles; ``differences`` are those of target, kit and law.
+
+    ``interrupted`` names the runs, A and B, that lack cases since they were interrupted.
+    """
 
     a: ComparedBundle
     b: ComparedBundle
     differences: dict[str, tuple[str, str]]
     compared: int
+    interrupted: list[str]
     counts: dict[Kind, int]
     cases: list[ChangeEvent]
     exit: int

@@ -114,6 +114,10 @@ class Engine:
     _line: Line = field(init=False)
     _repeats: Repeats = field(init=False)
     _running: set[SimpleQueue[Observation]] = field(default_factory=set[SimpleQueue[Observation]])
+    _unread: dict[SimpleQueue[Observation], tuple[str, Transcript]] = field(
+        default_factory=dict[SimpleQueue[Observation], tuple[str, Transcript]]
+    )
+    """The cases that run whose exchanges the ways have not read yet."""
 
     def __post_init__(self) -> None:
         self._deaths = Deaths(self.session, self.options.restart, self.options.process)
@@ -166,6 +170,20 @@ class Engine:
                     return
                 raise
 
+    def read_unfinished(self) -> None:
+        """Read into the ways what the cases that still run have exchanged so far.
+
+        Another case may have got a message of theirs: cases share topics.
+        """
+        for finished in list(self._unread):
+            self._read(finished)
+
+    def _read(self, finished: SimpleQueue[Observation]) -> None:
+        """Read the exchange of a case into the ways, once."""
+        unread = self._unread.pop(finished, None)
+        if unread is not None and self.ways is not None:
+            self.ways.read(*unread)
+
     def close(self) -> None:
         """Abandon the cases that have not ended, so that the process can end without them."""
         self._repeats.most = 0
@@ -214,8 +232,6 @@ class Engine:
         outcome = Outcome(observed(EXHAUSTED))
         try:
             outcome = self._perform(instance, patient=patient)
-            if self.ways is not None:
-                self.ways.read(instance.id, outcome.transcript)
             return outcome, self._judge_run(instance, outcome, since)
         except Exhausted as error:
             seen = SeenRecord(EXHAUSTED, note=f"{error} (seen: {outcome.observation.value})")
@@ -229,6 +245,7 @@ class Engine:
         finished: SimpleQueue[Observation] = SimpleQueue()
         started = time.monotonic()
         self._running.add(finished)
+        self._unread[finished] = instance.id, transcript
         experiment = threading.Thread(
             target=lambda: finished.put(
                 self._experiment(instance, transcript, pauses, is_hurried)
@@ -244,6 +261,7 @@ class Engine:
             raise
         finally:
             self._running.discard(finished)
+            self._read(finished)
         seconds = time.monotonic() - started
         return Outcome(observation, transcript, seconds, is_hurried(), pauses)
 
@@ -287,7 +305,8 @@ class Engine:
                 return refused.observation
             except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
                 return observe_unarranged(error, transcript)
-            except Exception as error:
+            # A thread would end in silence with SystemExit, and the run wait for the case.
+            except (Exception, SystemExit, KeyboardInterrupt) as error:
                 if isinstance(error, Exhausted) or is_exhausted(error):
                     return observe_exhausted(error)
                 note = describe_raised(error, instance)

@@ -98,7 +98,7 @@ def make_instance(
     )
 
 
-def describe_raised(error: Exception, instance: Instance) -> str:
+def describe_raised(error: BaseException, instance: Instance) -> str:
     """Return a sentence on an error that a case raised, with the place of it in the code.
 
     Of a case of another package, the place is the last line that was run in that package.

@@ -131,6 +131,8 @@ class OpenRun:
         A breach that was seen in one run of one case alone is repeated; it is decided at once if
         not ``repeats``.
         """
+        if not repeats:
+            self._engine.read_unfinished()
         ways, self._engine.ways = self._engine.ways, None
         if ways is None:
             return

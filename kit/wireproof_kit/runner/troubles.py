@@ -62,7 +62,7 @@ def record_trouble(trouble: str, observation: Observation) -> SeenRecord:
     return SeenRecord(trouble, note=f"saw {observation.value}, but {_TROUBLES[trouble]}")
 
 
-def observe_exhausted(error: Exception) -> Observation:
+def observe_exhausted(error: BaseException) -> Observation:
     """Return what is seen when the kit has used up files, threads or the like."""
     return observed(EXHAUSTED, note=str(error))
 

@@ -128,6 +128,11 @@ class Comparison:
         """Return the changes of one kind whose level and origin count in the later run."""
         return tuple(c for c in self.of(kind) if c.pair.counts(self.after.header))
 
+    def list_cut_off(self) -> list[str]:
+        """Return ``A`` and ``B`` where the run was interrupted and so lacks cases."""
+        runs = {"A": self.before.footer, "B": self.after.footer}
+        return [letter for letter, footer in runs.items() if footer and footer.interrupted]
+
     def meets(self, kinds: Sequence[Kind]) -> bool:
         """Return True if there is a counting change of one of these kinds.
 

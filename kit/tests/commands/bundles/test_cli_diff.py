@@ -7,7 +7,9 @@ import cli_bundle as made
 import pytest
 
 from wireproof.main import main
+from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.verdicts.diff import KINDS
+from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.record import CaseRecord, TargetRecord
 
 
@@ -56,6 +58,31 @@ def test_a_regression_is_shown_and_fails_only_when_asked(
     assert out.splitlines()[-1].startswith("1 regressed; ")
     assert out.splitlines()[-1].endswith("exit 1")
     assert all(len(line) <= 80 or broken().case in line for line in out.splitlines())
+
+
+@pytest.mark.parametrize("cut", ["A", "B"])
+def test_a_run_that_was_interrupted_is_never_green(
+    cut: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, part = good(), "part.jsonl"
+    run = made.read(Path(whole))
+    head, records = run.header, run.cases[:-1]
+    writer = BundleWriter(Path(part), head)
+    for record in records:
+        writer.add(record)
+    writer.close(conclude(head, records, made.catalogue(), RunFactors(interrupted=True)))
+    a, b = (part, whole) if cut == "A" else (whole, part)
+
+    assert main(["diff", a, b, "--fail-on", "regressed"]) == 3
+
+    out = capsys.readouterr().out
+    assert f"part     {cut} was interrupted" in out
+    assert out.splitlines()[-1].endswith("exit 3")
+    assert main(["diff", a, bad(), "--fail-on", "regressed"]) == 1
+    assert main(["diff", a, b]) == 0
+    capsys.readouterr()
+    main(["diff", a, b, "--json"])
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["interrupted"] == [cut]
 
 
 def test_a_must_whose_origin_does_not_count_fails_nothing() -> None:

@@ -29,6 +29,7 @@ from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.request import read_origins
 from wireproof_kit.verdicts.diff import KINDS, Change, Comparison, Kind, compare
+from wireproof_kit.verdicts.outcome import EXIT_FAILED, EXIT_GOOD, EXIT_UNDECIDED
 from wireproof_spec.record import CaseRecord
 
 EXAMPLES = (
@@ -64,15 +65,22 @@ def diff(
 
     Two cases are the same if their id and content hash agree; a changed case is listed
     separately. --fail-on counts up to the level of B's profile. A known deviation does not count
-    as regressed.
+    as regressed. With --fail-on the exit code is 1 if a case is in one of the classes. It is 3 if
+    none is, but a run was interrupted, so that cases are missing.
     """
     kinds = _kinds(fail_on)
     if markdown and manner().json:
         raise UsageFault("--md and --json were given together; expected one of them")
     found = _with_origins(compare(read_bundle(before), read_bundle(after)), origin)
-    code = 1 if found.meets(kinds) else 0
+    code = _exit_code(found, kinds)
     _tell(found, code, markdown=markdown)
     return code
+
+
+def _exit_code(found: Comparison, kinds: tuple[Kind, ...]) -> int:
+    if found.meets(kinds):
+        return EXIT_FAILED
+    return EXIT_UNDECIDED if kinds and found.list_cut_off() else EXIT_GOOD
 
 
 def _with_origins(found: Comparison, origin: str | None) -> Comparison:
@@ -113,6 +121,7 @@ def diff_event(found: Comparison, code: int) -> DiffEvent:
         b=_bundle(found.after),
         differences={item.name: (item.before, item.after) for item in found.differences},
         compared=found.compared,
+        interrupted=found.list_cut_off(),
         counts={kind: len(found.of(kind)) for kind in KINDS},
         cases=[_change(change) for change in found.changes],
         exit=code,

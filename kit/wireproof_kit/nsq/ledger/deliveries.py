@@ -118,7 +118,13 @@ class Matcher:
         if len(tokens) == 1:
             found = self.entries.find([("token", tokens.pop())])
         if not found and message is not None:
-            found = self.entries.find([("id", event.by.topic, message.internal_id)])
+            # Each partition of a topic counts by itself.
+            found = [
+                entry
+                for entry in self.entries.find([("id", event.by.topic, message.internal_id)])
+                if None in (entry.content.partition, event.by.partition)
+                or entry.content.partition == event.by.partition
+            ]
         if len(found) != 1 or layout is None or message is None:
             self.unmatched += 1
             return None
