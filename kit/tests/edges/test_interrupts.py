@@ -44,6 +44,7 @@ def test_an_interrupted_run_accuses_nobody(moment: int, tmp_path: Path) -> None:
     assert ended.footer.interrupted
     assert {record.verdict for record in ended.cases} <= {"pass", "reading"}
     assert len(ended.cases) >= count
+    assert list(ended.ways) == [way for way in ended.ways if way.result.verdict != "fail"]
 
 
 @pytest.mark.parametrize("moment", range(TIMES))

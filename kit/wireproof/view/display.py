@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
@@ -17,7 +17,7 @@ from wireproof.view.events import (
 )
 from wireproof.view.output import write_lines
 from wireproof.view.rows import case_line, groups, mark, rows
-from wireproof.view.style import Style
+from wireproof.view.style import Style, wrap_after_heading
 from wireproof.view.summary import Result, summary
 from wireproof.view.terminal import columns
 from wireproof_kit.decoding.printable import clip, printable
@@ -128,12 +128,21 @@ class LineDisplay:
         """Write the summary of the run."""
         if not (self.quiet or self.failures_only or self._shows_all()):
             show = rows if self.recorded and self.out.isatty() else groups
-            write_lines(self.out, ["", *show(result.records, result.header, self.style)])
+            lines = show(result.records, result.header, self.style)
+            write_lines(self.out, ["", *self._cut_off(result), *lines])
         ending = summary(result, verbose=self.verbose, quiet=self.quiet, style=self.style)
         write_lines(self.out, ending)
 
     def fault(self, sentence: str) -> None:
         """Do nothing: the caller reports the error."""
+
+    def _cut_off(self, result: Result) -> Iterator[str]:
+        """Yield a line if the counts of the interfaces are those of a part of the run."""
+        if result.footer.interrupted:
+            done, selected = len(result.records), self._progress.selected if self._progress else 0
+            of = f" of {selected}" if selected > done else ""
+            text = f"interrupted after {done}{of} cases; the counts are of these"
+            yield from wrap_after_heading("part", text)
 
     def _shows(self, record: CaseRecord, header: HeaderRecord) -> bool:
         if self.quiet or (self.recorded and not self.failures_only):

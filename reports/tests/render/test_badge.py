@@ -1,7 +1,9 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as etree
 
+import msgspec
 import pytest
 from bundle_fixture import case, failures, others, write_bundle
 
@@ -35,6 +37,17 @@ def test_good_only_when_the_run_was(tmp_path: Path, code: int, tone: str) -> Non
 
 def test_nothing_judged(tmp_path: Path) -> None:
     assert badge_text(tmp_path, [], 2) == ("not judged", "open")
+
+
+def test_a_part_of_a_group_that_fails_is_told(tmp_path: Path) -> None:
+    """A group without its core is not judged, however many of its cases fail."""
+    whole = read_bundle(write_bundle(tmp_path / "run.jsonl", list(failures())))
+    groups = [msgspec.structs.replace(each, judged=False) for each in whole.footer.groups]
+    footer = msgspec.structs.replace(whole.footer, groups=tuple(groups))
+
+    badge = badge_of(replace(whole, footer=footer))
+
+    assert (badge.message, badge.tone) == ("6 must failed, no group judged", "bad")
 
 
 @pytest.mark.parametrize("name", ["badge.svg", "badge.json"])

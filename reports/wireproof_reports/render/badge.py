@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.wording import escape_acting
 from wireproof_spec.clauses.origin import by_origin
-from wireproof_spec.record import GroupRecord
+from wireproof_spec.record import CaseRecord, GroupRecord
 
 HEIGHT = 20
 CHARACTER = 6.6
@@ -58,13 +58,19 @@ def badge_of(bundle: Bundle) -> Badge:
     good, asserted = sum(count[0] for count in counts), sum(count[1] for count in counts)
     waiting = [g.group for g in groups if not g.judged]
     if not asserted:
-        return Badge(label, "not judged", "open")
+        failed = sum(case.verdict == "fail" and _counts(bundle, case) for case in bundle.cases)
+        message = f"{failed} must failed, no group judged" if failed else "not judged"
+        return Badge(label, message, "bad" if failed else "open")
     origins = by_origin(_origins(judged), bundle.header.origins)
     message = f"{good}/{asserted} must" + (f" ({origins})" if origins else "")
     if waiting:
         message += f", {', '.join(waiting)} not judged"
     tone = "bad" if good < asserted else "open" if waiting or bundle.footer.exit else "good"
     return Badge(label, escape_acting(message), tone)
+
+
+def _counts(bundle: Bundle, case: CaseRecord) -> bool:
+    return case.level == "must" and bundle.header.counts(case.level, case.origin)
 
 
 def _origins(groups: Sequence[GroupRecord]) -> dict[str, tuple[int, int]]:

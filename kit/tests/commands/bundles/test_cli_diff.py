@@ -81,6 +81,8 @@ def test_a_run_that_was_interrupted_is_never_green(
     assert main(["diff", a, bad(), "--fail-on", "regressed"]) == 1
     assert main(["diff", a, b]) == 0
     capsys.readouterr()
+    assert main(["judge", part]) == 130
+    assert f"part     interrupted after {len(records)} cases" in capsys.readouterr().out
     main(["diff", a, b, "--json"])
     assert json.loads(capsys.readouterr().out.splitlines()[0])["interrupted"] == [cut]
 
