@@ -163,8 +163,15 @@ def test_a_sound_package_is_not_left_out(site: Path) -> None:
             "returned nothing (is a `return`",
         ),
         (SUITE, "return observed(notebook", "return str(notebook", "returned '"),
+        (f"{PACKAGE}/server.py", "import argparse", "import nowhere", "did not start"),
+        (
+            f"{PACKAGE}/server.py",
+            "print(json.dumps(",
+            "print((",
+            "expected a JSON object with its addresses as the first line of its output",
+        ),
     ],
-    ids=["case", "session", "no-return", "text"],
+    ids=["case", "session", "no-return", "text", "server", "ready-line"],
 )
 def test_a_mistake_in_a_package_is_its_authors(
     name: str, old: str, new: str, line: str, site: Path

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Protocol
+from typing import IO, Protocol, cast
 
 from wireproof_kit.drivers.processor import HELPERS
 from wireproof_kit.errors import TargetUnreachable
@@ -16,9 +16,11 @@ from wireproof_kit.protocols import kit_part
 from wireproof_kit.targets.interpreter import module_command
 from wireproof_kit.targets.scratch import scratch
 from wireproof_kit.wire.waiting import Deadline
-from wireproof_spec.protocol import Group, entry_point
+from wireproof_spec.protocol import Group, entry_point, package_of
+from wireproof_spec.wording import show_value
 
 READY_WITHIN_S = 20.0
+WIDTH = 60
 END_WITHIN_S = 5.0
 MEMORY = "/dev/shm"
 LEAST_FREE_BYTES = 1 << 28
@@ -109,13 +111,28 @@ def await_ready(
     """
     HELPERS.add(process.pid)
     try:
-        ready = json.loads(first_line(process, protocol))
-    except (ValueError, TargetUnreachable) as error:
+        ready = _read_ready(first_line(process, protocol))
+    except TargetUnreachable as error:
         EmbeddedReference("", process, folder).close()
+        package = package_of(Group.SERVERS, protocol)
+        whose = f"of the package {package} " if package else ""
         raise TargetUnreachable(
-            f"the embedded {protocol} reference did not start: {error}"
+            f"the embedded {protocol} reference {whose}did not start: {error}"
         ) from error
     return EmbeddedReference(reference_url(protocol, ready), process, folder)
+
+
+def _read_ready(line: bytes) -> Mapping[str, str | list[str] | None]:
+    try:
+        ready: object = json.loads(line)
+    except ValueError:
+        ready = None
+    if isinstance(ready, dict):
+        return cast(Mapping[str, str | list[str] | None], ready)
+    found = show_value(line.strip(), width=WIDTH)
+    raise TargetUnreachable(
+        f"expected a JSON object with its addresses as the first line of its output, found {found}"
+    )
 
 
 def start_child(
@@ -193,6 +210,9 @@ def first_line(process: BrokerProcess, protocol: str) -> bytes:
             continue
         chunk = os.read(stream.fileno(), 65536)
         if not chunk:
-            raise TargetUnreachable(f"`wireproof serve {protocol}` ended before it was ready")
+            raise TargetUnreachable(
+                f"`wireproof serve {protocol}` ended before it was ready; what it wrote to "
+                "standard error says why"
+            )
         line += chunk
     return line
