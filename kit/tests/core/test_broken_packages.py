@@ -70,7 +70,8 @@ SUITE, LAW = f"{PACKAGE}/suite/test_store.py", f"{PACKAGE}/catalogue/store.toml"
     [
         pytest.param(
             replace(LAW, 'level = "must"', 'level = "msut"'),
-            f"{LAW}, line 7: Invalid enum value 'msut'",
+            f"{LAW}, line 7: Invalid enum value 'msut' - at `$.clause[0].level`; "
+            "expected must, should, may or observed",
             id="level",
         ),
         pytest.param(

@@ -18,6 +18,7 @@ from wireproof_kit.text_file import parse_toml, read_text
 from wireproof_spec.clauses.catalogue import PASSING, is_below
 from wireproof_spec.clauses.cause import cause_id
 from wireproof_spec.clauses.loading import load_catalogue, named_fault
+from wireproof_spec.clauses.toml_lines import describe_fault
 from wireproof_spec.deviation_record import DeviationRecord
 from wireproof_spec.protocol import protocols
 from wireproof_spec.record import CaseRecord
@@ -107,7 +108,7 @@ def parse_deviations(
     try:
         entries = msgspec.convert(parse_toml(text, path, _WHAT), _File).deviation
     except msgspec.ValidationError as error:
-        raise UsageFault(f"{_WHAT} {path}: {error}") from error
+        raise UsageFault(f"{_WHAT} {path}{describe_fault(error, text, _File)}") from error
     ids = None if known_ids is None else tuple(known_ids)
     for entry in entries:
         _check(path, entry, ids, today)

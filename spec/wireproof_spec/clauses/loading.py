@@ -18,7 +18,7 @@ from wireproof_spec.clauses.catalogue import (
     Way,
 )
 from wireproof_spec.clauses.origin import BINDING
-from wireproof_spec.clauses.toml_lines import find_line
+from wireproof_spec.clauses.toml_lines import describe_fault
 from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
 T = TypeVar("T")
@@ -129,9 +129,8 @@ def _read(texts: Mapping[str, str], name: str, kind: type[T]) -> T:
     except tomllib.TOMLDecodeError as error:
         raise CatalogueFault(f"catalogue file {name}: {error}") from error
     except msgspec.ValidationError as error:
-        line = find_line(texts[name], str(error).partition("`$")[2].rstrip("`"))
-        where = f", line {line}" if line else ""
-        raise CatalogueFault(f"catalogue file {name}{where}: {error}") from error
+        fault = describe_fault(error, texts[name], kind)
+        raise CatalogueFault(f"catalogue file {name}{fault}") from error
 
 
 def _read_groups(texts: Mapping[str, str]) -> Iterator[Group]:

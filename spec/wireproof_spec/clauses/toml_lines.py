@@ -1,6 +1,9 @@
 """Lines of a TOML text, for messages: the parsers name a value by its path alone."""
 
 import re
+from typing import Literal, get_args, get_origin
+
+import msgspec
 
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
@@ -27,3 +30,33 @@ def find_line(text: str, path: str) -> int | None:
                 break
         header = f"{header}.{name}" if header else name
     return at + 1 if at else None
+
+
+def describe_fault(error: msgspec.ValidationError, text: str, kind: type[object]) -> str:
+    """Return ``, line N: FAULT`` for a value in a TOML text that does not fit the struct ``kind``.
+
+    Where a word of a list is expected, the sentence ends with the list.
+    """
+    path = str(error).partition("`$")[2].rstrip("`")
+    line, words = find_line(text, path), _list_words(kind, path)
+    expected = f"; expected {', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else ""
+    return f"{f', line {line}' if line else ''}: {error}{expected}"
+
+
+def _list_words(kind: type[object], path: str) -> tuple[str, ...]:
+    """Return the words that the value at a path may be; none if it may be anything."""
+    at: object = kind
+    for name, _ in _STEP.findall(path):
+        struct = next(
+            (each for each in (at, *get_args(at)) if isinstance(each, type) and _is_struct(each)),
+            None,
+        )
+        if name and struct is not None:
+            types = {each.encode_name: each.type for each in msgspec.structs.fields(struct)}
+            at = types.get(name)
+    literal = next((each for each in (at, *get_args(at)) if get_origin(each) is Literal), None)
+    return tuple(map(str, get_args(literal)))
+
+
+def _is_struct(kind: type[object]) -> bool:
+    return issubclass(kind, msgspec.Struct)
