@@ -141,6 +141,7 @@ def test_a_rule_is_found_by_its_number(capsys: pytest.CaptureFixture[str]) -> No
     [
         ("OM-112x", "nothing is called"),
         ("OM-999", "nothing is called"),
+        ("nsq", "nsq is a protocol; `wireproof list nsq` has its cases"),
         ("OM-110", "several clauses: oms.message.message-id, oms.message.message-id-assigned"),
     ],
 )

@@ -253,6 +253,12 @@ def test_a_dead_port_is_an_event_too(dead_port: int, tmp_path: Path) -> None:
     assert event["fault"].startswith("cannot reach")
 
 
+def test_the_name_of_another_protocol_is_told_apart_from_a_typo() -> None:
+    done = wireproof("run", "nsq://127.0.0.1:1", "iggy")
+
+    assert "'iggy' is of protocol iggy, the target of nsq" in done.refused()
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -82,6 +82,10 @@ def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
     if numbered:
         names = ", ".join(clause.id for _, clause in numbered)
         raise UsageFault(f"rule {identifier} has several clauses: {names}")
+    if identifier in known_protocols():
+        raise UsageFault(
+            f"{identifier} is a protocol; `wireproof list {identifier}` has its cases"
+        )
     near = nearest_words(identifier, _list_known(catalogues), count=3)
     hint = f"; nearest: {', '.join(near)}" if near else ""
     raise UsageFault(f"nothing is called {identifier!r}{hint} (see `wireproof list`)")

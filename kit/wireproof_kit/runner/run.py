@@ -9,7 +9,13 @@ from datetime import UTC, datetime
 from typing import Self
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import kit_part, list_with_reference, protocol_of, read_target
+from wireproof_kit.protocols import (
+    kit_part,
+    known_protocols,
+    list_with_reference,
+    protocol_of,
+    read_target,
+)
 from wireproof_kit.runner.activity import SHORT_RUNS, Activity
 from wireproof_kit.runner.claims import Probed, check_claims, probe_target
 from wireproof_kit.runner.exclusions import read_exclusions
@@ -307,6 +313,9 @@ def _refuse_unmatched(
                 raise UsageFault(_of_others(prefix, is_client=is_client))
             if LF in plan.narrowed:
                 raise UsageFault(f"{LF}: of {prefix!r} nothing failed last time; leave {LF} out")
+            other = protocol_of(prefix)
+            if other != protocol and other in known_protocols():
+                raise UsageFault(f"{prefix!r} is of protocol {other}, the target of {protocol}")
             raise UsageFault(describe_unmatched(prefix, own, [load_catalogue(protocol)]))
 
 

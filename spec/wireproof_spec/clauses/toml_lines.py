@@ -14,22 +14,22 @@ def find_line(text: str, path: str) -> int | None:
     The text has each table of an array under a header of its own, ``[[clause.case]]``. The line is
     that of the key, of the table's header if the key is not there, or None if neither is found.
     """
-    lines, at, header = text.splitlines(), 0, ""
+    lines, at, header = text.splitlines(), -1, ""
     for name, index in _STEP.findall(path):
         if index:
-            starts = [n for n, line in enumerate(lines) if n >= at and line == f"[[{header}]]"]
+            starts = [n for n, line in enumerate(lines) if n > at and line == f"[[{header}]]"]
             if len(starts) <= int(index):
                 break
             at = starts[int(index)]
             continue
         key = re.compile(rf"{name}\s*=")
-        for number in range(at + (at > 0), len(lines)):
+        for number in range(at + 1, len(lines)):
             if key.match(lines[number]):
                 return number + 1
             if lines[number].startswith("[["):
                 break
         header = f"{header}.{name}" if header else name
-    return at + 1 if at else None
+    return at + 1 if at >= 0 else None
 
 
 def describe_fault(error: msgspec.ValidationError, text: str, kind: type[object]) -> str:
