@@ -47,7 +47,7 @@ class Peer:
 
 
 def play(*first: Effect, copied: list[socket.socket] | None = None) -> tuple[Stage, int]:
-    stage = Stage(Peer(*first), Story(NSQ_CLIENTS.decode()), Transcript())
+    stage = Stage(Peer(*first), Story(NSQ_CLIENTS.decode()), Transcript(), NSQ_CLIENTS.make_mask)
     addresses = stage.listen()
     if copied is not None:
         copied.extend(copies_of(int(addresses["node"].rpartition(":")[2])))
@@ -168,7 +168,7 @@ def test_what_is_sent_is_written_in_pieces_and_whole_in_the_end(
     program = tmp_path / "reader.py"
     program.write_text(READER)
     story = Story(NSQ_CLIENTS.decode())
-    stage = Stage(Sender(pieces), story, Transcript())
+    stage = Stage(Sender(pieces), story, Transcript(), NSQ_CLIENTS.make_mask)
     try:
         addresses = stage.listen()
         command = f"{sys.executable} {program} {addresses['node']}"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from wireproof_kit.iggy.proxy.mask import make_mask as make_iggy
-from wireproof_kit.nsq.proxy.mask import make_mask as make_nsq
-from wireproof_kit.proxy.mask import MakeMask, Mask
+from wireproof_kit.iggy.clients.mask import make_mask as make_iggy
+from wireproof_kit.nsq.clients.mask import make_mask as make_nsq
+from wireproof_kit.wire.mask import MakeMask, Mask
 
 SECRET = b"5ecret-of-mine"
 STARS = b"*" * len(SECRET)

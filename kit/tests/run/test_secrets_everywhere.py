@@ -16,7 +16,7 @@ from secured_broker import SECRET, VARIABLE, served
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
 
-CASE = "nsq/publish/trace"
+CASE, CLIENT_CASE = "nsq/publish/trace", "nsq/client-connection/handshake"
 WITH_EXCHANGES = (".jsonl", ".html", ".xml", ".pcapng", "-result.json", ".hex", ".py")
 
 
@@ -77,6 +77,42 @@ def through_proxy(url: str, folder: Path) -> Done:
         finally:
             process.kill()
     return Done(process.returncode, (first + out).decode(), err.decode())
+
+
+CLIENT = """
+import os, socket, struct
+secret = os.environ["MY_OWN_SECRET"].encode()
+host, _, port = os.environ["WIREPROOF_NSQD"].rpartition(":")
+with socket.create_connection((host, int(port))) as node:
+    node.sendall(b"  V2AU")
+    node.sendall(b"TH" + bytes([10]) + struct.pack(">i", len(secret)) + secret)
+    while True:
+        node.sendall(f"PUB {os.environ['WIREPROOF_TOPIC']} 0".encode() + b"\\n\\0\\0\\0\\4body")
+        node.recv(1000)
+"""
+"""A producer that logs in though nobody has asked it to; its node answers with an error."""
+
+
+def test_what_a_client_sends_unasked_is_masked(tmp_path: Path) -> None:
+    (tmp_path / "client.py").write_text(CLIENT)
+    client = ("--exec", f"{sys.executable} client.py", "--role", "producer")
+    files = ("--bundle", "b.jsonl", "--html", "b.html", "--pcap-all", "all", "-vv")
+
+    done = wireproof(
+        "client",
+        *client,
+        *files,
+        "nsq/client-connection/handshake",
+        cwd=tmp_path,
+        MY_OWN_SECRET=SECRET,
+    )
+
+    assert done.code in (0, 1), done.err
+    check((done.out + done.err).encode(), "client")
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert b"AUTH" in (tmp_path / "b.html").read_bytes()
+    for path in written:
+        check(path.read_bytes(), str(path))
 
 
 def test_no_command_writes_a_secret(tmp_path: Path) -> None:

@@ -64,7 +64,8 @@ class StartedClient(Generic[S]):
         """
         script = self.forgive(script) if self.forgive is not None else script
         story = Story(self.part.decode())
-        stage = Stage(self.part.meet(script, self.names), story, self.transcript)
+        peers = self.part.meet(script, self.names)
+        stage = Stage(peers, story, self.transcript, self.part.make_mask)
         try:
             addresses = stage.listen()
             stage.play(

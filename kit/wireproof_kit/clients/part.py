@@ -8,6 +8,7 @@ from wireproof_kit.clients.effects import Peers
 from wireproof_kit.clients.story import Decoder, Story
 from wireproof_kit.ledger.ledger import Ledger
 from wireproof_kit.observation import Observation
+from wireproof_kit.wire.mask import MakeMask
 
 Role: TypeAlias = Literal["producer", "consumer"]
 Values: TypeAlias = Mapping[str, str]
@@ -40,7 +41,8 @@ class ClientPart(Generic[S]):
     not do that does not play a role. A role whose run of ``first`` meets ``prefer`` goes first if
     a case leaves the role open. ``open_ledger`` returns what judges the connections of all cases.
     ``forgive`` returns a script by which the servers also serve a client that goes to another
-    address than it must: its other clauses can be judged then, too.
+    address than it must: its other clauses can be judged then, too. ``make_mask`` makes what hides
+    the secrets that a client sends unasked.
     """
 
     settings: tuple[str, ...]
@@ -56,4 +58,5 @@ class ClientPart(Generic[S]):
     observe_capability: Callable[[Stories, str], Observation]
     observe_reading: Callable[[Stories, str], Observation]
     open_ledger: Callable[[], Ledger]
+    make_mask: MakeMask
     forgive: Callable[[S], S] | None = None

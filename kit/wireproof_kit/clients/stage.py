@@ -40,7 +40,8 @@ from wireproof_kit.clients.story import (
 from wireproof_kit.drivers.child import Child, start
 from wireproof_kit.drivers.processor import ProcessorClock
 from wireproof_kit.errors import TargetUnreachable, refuse_exhausted
-from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.wire.mask import MakeMask, Mask
+from wireproof_kit.wire.transcript import SENT_KINDS, Transcript
 from wireproof_spec.driver.lines import request_line
 
 MOST_CONNECTIONS = 512
@@ -52,7 +53,9 @@ LAST_BYTES = 3
 class Stage:
     """Runs one client case: its servers, the client's process and their bytes, until `close`."""
 
-    def __init__(self, peers: Peers, story: Story, transcript: Transcript) -> None:
+    def __init__(
+        self, peers: Peers, story: Story, transcript: Transcript, make_mask: MakeMask
+    ) -> None:
         self._peers = peers
         self._story = story
         self._transcript = transcript
@@ -60,6 +63,8 @@ class Stage:
         self._listeners: dict[str, socket.socket] = {}
         self._refusing: dict[str, socket.socket] = {}
         self._ports: dict[str, int] = {}
+        self._make_mask = make_mask
+        self._masks: dict[str, Mask] = {}
         self._connections: dict[str, Connection] = {}
         self._numbers: dict[str, itertools.count[int]] = {}
         self._timers: list[tuple[float, int, object]] = []
@@ -164,6 +169,10 @@ class Stage:
     def _add(self, kind: str, conn: str, *, data: bytes = b"", note: str = "") -> None:
         """Write a step to the log, and let the peers react to it."""
         self._bytes += len(data)
+        if kind == "open":
+            self._masks[conn] = self._make_mask(conn)
+        if conn in self._masks:
+            data = self._masks[conn].feed(data, by_client=kind in SENT_KINDS)
         step = self._transcript.add(kind, conn, data=data, note=note)
         for event in self._story.add(step):
             self._carry_out(self._peers.react(event))

@@ -9,10 +9,10 @@ from wireproof_kit.clients.story import BY_CLIENT
 from wireproof_kit.proxy.checks import Watcher
 from wireproof_kit.proxy.events import Listening, Noted, Undecoded, Unreached
 from wireproof_kit.proxy.evidence import Evidence
-from wireproof_kit.proxy.mask import MakeMask, Mask
 from wireproof_kit.proxy.relay import LISTEN, STANDS_BEFORE, UNREACHED
 from wireproof_kit.proxy.tally import Entry, Tally
 from wireproof_kit.proxy.tap import LOST, Tap
+from wireproof_kit.wire.mask import MakeMask, Mask
 from wireproof_kit.wire.transcript import SENT_KINDS, Step
 
 MOST_FAULTS = 100

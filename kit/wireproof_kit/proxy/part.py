@@ -7,9 +7,9 @@ from typing import TypeAlias
 from wireproof_kit.clients.events import Event
 from wireproof_kit.proxy.checks import Watcher
 from wireproof_kit.proxy.fronts import MakeGate
-from wireproof_kit.proxy.mask import MakeMask, Mask, http_mask
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.address import Address
+from wireproof_kit.wire.mask import MakeMask, Mask, http_mask
 
 Service: TypeAlias = tuple[str, Address]
 """The kind of a service, which names the proxy's listener for it, and its address."""

@@ -76,7 +76,7 @@ class ClientRun(Generic[S, T]):
         """
         story = Story(self.part.part.decode())
         peers = self.part.meet(self.situation, self.cases, self.patience_s)
-        stage = Stage(peers, story, self.transcript)
+        stage = Stage(peers, story, self.transcript, self.part.part.make_mask)
         try:
             addresses = stage.listen()
             most_s = self.patience_s * (len(self.cases) + 1)

@@ -7,6 +7,7 @@ from wireproof_kit.clients import client
 from wireproof_kit.clients.client import StartedClient
 from wireproof_kit.clients.part import ClientPart, Role, Values
 from wireproof_kit.iggy.clients.decoder import HTTP, TCP, IggyDecoder
+from wireproof_kit.iggy.clients.mask import make_mask
 from wireproof_kit.iggy.clients.peers import IggyPeers
 from wireproof_kit.iggy.clients.probes import FIRST, observe_capability, observe_reading
 from wireproof_kit.iggy.clients.script import PARTITION, STREAM, TOPIC, Script
@@ -68,4 +69,5 @@ IGGY_CLIENTS = ClientPart(
     observe_capability=observe_capability,
     observe_reading=observe_reading,
     open_ledger=_open_ledger,
+    make_mask=make_mask,
 )

@@ -6,9 +6,9 @@ from wireproof_kit.clients.events import Event
 from wireproof_kit.iggy.clients.course import tell_event
 from wireproof_kit.iggy.clients.decoder import HTTP, TCP
 from wireproof_kit.iggy.clients.events import Responded
+from wireproof_kit.iggy.clients.mask import make_mask
 from wireproof_kit.iggy.proxy.client_checks import ClientChecks
 from wireproof_kit.iggy.proxy.decoder import PassingDecoder
-from wireproof_kit.iggy.proxy.mask import make_mask
 from wireproof_kit.iggy.proxy.server_checks import ServerChecks
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.proxy.checks import Checks

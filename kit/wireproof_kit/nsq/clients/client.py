@@ -10,6 +10,7 @@ from wireproof_kit.clients.part import ClientPart, Role, Values
 from wireproof_kit.ledger.ledger import Ledger
 from wireproof_kit.nsq.clients.decoder import NsqDecoder
 from wireproof_kit.nsq.clients.driver_requests import Asking
+from wireproof_kit.nsq.clients.mask import make_mask
 from wireproof_kit.nsq.clients.peers import NsqPeers
 from wireproof_kit.nsq.clients.probes import (
     FIRST,
@@ -100,5 +101,6 @@ NSQ_CLIENTS = ClientPart(
     observe_capability=observe_capability,
     observe_reading=observe_reading,
     open_ledger=_open_ledger,
+    make_mask=make_mask,
     forgive=lambda script: replace(script, names_alike=True),
 )

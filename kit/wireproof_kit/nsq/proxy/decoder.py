@@ -25,21 +25,19 @@ from wireproof_kit.nsq.clients.events import (
     Responded,
     Sent,
 )
+from wireproof_kit.nsq.clients.mask import BODIES_PASSING, DPUB
 from wireproof_kit.nsq.decoding.client_stream import WORDS
 from wireproof_kit.nsq.proxy.gates import DECLINED
 from wireproof_kit.nsq.proxy.node_state import json_members
 from wireproof_kit.proxy.events import Clipped, Undecoded
 from wireproof_kit.proxy.http_stream import HttpExchange
 from wireproof_spec.nsq import names
-from wireproof_spec.nsq.command_reader import BODIES, CommandReader
+from wireproof_spec.nsq.command_reader import CommandReader
 from wireproof_spec.nsq.frame import NEED_MORE, FrameReader
 from wireproof_spec.wire_error import WireError
 
 KEPT = 1 << 18
 """The most bytes of a command, frame or body that the proxy keeps."""
-DPUB = b"DPUB"
-"""A delayed publish of the original NSQ, with a body like that of PUB; no text has it."""
-BODIES_PASSING = {**BODIES, DPUB: BODIES[names.PUB]}
 ANY_SIZE = (1 << 31) - 1
 GONE = "not decoded from here on"
 _SIZE = 4

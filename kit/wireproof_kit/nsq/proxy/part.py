@@ -7,12 +7,12 @@ from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.nsq.clients.course import tell_event
 from wireproof_kit.nsq.clients.decoder import LOOKUPD, NSQD, NSQD_HTTP
 from wireproof_kit.nsq.clients.events import Responded, Sent
+from wireproof_kit.nsq.clients.mask import make_mask
 from wireproof_kit.nsq.proxy.broker_checks import BrokerChecks
 from wireproof_kit.nsq.proxy.client_checks import ClientChecks
 from wireproof_kit.nsq.proxy.decoder import Misframed, PassingDecoder
 from wireproof_kit.nsq.proxy.gates import make_gate
 from wireproof_kit.nsq.proxy.lookup_checks import LookupChecks
-from wireproof_kit.nsq.proxy.mask import make_mask
 from wireproof_kit.nsq.proxy.node_state import Known, NodeState
 from wireproof_kit.proxy.checks import Checks
 from wireproof_kit.proxy.events import Undecoded, tell_own

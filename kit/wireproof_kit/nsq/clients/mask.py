@@ -1,10 +1,13 @@
-"""The secrets of NSQ on their way through the proxy: the body of AUTH, and HTTP credentials."""
+"""The secrets that clients of NSQ send: the body of AUTH, and HTTP credentials."""
 
 from wireproof_kit.nsq.clients.decoder import NSQD
-from wireproof_kit.nsq.proxy.decoder import BODIES_PASSING
-from wireproof_kit.proxy.mask import Mask, Parser, Take, TwoWayMask, http_mask, no_secrets
+from wireproof_kit.wire.mask import Mask, Parser, Take, TwoWayMask, http_mask, no_secrets
 from wireproof_spec.nsq import names
+from wireproof_spec.nsq.command_reader import BODIES
 
+DPUB = b"DPUB"
+"""A delayed publish of the original NSQ, with a body like that of PUB; no text has it."""
+BODIES_PASSING = {**BODIES, DPUB: BODIES[names.PUB]}
 _SIZE = 4
 
 

@@ -1,8 +1,8 @@
-"""Masks secrets in what passes the proxy, before anything of it is kept or shown.
+"""Masks secrets in what a client and a server exchange, before anything of it is kept or shown.
 
 A parser says in turn how many bytes come next and whether they are secret; it is told the bytes.
-So it works on pieces of any size, holds at most one short field, and never changes a length. The
-bytes that are relayed are not touched.
+So it works on pieces of any size, holds at most one short field, and never changes a length. What
+the proxy relays is not touched.
 """
 
 from collections import deque

@@ -1,9 +1,9 @@
-"""The secrets of Iggy on their way through the proxy: passwords, tokens, HTTP credentials."""
+"""The secrets that clients of Iggy send: passwords, tokens, HTTP credentials."""
 
 from collections.abc import Generator
 
 from wireproof_kit.iggy.clients.decoder import HTTP
-from wireproof_kit.proxy.mask import Mask, Parser, Take, TwoWayMask, http_mask, no_secrets
+from wireproof_kit.wire.mask import Mask, Parser, Take, TwoWayMask, http_mask, no_secrets
 from wireproof_spec.iggy.commands import LOGIN_USER
 
 CREATE_USER, CHANGE_PASSWORD, LOGIN_TOKEN = 33, 37, 44
