@@ -26,6 +26,7 @@ from wireproof.commands.setup.init import Answers, make_files
 
 ROOT = Path(__file__).resolve().parents[3]
 CONTAINER = ROOT / "examples" / "ci" / "Containerfile"
+ACTION_FILE = ROOT / "examples" / "ci" / "action.yml"
 FILES = ROOT / "kit" / "wireproof" / "commands" / "setup" / "ci"
 """What `wireproof init` writes for a CI."""
 SOURCES = ("spec", "kit", "reference_impl", "suites", "reports", "share")
@@ -268,6 +269,42 @@ def test_the_steps_of_github_judge_keep_compare_and_fail_for_a_fault(
     assert codes["Reports"] == codes["Keep the bundle for the next run"] == 0
     failed = list(etree.parse(tmp_path / "out" / "junit.xml").iter("failure"))
     assert failed
+
+
+def test_the_action_judges_writes_its_outputs_and_ends_as_the_verdict_does(
+    binaries: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    action = cast(Json, yaml.safe_load(ACTION_FILE.read_text("utf-8")))
+    inputs = cast(dict[str, dict[str, str]], action["inputs"])
+    runs = cast(dict[str, list[dict[str, Json]]], action["runs"])["steps"]
+    given = {"url": environment["BROKER_URL"], "install": "wireproof", "selection": SELECTION}
+    given = {**{name: each.get("default", "") for name, each in inputs.items()}, **given}
+    outputs = tmp_path / "outputs"
+
+    def act() -> dict[str, int]:
+        codes: dict[str, int] = {}
+        for step in runs:
+            script = cast(str, step["run"])
+            assert "${{" not in script, "no expression may become part of a script"
+            variables = {
+                name: given[cast(str, value).split("inputs.")[1].split()[0]]
+                for name, value in step["env"].items()
+            }
+            own = {**environment, **variables, "GITHUB_OUTPUT": str(outputs)}
+            codes[cast(str, step["name"])] = shell(script, tmp_path, own, binaries).returncode
+        return codes
+
+    serve = next(step for step in steps() if step.get("name") == "Start the broker")["run"]
+    faulty = serve.replace("serve nsq", "serve nsq --fault trace-little-endian")
+    assert shell(faulty, tmp_path, environment, binaries).returncode == 0
+
+    assert act() == {"Install": 0, "Judge": 1, "Reports": 0}
+
+    assert outputs.read_text("utf-8") == "exit-code=1\nbundle=out/run.jsonl\n"
+    summary = (tmp_path / "summary.md").read_text("utf-8")
+    assert summary.count("# Compatibility statement") == 1
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written >= {"run.jsonl", "junit.xml", "report.html", "statement.md", "badge.svg"}
 
 
 def gitlab_script(name: str) -> str:
