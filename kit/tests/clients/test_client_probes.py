@@ -68,7 +68,9 @@ def lookup(peer: str, at: float = 0.0) -> Requested:
 
 
 ONE_ROUND = (lookup(LOOKUP_1), lookup(LOOKUP_2))
-TWO_ROUNDS = (*ONE_ROUND, lookup(LOOKUP_2, 1.0))
+TWO_ROUNDS = (*ONE_ROUND, *WORKED, lookup(LOOKUP_2, 2.0))
+TWO_THREADS = (*ONE_ROUND, *ONE_ROUND, *WORKED)
+"""Each of two threads asks before it does its work."""
 
 
 @pytest.mark.parametrize(
@@ -77,6 +79,7 @@ TWO_ROUNDS = (*ONE_ROUND, lookup(LOOKUP_2, 1.0))
         (TWO_ROUNDS, TWO_ROUNDS, True),
         ((), TWO_ROUNDS, True),  # a producer of the original is told its node, and looks up never
         (ONE_ROUND, ONE_ROUND, False),
+        (TWO_THREADS, TWO_THREADS, False),
         (TWO_ROUNDS, ONE_ROUND, True),
         (ONE_ROUND, TWO_ROUNDS, False),
         ((), (), False),

@@ -64,9 +64,14 @@ def _has_subscribed(story: Story) -> bool:
 
 
 def _has_repeated(story: Story) -> bool:
-    """Return True if the client has asked one lookup server twice; a round asks each once."""
-    asked = [event.peer for event in lookups(story)]
-    return len(asked) > len(set(asked))
+    """Return True if the client has asked a lookup server again since its first message or SUB.
+
+    Before, each thread of a client may ask for itself.
+    """
+    began = next((event.at for event in commands(story, PUBLISHES | SUBSCRIPTIONS)), None)
+    asked = lookups(story)
+    first = {event.peer for event in asked if began is not None and event.at <= began}
+    return any(began is not None and e.at > began and e.peer in first for e in asked)
 
 
 def _has_finished_two(story: Story) -> bool:
