@@ -13,8 +13,10 @@ from signal import SIGINT, SIGTERM, Signals
 
 import pytest
 from cli_process import clean_environment, wireproof
+from jsonschema import Draft202012Validator
 from scripted_peer import OK, Peer, ScriptedPeer
 
+from wireproof.commands.bundles.schema import make_schema
 from wireproof_spec.nsq.frame import response_frame
 
 pytestmark = pytest.mark.process
@@ -153,14 +155,21 @@ def test_a_deviation_is_told_at_once_and_ends_with_exit_1(tmp_path: Path) -> Non
         running("--json", "--to", to := url_of(broker), "--bundle", bundle) as process,
     ):
         assert process.stdout is not None
-        publish(json.loads(process.stdout.readline())["address"])
+        first = json.loads(process.stdout.readline())
+        publish(first["address"])
         events = map(json.loads, process.stdout)
-        told = next(event for event in events if event["event"] == "deviation")
+        shown = [first]
+        while shown[-1]["event"] != "deviation":
+            shown.append(next(events))
+        told = shown[-1]
         out = end(process)
 
     assert told["clause"] == "smart.partition.publish"
     assert told["what"] == "PUB is answered 'FINE'"
     verdict = json.loads(out.splitlines()[-1])
+    schema = Draft202012Validator(make_schema("proxy"))
+    for event in (*shown, *map(json.loads, out.splitlines())):
+        schema.validate(event)
     assert (process.returncode, verdict["exit"]) == (1, 1)
     assert [each["clause"] for each in verdict["clauses"] if each["deviates"]] == [told["clause"]]
     assert "smart.trace.response" in verdict["not_seen"]

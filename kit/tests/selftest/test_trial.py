@@ -1,10 +1,16 @@
 """Trials, samples and mixes, and the matrix of their results."""
 
+import io
+import json
 from pathlib import Path
 
 import msgspec
 import pytest
+from jsonschema import Draft202012Validator
 
+from wireproof.commands.bundles.schema import make_schema
+from wireproof.view.selftest import SelftestView
+from wireproof.view.style import Style
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.selftest.matrix import Matrix, check_writable, page, write_matrix
@@ -189,6 +195,22 @@ def test_the_matrix_is_written_line_by_line(tmp_path: Path) -> None:
     assert [line.get("verdict") for line in lines] == [None, "died", "lived", None]
     assert lines[1]["trial"]["name"] == "fault-0"
     assert lines[-1]["false_alarms"] == 0
+
+
+def test_the_events_of_a_selftest_fit_their_schema() -> None:
+    result = TrialResult(FAULTS[0], red=FAILED, unexpected=(RED,))
+    events = io.StringIO()
+    view = SelftestView(io.StringIO(), None, events, Style(), total=1)
+
+    view.show(result)
+    view.end(matrix(result), None, None)
+
+    shown = [json.loads(line) for line in events.getvalue().splitlines()]
+    schema = Draft202012Validator(make_schema("selftest"))
+    for event in shown:
+        schema.validate(event)
+    assert [event["event"] for event in shown] == ["trial", "verdict"]
+    assert (shown[0]["verdict"], shown[1]["exit"]) == ("unexpected", 1)
 
 
 def test_the_page_names_groups_and_faults() -> None:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import IO
+from typing import IO, Any, Literal
+
+import msgspec
 
 from wireproof.view.events import write_event
 from wireproof.view.output import write_lines
@@ -16,9 +18,55 @@ from wireproof_kit.wire.transcript import Step
 from wireproof_reports.wording import count_noun
 from wireproof_spec.wire_error import WireError
 
+PASSING_SCHEMA: dict[str, Any] = {
+    "title": "PassingEvent",
+    "description": "What passed on a connection; its other members depend on the event. Bytes "
+    "are two members: NAME_hex, in hex digits and perhaps cut, and NAME_length.",
+    "type": "object",
+    "properties": {
+        "event": {"type": "string", "not": {"enum": ["deviation", "verdict"]}},
+        "at": {"type": "number", "description": "Seconds since the start of the proxy."},
+        "conn": {"type": "string"},
+    },
+    "required": ["event", "at", "conn"],
+}
+"""The JSON Schema of the events that a protocol defines."""
 MOST_BYTES = 1 << 12
 """Bytes of a field that stand in a JSON line, in hex digits; ours."""
 Tell = Callable[[Event], str | None]
+
+
+class ClauseSeen(msgspec.Struct, frozen=True):
+    """How traffic kept or violated a clause; ``conn`` and ``what`` are of its first violation."""
+
+    clause: str
+    level: str
+    role: str
+    case: str
+    verdict: Literal["deviates", "conforms"]
+    conforms: int
+    deviates: int
+    conn: str
+    what: str
+
+
+class DeviationEvent(ClauseSeen, frozen=True, tag_field="event", tag="deviation"):
+    """Traffic violated a clause for the first time."""
+
+
+class TrafficEvent(msgspec.Struct, frozen=True, tag_field="event", tag="verdict"):
+    """The end of a proxy: what passed, and the clauses that this showed or did not show."""
+
+    exit: int
+    clauses: list[ClauseSeen]
+    not_seen: list[str]
+    connections: int
+    events: int
+    bytes_from_clients: int
+    bytes_from_servers: int
+    not_decoded: int
+    not_observed_bytes: int
+    faults: list[str]
 
 
 class LinePassing:
@@ -77,26 +125,25 @@ class JsonPassing:
 
     def deviation(self, entry: Entry) -> None:
         """Write as a JSON object that traffic violated a clause for the first time."""
-        write_event(self._out, {"event": "deviation", **_object(entry)})
+        write_event(self._out, DeviationEvent(**_judged(entry)))
 
     def end(self, observer: Observer, tap: Tap, unseen: Sequence[str], exit_code: int) -> None:
         """Write the result of a proxy as a JSON object."""
         traffic = observer.traffic
         write_event(
             self._out,
-            {
-                "event": "verdict",
-                "exit": exit_code,
-                "clauses": [_object(entry) for entry in observer.tally.entries()],
-                "not_seen": list(unseen),
-                "connections": traffic.connections,
-                "events": traffic.events,
-                "bytes_from_clients": traffic.bytes_sent,
-                "bytes_from_servers": traffic.bytes_received,
-                "not_decoded": traffic.undecoded,
-                "not_observed_bytes": tap.lost_bytes,
-                "faults": observer.faults,
-            },
+            TrafficEvent(
+                exit=exit_code,
+                clauses=[ClauseSeen(**_judged(entry)) for entry in observer.tally.entries()],
+                not_seen=list(unseen),
+                connections=traffic.connections,
+                events=traffic.events,
+                bytes_from_clients=traffic.bytes_sent,
+                bytes_from_servers=traffic.bytes_received,
+                not_decoded=traffic.undecoded,
+                not_observed_bytes=tap.lost_bytes,
+                faults=list(observer.faults),
+            ),
         )
 
 
@@ -135,7 +182,7 @@ def _name(entry: Entry) -> str:
     return f"{entry.clause.side:<9}{entry.clause.level.upper():<9}{entry.clause.id}"
 
 
-def _object(entry: Entry) -> Mapping[str, object]:
+def _judged(entry: Entry) -> dict[str, Any]:
     return {
         "clause": entry.clause.id,
         "level": entry.clause.level,

@@ -1,6 +1,5 @@
 """The terminal output of a selftest: a line a trial, a row a clause group, the problems."""
 
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from typing import IO
 import msgspec
 
 from wireproof.options.global_options import OutputStyle
+from wireproof.view.events import write_event
 from wireproof.view.output import write_lines
 from wireproof.view.style import Style, Tone, last_lines, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
@@ -29,6 +29,33 @@ TONES: dict[str, Tone] = {
     "alarm": "bad",
     "trouble": "doubt",
 }
+
+
+class TrialEvent(TrialResult, frozen=True, tag_field="event", tag="trial", kw_only=True):
+    """The result of one trial, with its verdict."""
+
+    verdict: str  # pyright: ignore[reportIncompatibleMethodOverride]  # the property, as a member
+
+
+class SelftestEvent(msgspec.Struct, frozen=True, tag_field="event", tag="verdict"):
+    """The end of a selftest: how many trials ended in which way."""
+
+    faults: int
+    died: int
+    survived: int
+    unexpected: int
+    variants: int
+    alternatives: int
+    mixes: int
+    false_alarms: int
+    unshown: int
+    troubles: int
+    repeated: int
+    planned: int
+    seed: int
+    seconds: float
+    interrupted: bool
+    exit: int
 
 
 @dataclass(slots=True)
@@ -50,8 +77,8 @@ class SelftestView:
         """Write the result of one trial: a fault or variant, and which cases failed."""
         self.done += 1
         if self.events is not None:
-            event = {"event": "trial", "verdict": row.verdict, **msgspec.to_builtins(row)}
-            write_lines(self.events, [json.dumps(event)])
+            fields = {name: getattr(row, name) for name in row.__struct_fields__}
+            write_event(self.events, TrialEvent(**fields, verdict=row.verdict))
         if not self.quiet:
             write_lines(self.out, self._lines(row))
         spent = time.monotonic() - self.started
@@ -74,7 +101,8 @@ class SelftestView:
             write_lines(self.out, [f"recorded {added} in {lock.path}; read the difference"])
         write_lines(self.out, conclusion(matrix, out, self.style))
         if self.events is not None:
-            write_lines(self.events, [json.dumps({**matrix.summary(), "exit": matrix.exit})])
+            ended = {"event": "verdict", **matrix.summary(), "exit": matrix.exit}
+            write_event(self.events, msgspec.convert(ended, SelftestEvent))
 
     def _lines(self, row: TrialResult) -> Iterator[str]:
         word = self.style.paint(f"{row.verdict.upper():<10}", TONES[row.verdict])

@@ -1,7 +1,7 @@
 """Lines of a TOML text, for messages: the parsers name a value by its path alone."""
 
 import re
-from typing import Literal, get_args, get_origin
+from typing import Literal, TypeGuard, get_args, get_origin
 
 import msgspec
 
@@ -48,7 +48,7 @@ def _list_words(kind: type[object], path: str) -> tuple[str, ...]:
     at: object = kind
     for name, _ in _STEP.findall(path):
         struct = next(
-            (each for each in (at, *get_args(at)) if isinstance(each, type) and _is_struct(each)),
+            (each for each in (at, *get_args(at)) if _is_struct(each)),
             None,
         )
         if name and struct is not None:
@@ -58,5 +58,5 @@ def _list_words(kind: type[object], path: str) -> tuple[str, ...]:
     return tuple(map(str, get_args(literal)))
 
 
-def _is_struct(kind: type[object]) -> bool:
-    return issubclass(kind, msgspec.Struct)
+def _is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)

@@ -65,6 +65,7 @@ def test_recorded_bundles_fit_the_schema(bundle: Path) -> None:
 def test_a_schema_refuses_what_the_kit_never_writes() -> None:
     for kind in SCHEMAS:
         assert not validator(kind).is_valid({})
+        assert not validator(kind).is_valid({"event": "deviation", "at": 1.0, "conn": "nsqd1.1"})
         assert not validator(kind).is_valid({"event": "verdict", "exit": "1"})
 
 

@@ -10,6 +10,8 @@ from wireproof.fuzzing.events import FuzzEvent
 from wireproof.options.lazy_group import Command
 from wireproof.view.events import EVENTS, DiffEvent, RunEvent
 from wireproof.view.output import echo
+from wireproof.view.passing import PASSING_SCHEMA, DeviationEvent, TrafficEvent
+from wireproof.view.selftest import SelftestEvent, TrialEvent
 from wireproof_spec.record import FORMAT, BundleRecord
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -18,6 +20,8 @@ SCHEMAS: dict[str, tuple[Any, int, str]] = {
     "run": (RunEvent, EVENTS, "A line of run, client or judge with --json"),
     "fuzz": (FuzzEvent, EVENTS, "A line of fuzz with --json"),
     "diff": (DiffEvent, EVENTS, "The line of diff with --json"),
+    "proxy": (DeviationEvent | TrafficEvent, EVENTS, "A line of proxy with --json"),
+    "selftest": (TrialEvent | SelftestEvent, EVENTS, "A line of selftest with --json"),
 }
 """What each schema describes: its type, the version of the format, and a title."""
 
@@ -41,6 +45,10 @@ def make_schema(kind: str) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of each line of that kind; see `SCHEMAS`."""
     described, version, title = SCHEMAS[kind]
     made = msgspec.json.schema(described)
+    if kind == "proxy":
+        shapes = made.pop("anyOf")
+        made = {"anyOf": [*shapes, PASSING_SCHEMA], **made}
+        made.pop("discriminator", None)
     return {
         "$schema": DIALECT,
         "$id": f"urn:wireproof:{kind}:{version}",
