@@ -134,6 +134,7 @@ KIT = KitPart(
     },
     reference=("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
     keys={"http": "http", "data": "data", "control": "control"},
+    unfit={"tagged": ("--data",), "apache": ("--control",)},
     open_fuzz_session=_open_fuzz_session,
     open_client_fuzz_session=_open_client_fuzz_session,
     check_fuzz_choice=_check_fuzz_choice,
