@@ -22,6 +22,7 @@ from wireproof_reference_impl.iggy.faulty import (
 from wireproof_reference_impl.iggy.faulty.corners import RESTRICTED
 from wireproof_reference_impl.iggy.faulty.effect import late_twin
 from wireproof_reference_impl.iggy.generations import of_dialect
+from wireproof_reference_impl.iggy.variants import apache as apache_variants
 from wireproof_reference_impl.iggy.variants import forms, messages, storage
 from wireproof_reference_impl.iggy.variants import http as http_variants
 from wireproof_reference_impl.iggy.variants.alternatives import ALTERNATIVES
@@ -59,6 +60,7 @@ VARIANTS: Mapping[str, Preset] = {
         http_variants.VARIANTS,
         ALTERNATIVES,
         forms.ALTERNATIVES,
+        apache_variants.ALTERNATIVES,
     )
     for preset in family
 }
