@@ -45,7 +45,7 @@ class Partition:
             OSError: the batch could not be stored.
         """
         stamped = self.stamp(batch, now_us)
-        data = records.write_batch(stamped)
+        data = self.log_record(stamped)
         if self._segment_bytes >= self._segment_size:
             self.segment, self._segment_bytes = self.next_offset, 0
         rows = Rows([data], [self._segment_bytes], [stamped.base_timestamp])
@@ -63,6 +63,10 @@ class Partition:
             base_offset=self.next_offset,
             base_timestamp=max(now_us, last_us),
         )
+
+    def log_record(self, batch: Batch) -> bytes:
+        """Return the bytes of a stamped batch as they are written to the log."""
+        return records.write_batch(batch)
 
     def select(self, start: int, count: int) -> list[Batch]:
         """Return the batches with up to `count` messages from an offset on, each cut to them.

@@ -98,6 +98,11 @@ def of_eviction(call: Call, evicted: Evicted) -> bytes:
         server_protocol_version_min=lowest,
         reason=evicted.reason,
     )
+    return write_eviction(header)
+
+
+def write_eviction(header: EvictionHeader) -> bytes:
+    """Return the bytes of an eviction."""
     return encode_answer(Eviction(header))
 
 

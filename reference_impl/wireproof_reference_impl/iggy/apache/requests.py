@@ -34,10 +34,6 @@ CHANGES: Mapping[int, Change] = {
     operations.CREATE_TOPIC: metadata.create_topic,
     operations.DELETE_TOPIC: metadata.delete_topic,
 }
-WRITES: Mapping[int, Read] = {
-    operations.STORE_CONSUMER_OFFSET: offsets.store,
-    operations.DELETE_CONSUMER_OFFSET: offsets.delete,
-}
 _ASSIGNED_INTERNAL = range(64, 69)
 
 
@@ -173,5 +169,6 @@ def write(node: Node, call: Call) -> bytes:
     operation, body = call.request.header.operation, call.request.body
     if operation == operations.SEND_MESSAGES:
         return replies.of_partition(node, call, messages.send(node, body, call.now_us))
-    framed = replies.result(WRITES[operation](node, body))
-    return replies.of_partition(node, call, framed)
+    is_store = operation == operations.STORE_CONSUMER_OFFSET
+    payload = offsets.store(node, body) if is_store else offsets.delete(node, body)
+    return replies.of_partition(node, call, replies.result(payload))
