@@ -3,12 +3,15 @@
 from typing import Final
 
 from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.iggy.apache.batches import message
 from wireproof_kit.iggy.apache.requests import Topic
 from wireproof_kit.iggy.apache.server import ApacheServer
 from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_kit.wire.waiting import until
 
 _SUFFIX: Final = ".log"
+KEPT_BYTES: Final = 1 << 20
+"""After so many bytes a partition of the server at commit cc269ef writes them, by default."""
 
 
 def read_log(server: ApacheServer, topic: Topic) -> bytes:
@@ -29,7 +32,11 @@ def read_log(server: ApacheServer, topic: Topic) -> bytes:
 
 
 def wait_for_log(server: ApacheServer, topic: Topic, end: bytes) -> bytes:
-    """Wait until a partition's log contains ``end`` or patience has passed; return the log."""
+    """Wait until a partition's log contains ``end`` or patience has passed; return the log.
+
+    A message is sent behind it that is larger than what a server keeps in memory.
+    """
+    server.send_accepted(topic, message(bytes(KEPT_BYTES)))
 
     def look() -> bytes | None:
         log = read_log(server, topic)

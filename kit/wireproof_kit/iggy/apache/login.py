@@ -10,7 +10,9 @@ from wireproof_kit.errors import TargetSilent
 from wireproof_kit.iggy.apache import requests
 from wireproof_kit.iggy.apache.answers import Answer, Evicted, Replied
 from wireproof_kit.iggy.apache.connection import Connection
+from wireproof_kit.iggy.apache.observe import observe
 from wireproof_kit.iggy.wire.login import Credentials
+from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import PUSH, Wait
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy.apache import operations
@@ -102,6 +104,11 @@ def read_entered(answer: Answer) -> Entered | None:
         except WireError:
             continue
     return None
+
+
+def observe_login(answer: Answer) -> Observation:
+    """Return the observation of the answer to a login; a rejection stands in a result section."""
+    return observed("ok").on(answer) if read_entered(answer) else observe(answer, framed=True)
 
 
 def name_version(version: int) -> str:

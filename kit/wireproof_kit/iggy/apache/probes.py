@@ -57,7 +57,8 @@ def login_body(server: ApacheServer) -> Observation:
         access = server.access
         answer = login.log_in(connection, access.credentials, access.envelope)
     entered = login.read_entered(answer)
-    return observe(answer) if entered is None else observed(f"reply:{entered.place}")
+    seen = login.observe_login(answer)
+    return seen if entered is None else observed(f"reply:{entered.place}")
 
 
 def echo(server: ApacheServer) -> Observation:

@@ -81,7 +81,8 @@ class ApacheServer:
         if enter:
             answer = login.log_in(connection, self.access.credentials, self.access.envelope)
             if login.read_entered(answer) is None:
-                raise ArrangementFailed(f"the login was answered {observe(answer).value}")
+                seen = login.observe_login(answer).value
+                raise ArrangementFailed(f"the login was answered {seen}")
         return connection
 
     @property

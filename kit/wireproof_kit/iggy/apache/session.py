@@ -239,9 +239,10 @@ def enter(address: Address, credentials: Credentials, identifiers: Identifiers) 
         if window is None:
             break
         envelope = login.find_envelope(window[1], name)
+    seen = login.observe_login(answer).value
     raise TargetSilent(
-        f"{name} answers the login of {credentials.name!r} with {observe(answer).value}; name the "
-        "environment variable that holds NAME:PASSWORD with --auth-env"
+        f"{name} answers the login of {credentials.name!r} with {seen}; name the environment "
+        "variable that holds NAME:PASSWORD with --auth-env"
     )
 
 

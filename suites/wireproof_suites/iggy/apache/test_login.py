@@ -29,7 +29,7 @@ def test_reply(apache: ApacheServer) -> Observation:
     entered = login.read_entered(answer)
     if entered is None:
         is_odd = isinstance(answer, Replied) and answer.is_accepted
-        return observed("reply:other").on(answer) if is_odd else observe(answer)
+        return observed("reply:other").on(answer) if is_odd else login.observe_login(answer)
     is_right = bool(entered.fields.session and entered.fields.server_version)
     return observed("reply:right" if is_right else "reply:empty").on(answer)
 
@@ -39,7 +39,8 @@ def test_result_section(apache: ApacheServer) -> Observation:
     """The body of the reply to a login begins with the user id."""
     answer = _enter(apache)
     entered = login.read_entered(answer)
-    return observe(answer) if entered is None else observed(f"reply:{entered.place}").on(answer)
+    seen = login.observe_login(answer)
+    return seen if entered is None else observed(f"reply:{entered.place}").on(answer)
 
 
 @case("iggy/apache/login/session", clause="iggy.apache.login.session")
@@ -57,7 +58,7 @@ def test_version(apache: ApacheServer) -> Observation:
     answer = _enter(apache)
     entered = login.read_entered(answer)
     if entered is None:
-        return observe(answer)
+        return login.observe_login(answer)
     version = entered.fields.server_protocol_version
     is_packed = 0 < version < 1 << 30 and any(unpack_version(version))
     return observed("version:packed" if is_packed else "version:other").on(answer)
@@ -67,14 +68,16 @@ def test_version(apache: ApacheServer) -> Observation:
 @pytest.mark.parametrize("kind", ["zero", "below", "next-minor", "next-major"])
 def test_gate(apache: ApacheServer, kind: str) -> Observation:
     """A login with a version that the server does not accept is answered with eviction 14."""
-    return observe(_enter(apache, version=_version(apache, kind)))
+    return login.observe_login(_enter(apache, version=_version(apache, kind)))
 
 
 @case("iggy/apache/login/gate-first", clause="iggy.apache.login.gate-first")
 @pytest.mark.parametrize("kind", ["zero", "below", "next-minor", "next-major"])
 def test_gate_first(apache: ApacheServer, kind: str) -> Observation:
     """The version is looked at before the password."""
-    return observe(_enter(apache, version=_version(apache, kind), credentials=_wrong(apache)))
+    return login.observe_login(
+        _enter(apache, version=_version(apache, kind), credentials=_wrong(apache))
+    )
 
 
 @case("iggy/apache/login/gate-patch", clause="iggy.apache.login.gate-patch")
@@ -82,7 +85,7 @@ def test_gate_first(apache: ApacheServer, kind: str) -> Observation:
 def test_gate_patch(apache: ApacheServer, patch: int) -> Observation:
     """A login with another patch of the server's version is accepted."""
     major, minor, _ = unpack_version(apache.access.entered.server_protocol_version)
-    return observe(_enter(apache, version=pack_version(major, minor, patch)))
+    return login.observe_login(_enter(apache, version=pack_version(major, minor, patch)))
 
 
 @case("iggy/apache/login/gate-window", clause="iggy.apache.login.gate-window")
@@ -125,7 +128,9 @@ def test_malformed(apache: ApacheServer, kind: str) -> Observation:
         "empty-name": right[:4] + b"\x00" + right[5 + name :],
     }
     connection = apache.connect(enter=False)
-    return observe(login.ask_login(connection, bodies[kind], apache.access.credentials.name))
+    return login.observe_login(
+        login.ask_login(connection, bodies[kind], apache.access.credentials.name)
+    )
 
 
 @case("iggy/apache/login/credentials", clause="iggy.apache.login.credentials")
@@ -138,7 +143,7 @@ def test_credentials(apache: ApacheServer, kind: str) -> Observation:
         "empty-password": Credentials(name, ""),
         "unknown-user": Credentials("wp_nobody", "wp"),
     }
-    return observe(_enter(apache, credentials=wrong[kind]))
+    return login.observe_login(_enter(apache, credentials=wrong[kind]))
 
 
 @case("iggy/apache/login/legacy", clause="iggy.apache.login.legacy")
@@ -181,14 +186,14 @@ def test_others_before(apache: ApacheServer, apache_topic: Topic, ask: steps.Ask
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 def test_names(apache: ApacheServer, name: str) -> Observation:
     """The names of an SDK and of its version may have 1 to 255 bytes."""
-    return observe(_enter(apache, sdk_name=name, sdk_version=name))
+    return login.observe_login(_enter(apache, sdk_name=name, sdk_version=name))
 
 
 @case("iggy/apache/login/context", clause="iggy.apache.login.context")
 @pytest.mark.parametrize("size", [1, 1000])
 def test_context(apache: ApacheServer, size: int) -> Observation:
     """A context may stand behind the password."""
-    return observe(_enter(apache, context="c" * size))
+    return login.observe_login(_enter(apache, context="c" * size))
 
 
 @case("iggy/apache/login/logout", clause="iggy.apache.login.logout")
@@ -227,7 +232,9 @@ def test_trailing(apache: ApacheServer) -> Observation:
     """Bytes behind the body of a login are ignored."""
     right = login.login_body(apache.access.credentials, apache.access.envelope)
     connection = apache.connect(enter=False)
-    return observe(login.ask_login(connection, right + b"more", apache.access.credentials.name))
+    return login.observe_login(
+        login.ask_login(connection, right + b"more", apache.access.credentials.name)
+    )
 
 
 def _enter(
@@ -250,6 +257,12 @@ def _enter(
         context=context,
     )
     return login.ask_login(apache.connect(enter=False), body, access.credentials.name)
+
+
+def _enter_with(apache: ApacheServer, body: bytes) -> Observation:
+    """Log in on a new connection with any body."""
+    name = apache.access.credentials.name
+    return login.observe_login(login.ask_login(apache.connect(enter=False), body, name))
 
 
 def _enter_oddly(
