@@ -5,14 +5,31 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from apache_bench import Bench, Client, login_body, message, messages, polling, sending
+from apache_bench import (
+    ME,
+    ZERO,
+    Bench,
+    Client,
+    login_body,
+    message,
+    messages,
+    polling,
+    sending,
+    sending_batch,
+)
 
 from wireproof_reference_impl.iggy.presets import overrides
 from wireproof_reference_impl.overrides import apply_overrides
-from wireproof_spec.decoding import decode
+from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy.apache import operations, statuses
+from wireproof_spec.iggy.apache.batch import BatchHeader, make_batch
+from wireproof_spec.iggy.apache.bodies.messages import GET_CONSUMER_OFFSET, GetConsumerOffset
+from wireproof_spec.iggy.apache.bodies.places import one_partition
 from wireproof_spec.iggy.apache.envelopes import OWN
-from wireproof_spec.iggy.apache.frames import Eviction
+from wireproof_spec.iggy.apache.frames import Eviction, Request, encode_request
+from wireproof_spec.iggy.apache.header import RequestHeader
+from wireproof_spec.iggy.apache.user_headers import USER_HEADERS, UserHeader, text_header
+from wireproof_spec.iggy.header_kinds import STRING, UINT32
 
 READ = operations.NON_REPLICATED
 
@@ -66,6 +83,65 @@ def session(client: Client) -> object:
     return client.session > 10**9
 
 
+def bad_size(client: Client) -> object:
+    header = RequestHeader(client=1, operation=READ, size=5)
+    client.send(encode_request(Request(header, b"")))
+    assert client.closed
+    return len(client.take())
+
+
+def foreign(client: Client) -> object:
+    client.ask(READ, code=operations.PING, command=6)
+    return client.closed
+
+
+def without_client(client: Client) -> object:
+    answer = client.ask(READ, code=operations.PING, client=0)
+    return answer.header.reason if isinstance(answer, Eviction) else answer
+
+
+def login_again(client: Client) -> object:
+    return client.ask(operations.REGISTER, login_body(), session=0, request=0) is not None
+
+
+def login_with_more(client: Client) -> object:
+    other = client.bench.connect()
+    answer = other.ask(operations.REGISTER, login_body() + b"x", session=0, request=0)
+    return answer.header.reason if isinstance(answer, Eviction) else None
+
+
+def _with_headers(client: Client, *headers: UserHeader) -> object:
+    block = encode(USER_HEADERS, headers)
+    return client.status(operations.SEND_MESSAGES, sending(message(b"x", user_headers=block)))
+
+
+def narrow_header(client: Client) -> object:
+    return _with_headers(client, text_header("k", UINT32, b"123"))
+
+
+def key_twice(client: Client) -> object:
+    return _with_headers(client, *[text_header("k", STRING, b"v")] * 2)
+
+
+def empty_payload(client: Client) -> object:
+    return client.status(operations.SEND_MESSAGES, sending(message(b"")))
+
+
+def server_fields(client: Client) -> object:
+    batch = make_batch(BatchHeader(base_offset=5), messages(b"x"))
+    return client.status(operations.SEND_MESSAGES, sending_batch(batch))
+
+
+def zero_id(client: Client) -> object:
+    client.produce(message(b"x", id=0))
+    return client.poll().frames[0].id == 0
+
+
+def never_stored(client: Client) -> object:
+    body = encode(GET_CONSUMER_OFFSET, GetConsumerOffset(ME, ZERO, ZERO, one_partition(0)))
+    return client.status(READ, body, code=operations.GET_CONSUMER_OFFSET)
+
+
 @pytest.mark.parametrize(
     ("name", "seen", "usual", "other"),
     [
@@ -79,6 +155,17 @@ def session(client: Client) -> object:
         ("replies-echo-all", echoed, (False, False), (True, True)),
         ("sessions-from-a-billion", session, False, True),
         ("reserved-bytes-of-requests-checked", reserved, False, True),
+        ("bad-sizes-evicted", bad_size, 0, 256),
+        ("foreign-commands-end-connections", foreign, False, True),
+        ("bad-headers-evicted", without_client, None, 5),
+        ("second-login-answered", login_again, False, True),
+        ("login-with-more-refused", login_with_more, None, 15),
+        ("user-header-widths-checked", narrow_header, 0, statuses.RESOURCE_NOT_FOUND),
+        ("user-header-widths-checked", key_twice, 0, statuses.RESOURCE_NOT_FOUND),
+        ("empty-payloads-refused", empty_payload, 0, statuses.RESOURCE_NOT_FOUND),
+        ("server-fields-refused", server_fields, 0, statuses.RESOURCE_NOT_FOUND),
+        ("ids-made-for-zero", zero_id, True, False),
+        ("never-stored-denied", never_stored, 0, statuses.CONSUMER_OFFSET_NOT_FOUND),
     ],
 )
 def test_the_alternative_shows(

@@ -36,7 +36,15 @@ class Connection:
             while not self.closed and (frame := self._reader.next_frame()) is not NEED_MORE:
                 self._take(frame, now_us)
         except WireError:
-            self.closed = True
+            self.refuse_size()
+
+    def refuse_size(self) -> None:
+        """End the connection: a frame declares a size that none may have."""
+        self.closed = True
+
+    def tell(self, data: bytes) -> None:
+        """Append bytes to the output."""
+        self._output.append(data)
 
     def end(self) -> None:
         """Handle the end of the client's stream; an incomplete frame is dropped."""
@@ -71,4 +79,9 @@ class Connection:
         if frame.command > HIGHEST_COMMAND:
             self.closed = True
         elif frame.command == REQUEST_COMMAND:
-            self._output.append(self.answer(frame, now_us))
+            self.tell(self.answer(frame, now_us))
+        else:
+            self.drop(frame)
+
+    def drop(self, frame: Frame) -> None:
+        """Do nothing about a frame whose command is for replicas only."""

@@ -31,7 +31,12 @@ def get(node: Node, body: bytes) -> bytes:
     partition = node.partition(request.stream, request.topic, request.partition)
     number = consumer_number(request.consumer.id)
     stored = partition.stored_offset(request.consumer.kind, number)
-    return b"" if stored is None else write(partition, stored)
+    return never_stored() if stored is None else write(partition, stored)
+
+
+def never_stored() -> bytes:
+    """Return the body of the reply for a consumer that has stored no offset: no bytes."""
+    return b""
 
 
 def write(partition: Partition, stored: int) -> bytes:

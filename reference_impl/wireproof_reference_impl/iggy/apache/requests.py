@@ -67,14 +67,21 @@ def check_header(header: RequestHeader) -> None:
     """
     if header.operation in _ASSIGNED_INTERNAL:
         raise Evicted(evictions.INVALID_REQUEST_OPERATION)
-    if header.client == 0 or not is_known(header.operation):
+    if not is_known(header.operation):
         raise unknown_operation()
+    if header.client == 0:
+        raise bad_header()
     numbers = header.session, header.request
     if header.operation == operations.REGISTER:
         if numbers != (0, 0):
-            raise Unanswered
+            raise bad_header()
     elif header.operation != operations.NON_REPLICATED and 0 in numbers:
-        raise Unanswered
+        raise bad_header()
+
+
+def bad_header() -> Exception:
+    """Return what a request without client id, session or number is answered with: nothing."""
+    return Unanswered()
 
 
 def is_known(operation: int) -> bool:
@@ -96,8 +103,7 @@ def _answer(node: Node, call: Call) -> bytes:
     if operation == operations.NON_REPLICATED:
         return replies.of_read(node, call, read(node, call))
     if operation == operations.REGISTER:
-        if call.session:
-            raise Unanswered
+        check_first_login(call)
         check_stamp(call)
         return login.register(node, call)
     if not call.session:
@@ -129,6 +135,12 @@ def read(node: Node, call: Call) -> bytes:
         return handler(node, call.request.body)
     known = code in operations.KNOWN_CODES
     raise Denied(statuses.FEATURE_UNAVAILABLE if known else statuses.INVALID_COMMAND)
+
+
+def check_first_login(call: Call) -> None:
+    """Leave a login unanswered whose connection has one."""
+    if call.session:
+        raise Unanswered
 
 
 def check_stamp(call: Call) -> None:

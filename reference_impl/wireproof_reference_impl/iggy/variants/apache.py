@@ -8,21 +8,29 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.apache import admission, login, messages, replies, requests
+from wireproof_reference_impl.iggy.apache import (
+    admission,
+    login,
+    messages,
+    offsets,
+    replies,
+    requests,
+)
+from wireproof_reference_impl.iggy.apache.connection import Connection
 from wireproof_reference_impl.iggy.apache.node import Node
 from wireproof_reference_impl.iggy.apache.partition import Partition
-from wireproof_reference_impl.iggy.apache.records import Batch, Frame
+from wireproof_reference_impl.iggy.apache.records import Batch, Frame, Head, make_frame
 from wireproof_reference_impl.iggy.apache.refusals import Denied, Evicted, Unanswered, Unsound
 from wireproof_reference_impl.iggy.apache.session import Call
 from wireproof_reference_impl.iggy.generations import APACHE_SETTINGS
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.preset import Preset, alternative
-from wireproof_spec.decoding import decode
+from wireproof_spec.decoding import Schema, decode
 from wireproof_spec.iggy.apache import evictions, operations, statuses
-from wireproof_spec.iggy.apache.envelope import Envelope
-from wireproof_spec.iggy.apache.header import ReplyHeader, RequestHeader
+from wireproof_spec.iggy.apache.envelope import Envelope, LoginBody, TokenLoginBody
+from wireproof_spec.iggy.apache.header import EvictionHeader, ReplyHeader, RequestHeader
 from wireproof_spec.iggy.apache.user_headers import USER_HEADERS
-from wireproof_spec.iggy.header_kinds import STRING
+from wireproof_spec.iggy.header_kinds import KIND_WIDTHS, STRING
 from wireproof_spec.wire_error import WireError
 
 _RESULT_SIZE = 4
@@ -121,6 +129,82 @@ def _zero_in_no_request(original: Original, header: RequestHeader) -> None:
         raise Unanswered
 
 
+def _tell_size(original: Original, connection: Connection) -> None:
+    header = EvictionHeader(client=connection.client, reason=evictions.INVALID_REQUEST_BODY)
+    connection.tell(replies.write_eviction(header))
+    original(connection)
+
+
+def _end_at_foreign(original: Original, connection: Connection, frame: object) -> None:
+    connection.closed = True
+
+
+def _evict_bad_header(original: Original) -> Exception:
+    return Evicted(evictions.INVALID_REQUEST_BODY)
+
+
+def _any_login(original: Original, call: Call) -> None:
+    return None
+
+
+def _whole_login(original: Original, envelope: Envelope, body: bytes) -> object:
+    found = original(envelope, body)
+    schema = envelope.login if isinstance(found, LoginBody) else envelope.token_login
+    try:
+        decode(cast("Schema[LoginBody | TokenLoginBody]", schema), body)
+    except WireError:
+        raise Evicted(evictions.MALFORMED_LOGIN) from None
+    return found
+
+
+def _check_widths(original: Original, frame: Frame) -> None:
+    original(frame)
+    try:
+        headers = decode(USER_HEADERS, frame.user_headers)
+    except WireError:
+        return
+    for each in headers:
+        width = KIND_WIDTHS.get(each.value.kind, len(each.value.value))
+        if width != len(each.value.value):
+            raise Unsound("a header value has not the width of its kind")
+    if len({each.key for each in headers}) < len(headers):
+        raise Unsound("a key of user headers comes twice")
+
+
+def _check_payload(original: Original, frame: Frame) -> None:
+    original(frame)
+    if not frame.payload_length:
+        raise Unsound("a payload is empty")
+
+
+def _check_server_fields(original: Original, head: Head) -> None:
+    original(head)
+    if head.partition_id or head.base_offset or head.base_timestamp:
+        raise Unsound("a field of the server is not zero")
+
+
+def _make_ids(original: Original, partition: Partition, batch: Batch, now_us: int) -> object:
+    frames = tuple(
+        each if each.id else _with_id(each, now_us + number)
+        for number, each in enumerate(batch.frames)
+    )
+    return original(partition, replace(batch, frames=frames), now_us)
+
+
+def _with_id(frame: Frame, number: int) -> Frame:
+    return make_frame(
+        number=number,
+        delta=frame.delta,
+        timestamp_delta=frame.timestamp_delta,
+        payload=frame.payload,
+        user_headers=frame.user_headers,
+    )
+
+
+def _never_stored(original: Original) -> bytes:
+    raise Denied(statuses.CONSUMER_OFFSET_NOT_FOUND)
+
+
 ALTERNATIVES: tuple[Preset, ...] = (
     _alternative(
         "silent-refusals",
@@ -192,5 +276,55 @@ ALTERNATIVES: tuple[Preset, ...] = (
         "reserved-bytes-of-requests-checked",
         "A request with a reserved byte that is not zero gets no answer",
         around(requests, "check_header", _zero_in_no_request),
+    ),
+    _alternative(
+        "bad-sizes-evicted",
+        "A frame of a wrong size is answered with an eviction before its connection ends",
+        around(Connection, "refuse_size", _tell_size),
+    ),
+    _alternative(
+        "foreign-commands-end-connections",
+        "A frame whose command is for replicas only ends the connection",
+        around(Connection, "drop", _end_at_foreign),
+    ),
+    _alternative(
+        "bad-headers-evicted",
+        "A request without client id, session or request number is answered with eviction 5",
+        around(requests, "bad_header", _evict_bad_header),
+    ),
+    _alternative(
+        "second-login-answered",
+        "A second login on a connection is answered, and has a session of its own",
+        around(requests, "check_first_login", _any_login),
+    ),
+    _alternative(
+        "login-with-more-refused",
+        "A login with bytes behind its body is answered with eviction 15",
+        around(login, "read_login", _whole_login),
+    ),
+    _alternative(
+        "user-header-widths-checked",
+        "A batch with a header value of another width than its kind, or a key twice, is refused",
+        around(admission, "check_frame_reserved", _check_widths),
+    ),
+    _alternative(
+        "empty-payloads-refused",
+        "A batch with an empty payload is refused",
+        around(admission, "check_frame_reserved", _check_payload),
+    ),
+    _alternative(
+        "server-fields-refused",
+        "A batch in which the producer has set a field of the server is refused",
+        around(admission, "check_reserved", _check_server_fields),
+    ),
+    _alternative(
+        "ids-made-for-zero",
+        "A message with the id 0 is stored with an id of the server",
+        around(Partition, "stamp", _make_ids),
+    ),
+    _alternative(
+        "never-stored-denied",
+        "A request for an offset that was never stored is refused with status 3021",
+        around(offsets, "never_stored", _never_stored),
     ),
 )
