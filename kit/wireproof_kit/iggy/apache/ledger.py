@@ -94,6 +94,8 @@ class _CaseReader:
         self._sent: dict[int | str, list[Sent]] = {}
         self._seen: dict[Seen, MessageFrame] = {}
         self._has_odd_deltas = False
+        self._are_all_known = True
+        """Whether every message that the server was given is known here."""
         self._at = Place(case, Step(0, "", "note"))
 
     def see(self, step: Step) -> None:
@@ -104,8 +106,8 @@ class _CaseReader:
             self._send(connection, step.data)
         elif step.kind == "receive":
             self._receive(connection, step)
-        elif step.kind == "close":
-            connection.is_lost = True
+        elif step.kind == "request":
+            self._are_all_known = False
 
     def _send(self, connection: _Connection, data: bytes) -> None:
         connection.reader.feed(data)
@@ -115,6 +117,7 @@ class _CaseReader:
                 connection.asked[request.header.request] = self._ask(request.header, frame.body)
         except WireError:
             connection.is_lost = True
+            self._are_all_known = False
 
     def _ask(self, header: RequestHeader, body: bytes) -> _Asked:
         try:
@@ -127,12 +130,14 @@ class _CaseReader:
             )
             return _Asked(header, decode(POLL_MESSAGES, body) if is_poll else None)
         except WireError:
+            self._are_all_known = False
             return _Asked(header)
 
     def _take(self, metadata: SendMetadata, data: bytes) -> Sequence[Sent]:
         try:
             batch = decode(BATCH, data)
         except WireError:
+            self._are_all_known = False
             return ()
         flaw = _flaw_of(batch)
         deltas = [frame.offset_delta for frame in batch.frames]
@@ -253,7 +258,9 @@ class _CaseReader:
             if entry.content.partition in (None, partition)
         ]
         same = [entry for entry in near if entry.content.frame.id == frame.id]
-        return same or [entry for entry in near if entry.content.frame.payload == frame.payload]
+        if same or not self._are_all_known:
+            return same
+        return [entry for entry in near if entry.content.frame.payload == frame.payload]
 
     def _add(
         self, findings: Iterable[Finding], way: Iterable[str], evidence: Sequence[Place] = ()

@@ -226,11 +226,11 @@ def enter(address: Address, credentials: Credentials, identifiers: Identifiers) 
     Raises:
         TargetSilent: see `open_apache_session`.
     """
-    envelope, name = OWN, name_of(address)
+    envelope, name, seen = OWN, name_of(address), ""
     for _ in range(2):
         with _connect(address, GREETING_SECONDS) as connection:
             answer = login.log_in(connection, credentials, envelope)
-        entered = login.read_entered(answer)
+        entered, seen = login.read_entered(answer), login.observe_login(answer).value
         if entered is not None:
             version = entered.fields.server_protocol_version
             known = login.find_envelope(version, name)
@@ -239,7 +239,6 @@ def enter(address: Address, credentials: Credentials, identifiers: Identifiers) 
         if window is None:
             break
         envelope = login.find_envelope(window[1], name)
-    seen = login.observe_login(answer).value
     raise TargetSilent(
         f"{name} answers the login of {credentials.name!r} with {seen}; name the environment "
         "variable that holds NAME:PASSWORD with --auth-env"

@@ -51,6 +51,12 @@ def poll(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
     return client.read(operations.POLL_MESSAGES, body)
 
 
+def poll_many(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
+    """Store so many messages that the reply is large, and return a poll of them."""
+    store(server, topic, [50])
+    return poll(server, topic, client)
+
+
 def poll_unknown(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
     """Return a poll of a topic that does not exist."""
     where = numeric(topic.stream_id), numeric(UNKNOWN_NUMBER)

@@ -61,7 +61,7 @@ TILING: dict[str, Callable[[Batch], bytes]] = {
     "byte-behind": lambda each: batch_bytes(each) + b"\x00",
     "no-message": lambda each: batch_bytes(batch()),
 }
-CUTS = {
+CUTS: dict[str, Callable[[bytes], bytes]] = {
     "last-byte": lambda data: data[:-1],
     "within-frame": lambda data: data[: -FRAME_HEADER_SIZE // 2],
     "within-header": lambda data: data[:100],
@@ -140,9 +140,12 @@ def test_reserved(apache: ApacheServer, apache_topic: Topic, place: int) -> Obse
 
 @case("iggy/apache/send/reserved-frame", clause="iggy.apache.send.reserved-frame")
 @pytest.mark.parametrize("value", [1, 1 << 56], ids=["first", "last"])
-def test_reserved_frame(apache: ApacheServer, apache_topic: Topic, value: int) -> Observation:
+@pytest.mark.parametrize("index", [0, 2], ids=["first-frame", "last-frame"])
+def test_reserved_frame(
+    apache: ApacheServer, apache_topic: Topic, value: int, index: int
+) -> Observation:
     """A batch with a frame whose reserved bytes are not zero is not stored."""
-    spoilt = _spoilt(lambda each: seal_frame(replace(each, reserved=value)), 0)
+    spoilt = _spoilt(lambda each: seal_frame(replace(each, reserved=value)), index)
     return _refused(apache, apache_topic, spoilt)
 
 

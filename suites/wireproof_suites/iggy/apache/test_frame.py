@@ -37,6 +37,7 @@ ASKED: dict[str, steps.Ask] = {
     "get-nobody": steps.get_nobody,
     "create-stream": steps.create_stream,
     "send": steps.send,
+    "poll-many": steps.poll_many,
     "refused": steps.unknown_code,
 }
 each_asked = pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
@@ -310,7 +311,7 @@ def test_reads_bare(apache: ApacheServer, apache_topic: Topic, kind: str) -> Obs
     if kind.startswith("topic"):
         return _observe_read(apache, operations.GET_TOPIC, where, TOPIC_DETAILS, apache_topic.name)
     name = apache_topic.stream_name
-    return _observe_read(apache, operations.GET_STREAM, where[:1], STREAM_DETAILS, name)
+    return _observe_read(apache, operations.GET_STREAM, (where[0],), STREAM_DETAILS, name)
 
 
 def _observe_read(
@@ -321,7 +322,8 @@ def _observe_read(
     name: str,
 ) -> Observation:
     is_topic = len(where) > 1
-    body = requests.topic_body(*where) if is_topic else requests.stream_body(where[0])
+    stream = where[0]
+    body = requests.topic_body(*where[:2]) if is_topic else requests.stream_body(stream)
     answer = apache.read(code, body)
     if not isinstance(answer, Replied) or not answer.is_accepted:
         return observe(answer)

@@ -127,10 +127,7 @@ def test_malformed(apache: ApacheServer, kind: str) -> Observation:
         "cut-name": right[:9],
         "empty-name": right[:4] + b"\x00" + right[5 + name :],
     }
-    connection = apache.connect(enter=False)
-    return login.observe_login(
-        login.ask_login(connection, bodies[kind], apache.access.credentials.name)
-    )
+    return _enter_with(apache, bodies[kind])
 
 
 @case("iggy/apache/login/credentials", clause="iggy.apache.login.credentials")
@@ -231,10 +228,7 @@ def test_header(apache: ApacheServer, field: str, value: int) -> Observation:
 def test_trailing(apache: ApacheServer) -> Observation:
     """Bytes behind the body of a login are ignored."""
     right = login.login_body(apache.access.credentials, apache.access.envelope)
-    connection = apache.connect(enter=False)
-    return login.observe_login(
-        login.ask_login(connection, right + b"more", apache.access.credentials.name)
-    )
+    return _enter_with(apache, right + b"more")
 
 
 def _enter(

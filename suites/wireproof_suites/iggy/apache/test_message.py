@@ -15,7 +15,7 @@ from wireproof_kit.iggy.apache.batches import (
     now_us,
     numbered,
 )
-from wireproof_kit.iggy.apache.observe import observe_messages, observe_unread
+from wireproof_kit.iggy.apache.observe import Polled, observe_messages, observe_unread
 from wireproof_kit.iggy.apache.requests import Polling, Topic
 from wireproof_kit.iggy.apache.server import ApacheServer
 from wireproof_kit.ledger.outcomes import Finding
@@ -159,14 +159,15 @@ def test_append_time(apache: ApacheServer, apache_topic: Topic) -> Observation:
 def test_partition(apache: ApacheServer) -> Observation:
     """Every polled batch has the number of the partition that it is polled from."""
     topic = apache.new_topic(PARTITIONS)
+    polls: list[Polled] = []
     for number in range(PARTITIONS):
         steps.store(apache, topic, [2], partition=number)
-        polled = apache.poll(topic, Polling(partition=number))
+        polls.append(polled := apache.poll(topic, Polling(partition=number)))
         found = {each.header.partition_id for each in polled.batches}
         if found != {number}:
             note = f"{sorted(found)} in place of {number}"
             return observe_unread(polled) or observed("partition:other", note=note).on(polled)
-    return observed("partition:stamped").on(polled)
+    return observed("partition:stamped").on(*polls)
 
 
 @case("iggy/apache/message/counts", clause="iggy.apache.message.counts")

@@ -7,7 +7,7 @@ from wireproof_kit.case import case
 from wireproof_kit.iggy.apache import login, requests
 from wireproof_kit.iggy.apache.answers import Replied
 from wireproof_kit.iggy.apache.batches import batch, message
-from wireproof_kit.iggy.apache.observe import observe, observe_messages
+from wireproof_kit.iggy.apache.observe import first_unlike, observe, observe_messages
 from wireproof_kit.iggy.apache.probes import ask_unserved
 from wireproof_kit.iggy.apache.requests import Topic
 from wireproof_kit.iggy.apache.server import ApacheServer
@@ -21,14 +21,13 @@ from wireproof_suites.iggy.apache import steps
 @pytest.mark.parametrize("step", [1, 2, 1000, 1 << 40], ids=["1", "2", "1000", "2-to-40"])
 def test_gaps(apache: ApacheServer, step: int) -> Observation:
     """A metadata operation is served with any number above the last one."""
-    client = apache.client
+    client, seen = apache.client, list[Observation]()
     for _ in range(3):
         client.number += step - 1
         body = requests.create_stream_body(apache.new_name())
-        seen = observe(client.ask(client.request(operations.CREATE_STREAM, body)), framed=True)
-        if seen.value != "ok":
-            return seen
-    return seen
+        answer = client.ask(client.request(operations.CREATE_STREAM, body))
+        seen.append(observe(answer, framed=True))
+    return first_unlike(seen, "ok")
 
 
 @case("iggy/apache/request/dedup", clause="iggy.apache.request.dedup")
@@ -51,13 +50,16 @@ def test_untracked(apache: ApacheServer, apache_topic: Topic, rise: int) -> Obse
     client = apache.client
     sent = [message(b"first"), message(b"second")]
     header = client.header(operations.SEND_MESSAGES)
+    seen: list[Observation] = []
     for number, each in enumerate(sent):
         own = replace(header, request=header.request + number * rise)
         client.number = own.request
         answer = client.ask(requests.frame(own, apache.send_body(apache_topic, batch(each))))
-        if observe(answer).value != "ok":
-            return observe(answer)
-    return observe(answer).then(observe_messages(apache.poll_until(apache_topic, 2), sent).value)
+        seen.append(observe(answer))
+    worst = first_unlike(seen, "ok")
+    if worst.value != "ok":
+        return worst
+    return worst.then(observe_messages(apache.poll_until(apache_topic, 2), sent).value)
 
 
 @case("iggy/apache/request/unstamped", clause="iggy.apache.request.unstamped")

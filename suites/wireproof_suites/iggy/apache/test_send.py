@@ -49,6 +49,14 @@ def test_accept(
     return _sent(apache, apache_topic, apache.send_body(apache_topic, batch(*sent)), sent)
 
 
+@case("iggy/apache/send/accept-large", clause="iggy.apache.send.accept")
+@pytest.mark.parametrize("size", [60_000, 1 << 20], ids=["60000-bytes", "mebibyte"])
+def test_accept_large(apache: ApacheServer, apache_topic: Topic, size: int) -> Observation:
+    """A batch with a large payload is accepted, and its message can be polled."""
+    sent = (message(b"p" * size),)
+    return _sent(apache, apache_topic, apache.send_body(apache_topic, batch(*sent)), sent)
+
+
 @case("iggy/apache/send/metadata-length", clause="iggy.apache.send.metadata-length")
 @pytest.mark.parametrize("by_name", [False, True], ids=["by-number", "by-name"])
 @pytest.mark.parametrize("by_key", [False, True], ids=["partition", "key-of-255"])
