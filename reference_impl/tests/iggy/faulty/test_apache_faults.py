@@ -14,6 +14,7 @@ from wireproof_reference_impl.iggy.faulty.apache import (
     frames,
     headers,
     logins,
+    oversights,
     polls,
     stored,
 )
@@ -23,7 +24,7 @@ from wireproof_spec.clauses.loading import load_catalogue
 
 FAULTS = [
     preset
-    for family in (admission, frames, headers, logins, polls, stored)
+    for family in (admission, frames, headers, logins, oversights, polls, stored)
     for preset in family.FAULTS
 ]
 CLAUSE = "iggy.apache."
