@@ -25,6 +25,7 @@ from wireproof_reference_impl.iggy.faulty.apache import admission as apache_admi
 from wireproof_reference_impl.iggy.faulty.apache import frames as apache_frames
 from wireproof_reference_impl.iggy.faulty.apache import headers as apache_headers
 from wireproof_reference_impl.iggy.faulty.apache import logins as apache_logins
+from wireproof_reference_impl.iggy.faulty.apache import oversights as apache_oversights
 from wireproof_reference_impl.iggy.faulty.apache import polls as apache_polls
 from wireproof_reference_impl.iggy.faulty.apache import stored as apache_stored
 from wireproof_reference_impl.iggy.faulty.corners import RESTRICTED
@@ -61,6 +62,7 @@ EVERY_FAULT: tuple[Preset, ...] = tuple(
         apache_stored,
         apache_headers,
         apache_polls,
+        apache_oversights,
     )
     for preset in family.FAULTS
     for each in (preset, late_twin(preset))

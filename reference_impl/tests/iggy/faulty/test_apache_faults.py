@@ -14,6 +14,7 @@ from wireproof_reference_impl.iggy.faulty.apache import (
     frames,
     headers,
     logins,
+    oversights,
     polls,
     stored,
 )
@@ -23,7 +24,7 @@ from wireproof_spec.clauses.loading import load_catalogue
 
 FAULTS = [
     preset
-    for family in (admission, frames, headers, logins, polls, stored)
+    for family in (admission, frames, headers, logins, oversights, polls, stored)
     for preset in family.FAULTS
 ]
 CLAUSE = "iggy.apache."
@@ -59,6 +60,7 @@ def test_a_session_without_faults_is_always_the_same(plain: list[object], tmp_pa
     assert transcript(tmp_path) == plain
 
 
+@pytest.mark.slow
 @check_each([preset for preset in FAULTS if preset.way != LATE], lambda preset: preset.name)
 def test_every_fault_shows(preset: Preset, plain: list[object], tmp_path: Path) -> None:
     assert transcript(tmp_path / preset.name, preset.name) != plain

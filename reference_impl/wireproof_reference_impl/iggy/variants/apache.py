@@ -19,7 +19,7 @@ from wireproof_reference_impl.iggy.apache import (
 from wireproof_reference_impl.iggy.apache.connection import Connection
 from wireproof_reference_impl.iggy.apache.node import Node
 from wireproof_reference_impl.iggy.apache.partition import Partition
-from wireproof_reference_impl.iggy.apache.records import Batch, Frame, Head, make_frame
+from wireproof_reference_impl.iggy.apache.records import Batch, Frame, Head
 from wireproof_reference_impl.iggy.apache.refusals import Denied, Evicted, Unanswered, Unsound
 from wireproof_reference_impl.iggy.apache.session import Call
 from wireproof_reference_impl.iggy.generations import APACHE_SETTINGS
@@ -113,9 +113,14 @@ def _compare_session(original: Original, node: Node, call: Call) -> object:
     return original(node, call)
 
 
-def _one_each(original: Original, partition: Partition, start: int, count: int) -> list[Batch]:
+def _rest_one_each(
+    original: Original, partition: Partition, start: int, count: int
+) -> list[Batch]:
     found = cast(list[Batch], original(partition, start, count))
-    return [replace(batch, frames=(frame,)) for batch in found for frame in batch.frames]
+    if not found or not found[0].frames[0].delta:
+        return found
+    rest = [replace(found[0], frames=(frame,)) for frame in found[0].frames]
+    return [*rest, *found[1:]]
 
 
 def _high_positions(original: Original, node: Node) -> object:
@@ -181,24 +186,6 @@ def _check_server_fields(original: Original, head: Head) -> None:
     original(head)
     if head.partition_id or head.base_offset or head.base_timestamp:
         raise Unsound("a field of the server is not zero")
-
-
-def _make_ids(original: Original, partition: Partition, batch: Batch, now_us: int) -> object:
-    frames = tuple(
-        each if each.id else _with_id(each, now_us + number)
-        for number, each in enumerate(batch.frames)
-    )
-    return original(partition, replace(batch, frames=frames), now_us)
-
-
-def _with_id(frame: Frame, number: int) -> Frame:
-    return make_frame(
-        number=number,
-        delta=frame.delta,
-        timestamp_delta=frame.timestamp_delta,
-        payload=frame.payload,
-        user_headers=frame.user_headers,
-    )
 
 
 def _never_stored(original: Original) -> bytes:
@@ -268,9 +255,9 @@ ALTERNATIVES: tuple[Preset, ...] = (
         around(Node, "commit", _high_positions),
     ),
     _alternative(
-        "one-record-per-message",
-        "Polls return each message in a batch of its own",
-        around(Partition, "select", _one_each),
+        "rest-in-single-records",
+        "A poll that begins within a batch returns each message of its rest in a batch of its own",
+        around(Partition, "select", _rest_one_each),
     ),
     _alternative(
         "reserved-bytes-of-requests-checked",
@@ -316,11 +303,6 @@ ALTERNATIVES: tuple[Preset, ...] = (
         "server-fields-refused",
         "A batch in which the producer has set a field of the server is refused",
         around(admission, "check_reserved", _check_server_fields),
-    ),
-    _alternative(
-        "ids-made-for-zero",
-        "A message with the id 0 is stored with an id of the server",
-        around(Partition, "stamp", _make_ids),
     ),
     _alternative(
         "never-stored-denied",

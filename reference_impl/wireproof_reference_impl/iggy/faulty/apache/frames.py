@@ -9,6 +9,7 @@ from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.iggy.apache import replies, requests
 from wireproof_reference_impl.iggy.apache.connection import Connection
 from wireproof_reference_impl.iggy.apache.node import Node
+from wireproof_reference_impl.iggy.apache.refusals import Denied
 from wireproof_reference_impl.iggy.apache.session import Call
 from wireproof_reference_impl.iggy.faulty.apache.ways import (
     Reply,
@@ -26,6 +27,7 @@ from wireproof_reference_impl.iggy.faulty.apache.ways import (
 )
 from wireproof_reference_impl.overrides import Original, around
 from wireproof_spec.iggy.apache import operations
+from wireproof_spec.iggy.apache.checksum import xxh3_64
 from wireproof_spec.iggy.apache.header import (
     HEADER_SIZE,
     SIZE_AT,
@@ -34,34 +36,41 @@ from wireproof_spec.iggy.apache.header import (
 )
 from wireproof_spec.iggy.apache.statuses import INVALID_COMMAND, INVALID_FORMAT, OK
 
-_LARGE = 1000
+_STATUS_AT, _OPERATION_AT = 216, 208
+_GETTING = (operations.GET_STREAM, operations.GET_TOPIC)
 _REPLY_TO_PEERS = 9
 _COUNT_SIZE = 4
 
 
+def _denies(data: bytes) -> bool:
+    """Return True if a reply denies a read."""
+    is_read = data[_OPERATION_AT] == operations.NON_REPLICATED
+    return is_read and data[_STATUS_AT : _STATUS_AT + 4] != bytes(4)
+
+
 @missing("frame.header frame.size", reply_bytes)
-def reply_header_cut(data: bytes) -> bytes:
-    """The header of a reply lacks its last byte."""
-    return data[: HEADER_SIZE - 1] + data[HEADER_SIZE:]
+def denial_header_cut(data: bytes) -> bytes:
+    """The header of a reply that denies a read lacks its last byte."""
+    return data[: HEADER_SIZE - 1] if _denies(data) else data
 
 
 @wrong_value("frame.size", reply_bytes)
-def reply_size_of_body(data: bytes) -> bytes:
-    """The size of a reply counts the body alone."""
-    return patched(data, SIZE_AT, (len(data) - HEADER_SIZE).to_bytes(4, "little"))
+def denial_size_of_body(data: bytes) -> bytes:
+    """The size of a reply that denies a read counts the body alone, and is 0."""
+    return patched(data, SIZE_AT, bytes(4)) if _denies(data) else data
 
 
 @condition("frame.size", reply_bytes)
-def reply_size_off_when_large(data: bytes) -> bytes:
-    """The size of a reply of more than 1000 bytes is one too low."""
-    size = len(data) - (len(data) > _LARGE)
+def denial_size_off_by_one(data: bytes) -> bytes:
+    """The size of a reply that denies a read is one too high."""
+    size = len(data) + _denies(data)
     return patched(data, SIZE_AT, size.to_bytes(4, "little"))
 
 
 @wrong_value("frame.command", replied)
-def reply_command_of_peers(header: ReplyHeader, body: bytes) -> Reply:
-    """The command byte of a reply is 9."""
-    return replace(header, command=_REPLY_TO_PEERS), body
+def denial_command_of_peers(header: ReplyHeader, body: bytes) -> Reply:
+    """The command byte of a reply that denies a request is 9."""
+    return replace(header, command=_REPLY_TO_PEERS) if header.status else header, body
 
 
 @wrong_value("frame.command", evicting)
@@ -72,8 +81,9 @@ def eviction_command_of_reply(header: EvictionHeader) -> EvictionHeader:
 
 @wrong_value("frame.echo", replied)
 def request_number_off_by_one(header: ReplyHeader, body: bytes) -> Reply:
-    """The request number of a reply is one too high."""
-    return replace(header, request=header.request + 1), body
+    """The request number in the reply to a created stream is one too high."""
+    is_created = header.operation == operations.CREATE_STREAM
+    return replace(header, request=header.request + is_created), body
 
 
 @missing("frame.echo", replied)
@@ -82,11 +92,10 @@ def request_checksum_not_echoed(header: ReplyHeader, body: bytes) -> Reply:
     return replace(header, request_checksum=0), body
 
 
-@condition("frame.echo", replied)
-def partition_replies_not_numbered(header: ReplyHeader, body: bytes) -> Reply:
-    """The request number in a reply to a partition operation is 0."""
-    is_partition = header.operation in operations.PARTITION
-    return replace(header, request=0 if is_partition else header.request), body
+@boundary("frame.echo", replied)
+def request_number_of_32_bits(header: ReplyHeader, body: bytes) -> Reply:
+    """Only the lower 32 bits of a request number stand in its reply."""
+    return replace(header, request=header.request % (1 << 32)), body
 
 
 @extra("frame.zero", replied)
@@ -182,8 +191,8 @@ def denied_read_with_body(header: ReplyHeader, body: bytes) -> Reply:
 
 @missing("reply.result", instead(replies, "result"))
 def result_section_missing(original: Original, payload: bytes) -> bytes:
-    """Replies have no result section."""
-    return payload
+    """The reply to an operation without payload has no result section."""
+    return cast(bytes, original(payload)) if payload else b""
 
 
 @condition("reply.result", instead(requests, "write"))
@@ -214,10 +223,10 @@ def rejection_as_done(original: Original, code: int) -> bytes:
 
 @extra("reply.reads-bare", instead(requests, "read"))
 def read_with_result_section(original: Original, node: Node, call: Call) -> bytes:
-    """The reply to a read has a result section."""
+    """The reply to a request for one stream or topic has a result section."""
     body = cast(bytes, original(node, call))
-    is_ping = call.request.header.code == operations.PING
-    return body if is_ping else bytes(_COUNT_SIZE) + body
+    code = call.request.header.code
+    return bytes(_COUNT_SIZE) + body if code in _GETTING else body
 
 
 @boundary("request.gaps", instead(requests, "change"))
@@ -243,22 +252,13 @@ def partition_operations_tracked(original: Original, node: Node, call: Call) -> 
     return original(node, call)
 
 
-@boundary("request.unstamped", instead(requests, "check_stamp"))
-def unstamped_request_denied(original: Original, call: Call) -> None:
-    """A metadata operation whose request checksum is 0 is denied."""
-    header = call.request.header
-    if header.operation in operations.METADATA and not header.request_checksum:
-        header = replace(header, request_checksum=1)
-    original(replace(call, request=replace(call.request, header=header)))
-
-
 @wrong_value("request.unstamped", instead(requests, "check_stamp"))
 def right_stamp_denied(original: Original, call: Call) -> None:
     """A request with a right request checksum is denied."""
-    header = call.request.header
-    stamp = header.request_checksum
-    changed = replace(header, request_checksum=stamp and stamp ^ 1)
-    original(replace(call, request=replace(call.request, header=changed)))
+    stamp = call.request.header.request_checksum
+    if stamp and stamp == xxh3_64(call.request.body):
+        raise Denied(INVALID_FORMAT)
+    original(call)
 
 
 @condition("reply.codes", replied)

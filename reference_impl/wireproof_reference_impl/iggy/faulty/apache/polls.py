@@ -138,7 +138,7 @@ def offset_not_read(right: int | None, partition: Partition, request: PollMessag
     return 0
 
 
-@missing("poll.first poll.value-ignored", _start(FIRST))
+@missing("poll.value-ignored", _start(FIRST))
 def first_from_value(right: int | None, partition: Partition, request: PollMessages) -> int | None:
     """A poll with strategy first begins at the offset in its value."""
     return request.value

@@ -146,7 +146,7 @@ def offset_deltas_from_one(frame: Frame) -> Frame:
     return remade(frame, delta=frame.delta + 1)
 
 
-@condition("message.offset send.order", stored)
+@condition("send.order", stored)
 def base_offset_off_in_second_batch(batch: Batch) -> Batch:
     """The base offset of every batch but the first is one too high."""
     return replace(batch, base_offset=batch.base_offset + bool(batch.base_offset))
