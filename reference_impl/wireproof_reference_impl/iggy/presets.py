@@ -22,6 +22,7 @@ from wireproof_reference_impl.iggy.faulty import (
     stored,
 )
 from wireproof_reference_impl.iggy.faulty.apache import admission as apache_admission
+from wireproof_reference_impl.iggy.faulty.apache import corners as apache_corners
 from wireproof_reference_impl.iggy.faulty.apache import frames as apache_frames
 from wireproof_reference_impl.iggy.faulty.apache import headers as apache_headers
 from wireproof_reference_impl.iggy.faulty.apache import logins as apache_logins
@@ -63,6 +64,7 @@ EVERY_FAULT: tuple[Preset, ...] = tuple(
         apache_headers,
         apache_polls,
         apache_oversights,
+        apache_corners,
     )
     for preset in family.FAULTS
     for each in (preset, late_twin(preset))

@@ -11,6 +11,7 @@ from check_each import check_each
 from wireproof_reference_impl.iggy import presets
 from wireproof_reference_impl.iggy.faulty.apache import (
     admission,
+    corners,
     frames,
     headers,
     logins,
@@ -24,7 +25,7 @@ from wireproof_spec.clauses.loading import load_catalogue
 
 FAULTS = [
     preset
-    for family in (admission, frames, headers, logins, oversights, polls, stored)
+    for family in (admission, corners, frames, headers, logins, oversights, polls, stored)
     for preset in family.FAULTS
 ]
 CLAUSE = "iggy.apache."

@@ -13,7 +13,7 @@ from wireproof_reference_impl.iggy.apache.http import messages as http_messages
 from wireproof_reference_impl.iggy.apache.messages import Polled
 from wireproof_reference_impl.iggy.apache.node import Node
 from wireproof_reference_impl.iggy.apache.partition import Partition
-from wireproof_reference_impl.iggy.apache.records import Frame, read_head
+from wireproof_reference_impl.iggy.apache.records import Frame
 from wireproof_reference_impl.iggy.apache.refusals import Denied, Evicted, Unanswered, Unsound
 from wireproof_reference_impl.iggy.apache.session import Call
 from wireproof_reference_impl.iggy.faulty.apache.ways import (
@@ -34,7 +34,7 @@ from wireproof_spec.decoding import decode
 from wireproof_spec.iggy.apache import operations, statuses
 from wireproof_spec.iggy.apache.bodies.messages import PollMessages
 from wireproof_spec.iggy.apache.frames import Frame as WireFrame
-from wireproof_spec.iggy.apache.header import HEADER_SIZE, ReplyHeader, RequestHeader
+from wireproof_spec.iggy.apache.header import HEADER_SIZE, ReplyHeader
 from wireproof_spec.iggy.apache.user_headers import USER_HEADERS
 from wireproof_spec.iggy.header_kinds import KIND_WIDTHS, STRING
 from wireproof_spec.wire_error import WireError
@@ -76,22 +76,12 @@ def foreign_command_served(original: Original, connection: Connection, frame: Wi
     connection.tell(connection.answer(frame, 0))
 
 
-@missing("frame.header-fields login.header", instead(requests, "check_header"))
-def header_fields_unchecked(original: Original, header: RequestHeader) -> None:
-    """A request without client id, session or number is served."""
-    number = header.request or 1
-    is_login = header.operation == operations.REGISTER
-    session = 0 if is_login else header.session or 1
-    sound = replace(header, client=header.client or 1, session=session)
-    original(replace(sound, request=0 if is_login else number))
-
-
 @boundary("frame.split", instead(Connection, "receive"))
 def split_header_ends_connection(
     original: Original, connection: Connection, data: bytes, now_us: int
 ) -> None:
-    """Fewer than 256 bytes at a time end the connection."""
-    if len(data) < HEADER_SIZE:
+    """Fewer than 256 bytes at a time end the connection of a client that has logged in."""
+    if len(data) < HEADER_SIZE and connection.session():
         connection.closed = True
     original(connection, data, now_us)
 
@@ -149,13 +139,6 @@ def payload_over_http_cut(
 ) -> object:
     """The last byte of a payload that is sent over HTTP is lost."""
     return original(payload=payload[:-1], user_headers=user_headers, **fields)
-
-
-@wrong_value("login.again", instead(requests, "check_first_login"))
-def second_login_denied(original: Original, call: Call) -> None:
-    """A second login on a connection is denied."""
-    if call.session:
-        raise Denied(statuses.FEATURE_UNAVAILABLE)
 
 
 @extra("login.trailing", instead(logins, "read_login"))
@@ -252,17 +235,7 @@ def offset_deltas_unchecked(original: Original, frames: tuple[Frame, ...]) -> No
     """Batches with wrong offset deltas are confirmed, and their messages are lost."""
 
 
-@extra("send.server-fields", instead(admission, "admit"))
-def partition_of_producer_refused(original: Original, data: bytes, count: int) -> object:
-    """A batch is refused if the producer has set its partition."""
-    if read_head(data).partition_id:
-        raise Unsound("a partition")
-    return original(data, count)
-
-
-@wrong_value(
-    "send.partitioning-wrong send.unknown send.metadata-wrong send.told", instead(messages, "send")
-)
+@wrong_value("send.partitioning-wrong send.unknown send.metadata-wrong", instead(messages, "send"))
 def refused_send_as_ok(original: Original, node: Node, body: bytes, now_us: int) -> object:
     """A send that is not stored is answered as if it were, without a confirmation."""
     try:

@@ -35,7 +35,7 @@ from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, OFFSET, TIMESTAMP
 Start = Callable[[int | None, Partition, PollMessages], int | None]
 
 
-def _start(strategy: int) -> Callable[[Start], Effect]:
+def starting(strategy: int) -> Callable[[Start], Effect]:
     """Return the seam at which a strategy begins; the function also gets the right start."""
 
     def seam(wrong: Start) -> Effect:
@@ -50,7 +50,7 @@ def _start(strategy: int) -> Callable[[Start], Effect]:
     return seam
 
 
-def _head(change: Callable[[PollHead, Polled], PollHead]) -> Effect:
+def change_head(change: Callable[[PollHead, Polled], PollHead]) -> Effect:
     """Return an effect that changes the head of each poll over TCP."""
 
     def make(original: Original, envelope: Envelope, found: Polled) -> PollHead:
@@ -59,7 +59,7 @@ def _head(change: Callable[[PollHead, Polled], PollHead]) -> Effect:
     return effect(around(messages, "make_head", make))
 
 
-@wrong_value("poll.head", _head)
+@wrong_value("poll.head", change_head)
 def head_partition_from_one(head: PollHead, found: Polled) -> PollHead:
     """The partition in the head of a poll counts from 1."""
     return replace(head, partition_id=head.partition_id + 1)
@@ -71,14 +71,14 @@ def head_without_partition(original: Original, envelope: Envelope, found: Polled
     return cast(bytes, original(envelope, found))[4:]
 
 
-@wrong_value("poll.current", _head)
+@wrong_value("poll.current", change_head)
 def current_offset_of_poll(head: PollHead, found: Polled) -> PollHead:
     """The newest offset in the head of a poll is that of the last message polled."""
     last = found.batches[-1] if found.batches else None
     return replace(head, current_offset=last.offset(last.frames[-1]) if last else 0)
 
 
-@boundary("poll.current", _head)
+@boundary("poll.current", change_head)
 def current_offset_behind_newest(head: PollHead, found: Polled) -> PollHead:
     """The newest offset in the head of a poll is one too high."""
     return replace(head, current_offset=head.current_offset + 1)
@@ -90,13 +90,13 @@ def select_one_more(original: Original, partition: Partition, start: int, count:
     return original(partition, start, count + 1)
 
 
-@wrong_value("poll.count", _head)
+@wrong_value("poll.count", change_head)
 def head_counts_batches(head: PollHead, found: Polled) -> PollHead:
     """The count in the head of a poll is that of its batches."""
     return replace(head, count=len(found.batches))
 
 
-@condition("poll.count", _head)
+@condition("poll.count", change_head)
 def head_count_low_from_three(head: PollHead, found: Polled) -> PollHead:
     """The count in the head of a poll of three messages and more is one too low."""
     return replace(head, count=head.count - (count_messages(found.batches) >= 3))
@@ -124,7 +124,7 @@ def slice_begins_late(
     return original(partition, batch, later, last)
 
 
-@boundary("poll.offset", _start(OFFSET))
+@boundary("poll.offset", starting(OFFSET))
 def offset_off_by_one(
     right: int | None, partition: Partition, request: PollMessages
 ) -> int | None:
@@ -132,31 +132,31 @@ def offset_off_by_one(
     return request.value + bool(request.value)
 
 
-@missing("poll.offset", _start(OFFSET))
+@missing("poll.offset", starting(OFFSET))
 def offset_not_read(right: int | None, partition: Partition, request: PollMessages) -> int | None:
     """A poll by offset begins with the first message."""
     return 0
 
 
-@missing("poll.value-ignored", _start(FIRST))
+@missing("poll.value-ignored", starting(FIRST))
 def first_from_value(right: int | None, partition: Partition, request: PollMessages) -> int | None:
     """A poll with strategy first begins at the offset in its value."""
     return request.value
 
 
-@boundary("poll.first", _start(FIRST))
+@boundary("poll.first", starting(FIRST))
 def first_skips_one(right: int | None, partition: Partition, request: PollMessages) -> int | None:
     """A poll with strategy first begins with the second message."""
     return 1
 
 
-@wrong_value("poll.last poll.last-count", _start(LAST))
+@wrong_value("poll.last poll.last-count", starting(LAST))
 def last_as_first(right: int | None, partition: Partition, request: PollMessages) -> int | None:
     """A poll with strategy last returns the first messages."""
     return 0
 
 
-@boundary("poll.last poll.last-count", _start(LAST))
+@boundary("poll.last poll.last-count", starting(LAST))
 def last_before_newest(
     right: int | None, partition: Partition, request: PollMessages
 ) -> int | None:
@@ -164,7 +164,7 @@ def last_before_newest(
     return max(0, (right or 0) - 1)
 
 
-@boundary("poll.next", _start(NEXT))
+@boundary("poll.next", starting(NEXT))
 def next_repeats_stored(
     right: int | None, partition: Partition, request: PollMessages
 ) -> int | None:
@@ -172,13 +172,13 @@ def next_repeats_stored(
     return max(0, (right or 0) - 1)
 
 
-@missing("poll.next", _start(NEXT))
+@missing("poll.next", starting(NEXT))
 def next_as_first(right: int | None, partition: Partition, request: PollMessages) -> int | None:
     """A poll with strategy next begins with the first message."""
     return 0
 
 
-@boundary("poll.timestamp", _start(TIMESTAMP))
+@boundary("poll.timestamp", starting(TIMESTAMP))
 def timestamp_excluded(
     right: int | None, partition: Partition, request: PollMessages
 ) -> int | None:
@@ -187,7 +187,7 @@ def timestamp_excluded(
     return next((each.base_offset for each in later), None)
 
 
-@missing("poll.timestamp", _start(TIMESTAMP))
+@missing("poll.timestamp", starting(TIMESTAMP))
 def timestamp_not_read(
     right: int | None, partition: Partition, request: PollMessages
 ) -> int | None:
