@@ -106,7 +106,7 @@ def partition_lost_in_slices(batch: Batch) -> Batch:
 
 
 @condition("poll.head", change_head)
-def head_of_last_partition_zero(head: PollHead, found: Polled) -> PollHead:
+def head_partition_zero(head: PollHead, found: Polled) -> PollHead:
     """The partition in the head of a poll is always 0."""
     return replace(head, partition_id=0)
 

@@ -4,7 +4,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.faults import Change, list_faults
+from wireproof_reference_impl.faults import list_faults
 from wireproof_reference_impl.iggy.apache import login, replies, requests
 from wireproof_reference_impl.iggy.apache.login import USER_NAME
 from wireproof_reference_impl.iggy.apache.node import Node
@@ -13,15 +13,13 @@ from wireproof_reference_impl.iggy.apache.session import Call
 from wireproof_reference_impl.iggy.faulty.apache.ways import (
     boundary,
     condition,
-    effect,
     evicting,
     extra,
     instead,
     missing,
-    patched,
     wrong_value,
 )
-from wireproof_reference_impl.overrides import Original, around
+from wireproof_reference_impl.overrides import Original
 from wireproof_spec.iggy.apache import evictions, operations, statuses
 from wireproof_spec.iggy.apache.envelope import Envelope, LoginBody, TokenLoginBody, pack_version
 from wireproof_spec.iggy.apache.header import EvictionHeader
@@ -32,50 +30,19 @@ _SHORT = 100
 _NEXT = pack_version(0, 12, 0)
 
 
-@extra("login.reply", instead(login, "logged_in"))
-def login_reply_with_more(original: Original, node: Node, session: int) -> bytes:
-    """A byte stands behind the version text in the reply to a login."""
-    return cast(bytes, original(node, session)) + b"\0"
-
-
 @missing("login.reply", instead(login, "logged_in"))
 def login_reply_without_text(original: Original, node: Node, session: int) -> bytes:
-    """The reply to a login has no version text."""
-    return cast(bytes, original(node, session))[: _VERSION_AT + 4]
+    """The version text in the reply to a login is empty."""
+    return cast(bytes, original(node, session))[: _VERSION_AT + 4] + b"\0"
 
 
-def _wrong_session(original: Original, node: Node, session: int) -> bytes:
-    data = cast(bytes, original(node, session))
-    return patched(data, _SESSION_AT, (session + 1).to_bytes(8, "little"))
-
-
-def _only_own_session(original: Original, node: Node, call: Call) -> object:
+@condition("login.session", instead(requests, "read"))
+def own_session_denied_for_list(original: Original, node: Node, call: Call) -> object:
+    """A request for all streams is denied if it has the session of its login."""
     header = call.request.header
-    if call.session and header.session != call.session:
-        return replies.of_denied(node, call, statuses.UNAUTHENTICATED)
+    if header.code == operations.GET_STREAMS and call.session and header.session == call.session:
+        raise _deny(statuses.UNAUTHENTICATED)
     return original(node, call)
-
-
-@wrong_value("login.session")
-def session_off_by_one() -> Change:
-    """The session in the reply to a login is not the one with which requests are served."""
-    return effect(
-        around(login, "logged_in", _wrong_session), around(requests, "serve", _only_own_session)
-    )
-
-
-@wrong_value("login.version", instead(login, "logged_in"))
-def version_in_bytes(original: Original, node: Node, session: int) -> bytes:
-    """The server's protocol version has eight bits for each number instead of ten."""
-    data = cast(bytes, original(node, session))
-    return patched(data, _VERSION_AT, (11 << 8).to_bytes(4, "little"))
-
-
-@extra("login.version", instead(login, "logged_in"))
-def version_with_high_bit(original: Original, node: Node, session: int) -> bytes:
-    """The highest bit of the server's protocol version is set."""
-    data = cast(bytes, original(node, session))
-    return patched(data, _VERSION_AT + 3, b"\x80")
 
 
 @missing("login.gate login.gate-first", instead(login, "check_version"))

@@ -235,7 +235,7 @@ def offset_deltas_unchecked(original: Original, frames: tuple[Frame, ...]) -> No
     """Batches with wrong offset deltas are confirmed, and their messages are lost."""
 
 
-@wrong_value("send.partitioning-wrong send.unknown send.metadata-wrong", instead(messages, "send"))
+@wrong_value("send.partitioning-wrong send.unknown", instead(messages, "send"))
 def refused_send_as_ok(original: Original, node: Node, body: bytes, now_us: int) -> object:
     """A send that is not stored is answered as if it were, without a confirmation."""
     try:
