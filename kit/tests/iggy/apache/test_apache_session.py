@@ -14,7 +14,11 @@ from wireproof_kit.iggy.apache.requests import Topic
 from wireproof_kit.iggy.apache.server import ApacheServer
 from wireproof_kit.iggy.apache.session import ApacheSession
 from wireproof_kit.protocols import kit_part, read_target
-from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
+from wireproof_kit.targets.embedded import (
+    EmbeddedReference,
+    reference_arguments,
+    start_reference,
+)
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.clauses.loading import load_catalogue
@@ -95,6 +99,17 @@ def test_a_wrong_password_is_one_sentence(
     monkeypatch.setenv("WP_LOGIN", "iggy:wrong")
     with pytest.raises(TargetSilent, match="evicted:9; name the environment variable"):
         opened(f"{reference.url}&auth_env=WP_LOGIN")
+
+
+@pytest.mark.parametrize(
+    ("generation", "absent"),
+    [("published", ()), ("tagged", ("--data",)), ("apache", ("--control",))],
+)
+def test_the_reference_gets_no_option_that_its_generation_lacks(
+    generation: str, absent: tuple[str, ...]
+) -> None:
+    arguments = reference_arguments("iggy", "/data", ["--generation", generation])
+    assert {"--tcp", "--http", "--data", "--control"} - {*arguments} == {*absent}
 
 
 def test_a_fuzzer_of_generation_apache_is_refused() -> None:
