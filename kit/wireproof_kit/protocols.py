@@ -63,6 +63,7 @@ class KitPart:
     default the protocol's name. ``target_keys`` are the keys that a user may add to a URL.
     ``reference`` are the options with which the example server offers everything that cases need;
     ``keys`` map target keys to the names of values that the server reports when it is ready.
+    ``unfit`` maps a value of an option of the server to the options that do not go with it.
     ``several`` maps an argument to a function that lists its values on a target: a case that takes
     it runs once for each value. ``needs`` maps an argument to the capability it requires.
     ``open_fuzz_session`` opens a broker for the fuzzer, ``open_client_fuzz_session`` a client,
@@ -90,6 +91,7 @@ class KitPart:
     target_keys: Keys = field(default_factory=dict[str, TargetKey])
     reference: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    unfit: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     several: Mapping[str, Names] = field(default_factory=dict[str, Names])
     needs: Mapping[str, str] = field(default_factory=dict[str, str])
     open_fuzz_session: "OpenFuzzSession | None" = None

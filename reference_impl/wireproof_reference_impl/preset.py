@@ -99,7 +99,7 @@ def alternative(
 def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]:
     """Return the names of variants that cannot be combined with a preset.
 
-    They are declared, or have the same setting.
+    They are declared, or have the same setting with another value.
     """
     return tuple(
         other.name
@@ -108,7 +108,11 @@ def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]
         and (
             other.name in preset.not_with
             or preset.name in other.not_with
-            or preset.settings.keys() & other.settings.keys()
+            or any(
+                other.settings[name] != value
+                for name, value in preset.settings.items()
+                if name in other.settings
+            )
         )
     )
 

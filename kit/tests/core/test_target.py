@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.iggy.apache import APACHE
 from wireproof_kit.protocols import read_target, schemes, target_keys
 from wireproof_kit.targets.target import is_url, parse_target, with_key
 from wireproof_spec.iggy.generation import GENERATIONS
@@ -137,10 +138,10 @@ def test_keys_are_named_once_in_the_order_of_the_table() -> None:
 
 
 def test_a_generation_is_one_of_those_that_the_protocol_has() -> None:
-    assert target_keys()["generation"].choices == GENERATIONS
+    assert target_keys()["generation"].choices == (*GENERATIONS, APACHE)
     assert read_target("iggy://h:1?generation=tagged").generation == "tagged"
     assert read_target("iggy://h:1", [("generation", "published")]).generation == "published"
-    with pytest.raises(UsageFault, match="one of published, tagged; found 'newest'"):
+    with pytest.raises(UsageFault, match="one of published, tagged, apache; found 'newest'"):
         read_target("iggy://h:1?generation=newest")
     with pytest.raises(UsageFault, match="unknown to nsq"):
         read_target("nsq://h:1?generation=tagged")

@@ -8,10 +8,11 @@ from waits import LIMIT_S, Stopwatch
 
 from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, UsageFault
 from wireproof_kit.iggy import greeting
+from wireproof_kit.iggy.apache import probes as apache_probes
 from wireproof_kit.iggy.observe.observations import observe, observe_messages
 from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES
 from wireproof_kit.iggy.server import Server
-from wireproof_kit.iggy.session import IggySession, open_session
+from wireproof_kit.iggy.session import FRAMED, IggySession, open_session
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.protocols import read_target
 from wireproof_kit.targets.embedded import (
@@ -41,6 +42,8 @@ USUAL_FORMS: dict[str, str | None] = {
 }
 OPTIONS = SessionOptions(seed=1, run_token="token", timeout=0.2)
 CATALOGUE = load_catalogue("iggy").for_target(is_client=False)
+OWN_DECISIONS = [each for each in CATALOGUE.decisions if each.probe in READING_PROBES]
+"""Those of the generations published and tagged."""
 MESSAGES = (SentMessage(1, (), b"one"), SentMessage(2, (), b"two"))
 
 
@@ -96,11 +99,13 @@ def arguments(session: IggySession) -> tuple[Server, Topic]:
 
 
 def test_every_probe_of_the_catalogue_is_there() -> None:
-    assert {each.probe for each in CATALOGUE.capabilities} == set(CAPABILITY_PROBES)
-    assert {each.probe for each in CATALOGUE.decisions} == set(READING_PROBES)
+    capabilities = {*CAPABILITY_PROBES, *apache_probes.CAPABILITY_PROBES, FRAMED}
+    assert {each.probe for each in CATALOGUE.capabilities} == capabilities
+    readings = {*READING_PROBES, *apache_probes.READING_PROBES}
+    assert {each.probe for each in CATALOGUE.decisions} == readings
 
 
-@pytest.mark.parametrize("name", ["poll", "http", "disk", "control", "groups"])
+@pytest.mark.parametrize("name", ["poll", "http", "disk", "control", "groups", "framed"])
 def test_the_reference_shows_what_it_can_do(session: IggySession, name: str) -> None:
     assert session.probe_capability(name).observation.value == "ok"
 
@@ -110,7 +115,7 @@ def test_the_reference_asks_for_no_login(session: IggySession) -> None:
     assert session.fingerprint()["generation"] == "published"
 
 
-@pytest.mark.parametrize("decision", CATALOGUE.decisions, ids=lambda each: each.id)
+@pytest.mark.parametrize("decision", OWN_DECISIONS, ids=lambda each: each.id)
 def test_the_reference_follows_a_registered_reading(
     session: IggySession, decision: Decision
 ) -> None:
@@ -260,7 +265,7 @@ def test_a_server_that_says_ok_to_everything_is_judged_by_what_it_took() -> None
         readings = {name: session.probe_reading(name).observation.value for name in READING_PROBES}
     assert found["poll"] == "missing"
     assert {found[name] for name in ("http", "disk", "control")} == {"unavailable"}
-    shown = [each for each in CATALOGUE.decisions if each.find_shown(readings[each.probe])]
+    shown = [each for each in OWN_DECISIONS if each.find_shown(readings[each.probe])]
     assert [each.id for each in shown] == ["iggy-response-length"]
 
 

@@ -23,6 +23,7 @@ from wireproof_kit.selftest.plan import (
     sample_trials,
 )
 from wireproof_kit.selftest.trial import run_trial
+from wireproof_spec.clauses.catalogue import Clause
 from wireproof_spec.clauses.loading import load_catalogue
 
 pytestmark = pytest.mark.long
@@ -40,7 +41,10 @@ WHOLE = (MIX, ALTERNATIVE)
 KINDS = {"must": 3, "should": 1, "observed": 1}
 NOT_PUBLISHED = {"login"}
 """Needs of the tagged generation only; the selftest runs the published one."""
-CASES = 600
+KINDS_OF_APACHE = {"must": 1}
+"""The same of generation apache, whose faults are fewer."""
+CASES = 480
+"""A trial of every case has more than so many; generation apache has the fewest."""
 
 
 def name(trial: Trial) -> str:
@@ -79,9 +83,13 @@ def test_every_tested_clause_has_its_kinds_of_fault() -> None:
         for clause in load_catalogue(PROTOCOL).for_target(is_client=False).clauses()
         if clause.status == "tested"
         and NOT_PUBLISHED.isdisjoint(clause.needs)
-        and len(ways[clause.id]) < KINDS.get(clause.level, 0)
+        and len(ways[clause.id]) < _kinds(clause).get(clause.level, 0)
     ]
     assert short == []
+
+
+def _kinds(clause: Clause) -> dict[str, int]:
+    return KINDS_OF_APACHE if "apache" in clause.needs else KINDS
 
 
 def test_names_are_unique_and_clauses_known() -> None:

@@ -116,8 +116,9 @@ def named_target(
     configured = settings if url == settings.url or settings.url is None else Settings()
     if url == REFERENCE:
         configured = Settings()
-        if given:
-            options = ", ".join(dict.fromkeys(option_of(key) for key, _ in given))
+        refused = [key for key, _ in given if target_keys()[key].form != "choice"]
+        if refused:
+            options = ", ".join(dict.fromkeys(map(option_of, refused)))
             raise UsageFault(
                 f"--reference brings its own addresses and data directory; leave out {options}"
             )

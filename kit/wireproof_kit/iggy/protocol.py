@@ -29,14 +29,23 @@ def _open_session(target: Target, options: SessionOptions) -> Session:
         from wireproof_kit.iggy.clients.client import IGGY_CLIENTS
 
         return open_client(IGGY_CLIENTS, target, options)
+    from wireproof_kit.iggy.apache.greeting import is_apache
+
+    if is_apache(target):
+        from wireproof_kit.iggy.apache.session import open_apache_session
+
+        return open_apache_session(target, options)
     from wireproof_kit.iggy.session import open_session
 
     return open_session(target, options)
 
 
 def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSession":
+    from wireproof_kit.errors import UsageFault
     from wireproof_kit.iggy.fuzz.fuzz_session import open_fuzz_session
 
+    if target.generation == "apache":
+        raise UsageFault("the fuzzer does not speak generation apache of Iggy yet")
     return open_fuzz_session(target, options)
 
 
@@ -99,16 +108,22 @@ def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
 
 
 def _count_creations(kinds: "Counter[str]") -> dict[str, int]:
-    return {"stream": int(bool(kinds)), "topic": kinds["topic"]}
+    return {"stream": int(bool(kinds)), "topic": kinds["topic"] + kinds["apache_topic"]}
 
 
 # Not imported: what is known of a protocol imports nothing of it. A test compares the two.
-_GENERATIONS = ("published", "tagged")
+_GENERATIONS = ("published", "tagged", "apache")
 
 KIT = KitPart(
     dissector=Path(__file__).parent / "pcap" / "wireproof-iggy.lua",
     open_session=_open_session,
-    arguments=("server", "topic", "client"),
+    arguments=("server", "topic", "client", "apache", "apache_topic"),
+    needs={
+        "server": "framed",
+        "topic": "framed",
+        "apache": "apache",
+        "apache_topic": "apache",
+    },
     example="iggy://127.0.0.1:8090",
     schemes=("iggy", "iggy+client"),
     target_keys={
@@ -119,6 +134,7 @@ KIT = KitPart(
     },
     reference=("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
     keys={"http": "http", "data": "data", "control": "control"},
+    unfit={"tagged": ("--data",), "apache": ("--control",)},
     open_fuzz_session=_open_fuzz_session,
     open_client_fuzz_session=_open_client_fuzz_session,
     check_fuzz_choice=_check_fuzz_choice,

@@ -23,8 +23,8 @@ from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
 from wireproof_kit.targets.session import NamesLeft, Session, SessionOptions, keeps_to_loopback
-from wireproof_kit.targets.target import Target
-from wireproof_kit.verdicts.judge import JudgeContext, missing_capability
+from wireproof_kit.targets.target import Target, option_of
+from wireproof_kit.verdicts.judge import JudgeContext, is_shown, missing_capability
 from wireproof_kit.verdicts.outcome import EXCLUDED
 from wireproof_kit.verdicts.revision import check_revision
 from wireproof_kit.version import KIT_VERSION
@@ -128,7 +128,8 @@ class Run:
         check_revision(catalogue, plan.spec_revision)
         check_claims(catalogue, plan.claims)
         if is_embedded:
-            embedded = start_reference(protocol, plan.reference_options)
+            chosen = (each for key, value in plan.keys for each in (option_of(key), value))
+            embedded = start_reference(protocol, (*plan.reference_options, *chosen))
             url = embedded.url
         try:
             return cls._open_target(plan, url, seed, embedded, instances, activity or Activity())
@@ -251,15 +252,13 @@ class Run:
     def _reason_to_leave_out(self, item: Instance) -> str:
         if item.mark.hazard and not (self.plan.hazardous or self._is_on_loopback()):
             return "hazardous; give --hazardous"
-        for need in item.needs:
-            capability = self.catalogue.capability(need)
-            claim = self.bench.claims.get(need)
-            shown = claim is not None and claim.state in ("shown", "broken")
-            if capability is None or shown:
-                continue
+        lacking = [need for need in item.needs if not is_shown(need, self.bench.claims)]
+        known = [each for need in lacking if (each := self.catalogue.capability(need))]
+        for capability in known:
             if capability.left_out:
                 return capability.left_out
-            if capability.given_by and not self._has(need):
+        for capability in known:
+            if capability.given_by and not self._has(capability.id):
                 return f"give --{capability.given_by}"
         return ""
 

@@ -169,11 +169,15 @@ def memory_folder() -> str | None:
 def reference_arguments(protocol: str, folder: str, options: Sequence[str]) -> list[str]:
     """Return the options of a reference that offers every capability, plus the given ones.
 
-    The data folder is passed only to a reference that reports where its data are.
+    The data folder is passed only to a reference that reports where its data are, and nothing that
+    the reference does not offer with one of the given options.
     """
     known = kit_part(protocol)
     data = ("--data", folder) if "data" in known.keys else ()
-    return [*known.reference, *data, *options]
+    usual = (*known.reference, *data)
+    pairs = zip(usual[::2], usual[1::2], strict=True)
+    unfit = {name for option in options for name in known.unfit.get(option, ())}
+    return [*(each for pair in pairs if pair[0] not in unfit for each in pair), *options]
 
 
 def reference_url(protocol: str, ready: Mapping[str, str | list[str] | None]) -> str:

@@ -169,6 +169,12 @@ def claim_state(capability: Capability, observation: str, *, claimed: bool) -> C
     return "absent" if matches(observation, capability.absent_by) else "unknown"
 
 
+def is_shown(need: str, claims: Mapping[str, ClaimRecord]) -> bool:
+    """Return True if a target shows a capability, or claims it: then its cases are judged."""
+    claim = claims.get(need)
+    return claim is not None and claim.state in ("shown", "broken")
+
+
 def missing_capability(needs: Sequence[str], context: JudgeContext) -> str | None:
     """Return the first needed capability that the target neither shows nor claims, or None."""
     for need in needs:

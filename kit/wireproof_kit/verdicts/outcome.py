@@ -5,7 +5,12 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext, missing_capability
+from wireproof_kit.verdicts.judge import (
+    CONFORMING,
+    JudgeContext,
+    is_shown,
+    missing_capability,
+)
 from wireproof_spec.clauses.catalogue import (
     LEVELS,
     Catalogue,
@@ -206,7 +211,8 @@ def _groups(
         own = [record for record in records if _is_in(record, group)]
         if own or _is_whole(header, group):
             tested = any(clause.status == "tested" for clause in group.clause)
-            if tested and group.group not in header.not_selected:
+            is_left_out = not own and _is_left_out(header, group, catalogue)
+            if tested and group.group not in header.not_selected and not is_left_out:
                 yield _group(header, group, own, catalogue)
 
 
@@ -231,6 +237,19 @@ def _group(
         asked=dict(Counter(record.level for record in own)),
         unsupported=dict(Counter(r.level for r in own if r.verdict == "unsupported")),
     )
+
+
+def _is_left_out(header: HeaderRecord, group: Group, catalogue: Catalogue) -> bool:
+    """Return True if a target lacks, for each clause of a group, what else leaves its cases out.
+
+    A bundle of before the group was there does not name it as not selected.
+    """
+
+    def lacks(need: str) -> bool:
+        capability = catalogue.capability(need)
+        return bool(capability and capability.left_out) and not is_shown(need, header.claims)
+
+    return all(any(map(lacks, clause.needs)) for clause in group.clause)
 
 
 def _is_too_much(

@@ -139,7 +139,11 @@ def test_answers_written_late_and_in_pieces_are_whole() -> None:
         (("--control", "0.0.0.0:0"), "a loopback address is needed"),
         (("--generation", "old"), "invalid choice"),
         (("--segment-size", "0"), "--segment-size 0 is out of range"),
-        (("--generation", "tagged", "--data", "x"), "--data needs --generation published"),
+        (("--generation", "tagged", "--data", "x"), "--data is not for --generation tagged"),
+        (
+            ("--generation", "apache", "--control", "127.0.0.1:0"),
+            "--control is not for --generation apache",
+        ),
         (("--data", "/dev/null/x"), "cannot serve"),
     ],
 )

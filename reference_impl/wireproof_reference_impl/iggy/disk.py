@@ -115,6 +115,14 @@ class SegmentFiles:
             self._made |= {self._folder, folder}
         _write(f"{folder}/{consumer}", offset.to_bytes(8, "little"))
 
+    def remove_offset(self, kind: int, consumer: int) -> None:
+        """Delete the stored offset of a consumer or a group (`kind`).
+
+        Raises:
+            OSError: the offset could not be deleted.
+        """
+        os.unlink(f"{self._folder}/offsets/{_OFFSETS[kind]}/{consumer}")
+
     def _make(self) -> None:
         if not self._made:
             _make_folder(self._folder)

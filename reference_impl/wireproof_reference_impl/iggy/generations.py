@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from wireproof_reference_impl.iggy import defaults
 from wireproof_reference_impl.iggy.behaviour import Behaviour
-from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
+from wireproof_reference_impl.iggy.options import APACHE, DEPLOYED, PUBLISHED, TAGGED
 from wireproof_reference_impl.iggy.streams import partitioning, strategy
 from wireproof_reference_impl.iggy.wire import framing, message_json, polled
 from wireproof_reference_impl.iggy.wire.checks import SendLimits
@@ -23,6 +23,9 @@ TAGGED_SETTINGS: Settings = {
 }
 """What the tagged generation does where it parts from the published one."""
 
+APACHE_SETTINGS: Settings = {"framing.generation": APACHE}
+"""The server of generation `apache` is another one, in `wireproof_reference_impl.iggy.apache`."""
+
 DEPLOYED_MOST_BODY_BYTES = 2 * 1024 * 1024
 """The default of the measured server's HTTP library."""
 
@@ -33,7 +36,11 @@ DEPLOYED_SETTINGS: Settings = {
 }
 """What the measured server does where it parts from a sane reading of the published text."""
 
-_GENERATIONS: Mapping[str, Settings] = {PUBLISHED: {}, TAGGED: TAGGED_SETTINGS}
+_GENERATIONS: Mapping[str, Settings] = {
+    PUBLISHED: {},
+    TAGGED: TAGGED_SETTINGS,
+    APACHE: APACHE_SETTINGS,
+}
 _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 

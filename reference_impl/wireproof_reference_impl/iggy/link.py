@@ -24,6 +24,10 @@ class Connection(Protocol):
         ...
 
 
+Connect = Callable[[Callable[[], str], int], Connection]
+"""Makes the protocol of an accepted connection from its address and the time in microseconds."""
+
+
 class NoCommit:
     """Does nothing before an answer: the server stores messages before it answers."""
 
@@ -78,8 +82,6 @@ class Link:
         return self.connection.take_output()
 
 
-def connector(
-    source: ServerSource, connect: Callable[[Callable[[], str], int], Connection]
-) -> Callable[[Callable[[], str], int], Link]:
+def connector(source: ServerSource, connect: Connect) -> Callable[[Callable[[], str], int], Link]:
     """Return a function that makes an accepted client's link from its address and the time."""
     return lambda address, now_ns: Link(source, connect(address, now_ns // _MICROSECOND_NS))

@@ -6,9 +6,10 @@ from pathlib import Path
 PUBLISHED = "published"
 DEPLOYED = "deployed"
 TAGGED = "tagged"
+APACHE = "apache"
 
 DIALECTS = (PUBLISHED, DEPLOYED)
-GENERATIONS = (PUBLISHED, TAGGED)
+GENERATIONS = (PUBLISHED, TAGGED, APACHE)
 
 SEGMENT_SIZE = 1 << 30
 """Bytes after which a segment is full; the measured server takes no larger ones."""

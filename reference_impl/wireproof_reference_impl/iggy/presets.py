@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from wireproof_reference_impl.iggy.behaviour import Behaviour
 from wireproof_reference_impl.iggy.faulty import (
     checksum,
@@ -19,9 +21,18 @@ from wireproof_reference_impl.iggy.faulty import (
     send,
     stored,
 )
+from wireproof_reference_impl.iggy.faulty.apache import admission as apache_admission
+from wireproof_reference_impl.iggy.faulty.apache import corners as apache_corners
+from wireproof_reference_impl.iggy.faulty.apache import frames as apache_frames
+from wireproof_reference_impl.iggy.faulty.apache import headers as apache_headers
+from wireproof_reference_impl.iggy.faulty.apache import logins as apache_logins
+from wireproof_reference_impl.iggy.faulty.apache import oversights as apache_oversights
+from wireproof_reference_impl.iggy.faulty.apache import polls as apache_polls
+from wireproof_reference_impl.iggy.faulty.apache import stored as apache_stored
 from wireproof_reference_impl.iggy.faulty.corners import RESTRICTED
 from wireproof_reference_impl.iggy.faulty.effect import late_twin
 from wireproof_reference_impl.iggy.generations import of_dialect
+from wireproof_reference_impl.iggy.variants import apache as apache_variants
 from wireproof_reference_impl.iggy.variants import forms, messages, storage
 from wireproof_reference_impl.iggy.variants import http as http_variants
 from wireproof_reference_impl.iggy.variants.alternatives import ALTERNATIVES
@@ -29,8 +40,8 @@ from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import Preset, find_preset
 from wireproof_reference_impl.settings import change_settings
 
-FAULTS: Mapping[str, Preset] = {
-    each.name: each
+EVERY_FAULT: tuple[Preset, ...] = tuple(
+    each
     for family in (
         message,
         checksum,
@@ -46,21 +57,36 @@ FAULTS: Mapping[str, Preset] = {
         http,
         disk,
         parser,
+        apache_frames,
+        apache_logins,
+        apache_admission,
+        apache_stored,
+        apache_headers,
+        apache_polls,
+        apache_oversights,
+        apache_corners,
     )
     for preset in family.FAULTS
     for each in (preset, late_twin(preset))
     if each is not None
-}
+)
+FAULTS: Mapping[str, Preset] = {each.name: each for each in EVERY_FAULT}
+
+_LEGAL: tuple[Preset, ...] = (
+    *messages.VARIANTS,
+    *storage.VARIANTS,
+    *http_variants.VARIANTS,
+    *ALTERNATIVES,
+    *forms.ALTERNATIVES,
+)
+_OTHERS = tuple(preset.name for preset in _LEGAL)
+"""Those of the other generations: a server speaks one."""
 VARIANTS: Mapping[str, Preset] = {
     preset.name: preset
-    for family in (
-        messages.VARIANTS,
-        storage.VARIANTS,
-        http_variants.VARIANTS,
-        ALTERNATIVES,
-        forms.ALTERNATIVES,
+    for preset in (
+        *_LEGAL,
+        *(replace(each, not_with=_OTHERS) for each in apache_variants.ALTERNATIVES),
     )
-    for preset in family
 }
 
 

@@ -3,8 +3,9 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 from uuid import uuid4
 
 from wireproof_reference_impl.addresses import (
@@ -23,9 +24,11 @@ from wireproof_reference_impl.iggy.core.server import Server, ServerEnvironment
 from wireproof_reference_impl.iggy.defaults import one_piece
 from wireproof_reference_impl.iggy.generations import of_dialect
 from wireproof_reference_impl.iggy.http import routes
-from wireproof_reference_impl.iggy.link import NoCommit, ServerSource, connector
+from wireproof_reference_impl.iggy.http.connection import HttpConnection
+from wireproof_reference_impl.iggy.link import Connect, NoCommit, ServerSource, connector
 from wireproof_reference_impl.iggy.machine import this_host
 from wireproof_reference_impl.iggy.options import (
+    APACHE,
     DIALECTS,
     GENERATIONS,
     PUBLISHED,
@@ -46,7 +49,8 @@ _CONTROL_HELP = (
 _SEGMENT_HELP = "size in bytes after which a segment is full; default %(default)s"
 _GENERATION_HELP = (
     "protocol version: `published` is the commit of the published text (crate 0.0.40), `tagged` "
-    "is server 0.4.209 (crate 0.6.202); default %(default)s"
+    "is server 0.4.209 (crate 0.6.202), `apache` is Apache Iggy 0.9.0 (protocol 0.11.0); "
+    "default %(default)s"
 )
 _DIALECT_HELP = (
     "what to follow where the published text and deployed servers differ; default %(default)s"
@@ -114,37 +118,73 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
         host=this_host(),
         segment_size=options.segment_size,
     )
-    server = Server(behaviour, around)
+    listeners = _listeners(behaviour, around)
     shell = Shell(behaviour.pacing, clock, asyncio.get_running_loop(), committer=NoCommit())
 
     async def listen() -> None:
-        fields = await _listen(shell, server, options)
+        fields = await _listen(shell, listeners, options)
         announce("iggy server", fields, further=("control",), as_json=options.json)
 
     await attend(shell, listen, until_input_ends=options.until_input_ends)
     return 0
 
 
-async def _listen(shell: Shell, server: Server, options: ServeOptions) -> Mapping[str, str | None]:
+class Listeners(NamedTuple):
+    """What serves the connections of a server: over TCP, over HTTP, of the control API."""
+
+    tcp: Connect
+    http: Connect
+    control: Callable[[ControlAccess], Connect] | None
+
+
+def _listeners(behaviour: Behaviour, around: ServerEnvironment) -> Listeners:
+    """Return what serves the generation of a behaviour; `apache` has a server of its own."""
+    if behaviour.framing.generation == APACHE:
+        return _listeners_of_apache(behaviour, around)
+    server = Server(behaviour, around)
+
+    def connect(tell: Callable[[], str], now_us: int) -> Connection:
+        return Connection(server, address=tell(), now_us=now_us)
+
+    def over_http(tell: Callable[[], str], now_us: int) -> HttpConnection[Server]:
+        return routes.connection(server)
+
+    def controlled(access: ControlAccess) -> Connect:
+        return lambda tell, now_us: control.connection(server, access)
+
+    return Listeners(connect, over_http, controlled)
+
+
+def _listeners_of_apache(behaviour: Behaviour, around: ServerEnvironment) -> Listeners:
+    from wireproof_reference_impl.iggy.apache.connection import Connection as OfApache
+    from wireproof_reference_impl.iggy.apache.http import routes as routes_of_apache
+    from wireproof_reference_impl.iggy.apache.node import Node
+
+    node = Node(behaviour, around)
+
+    def connect(tell: Callable[[], str], now_us: int) -> OfApache:
+        return OfApache(node, now_us=now_us)
+
+    def over_http(tell: Callable[[], str], now_us: int) -> HttpConnection[Node]:
+        return routes_of_apache.connection(node)
+
+    return Listeners(connect, over_http, None)
+
+
+async def _listen(
+    shell: Shell, listeners: Listeners, options: ServeOptions
+) -> Mapping[str, str | None]:
     """Listen at every address and return the addresses."""
     source = ServerSource()
-    tcp = await shell.listen(
-        source,
-        options.tcp,
-        connector(source, lambda tell, now_us: Connection(server, address=tell(), now_us=now_us)),
-    )
-    http = await shell.listen(
-        source,
-        options.http,
-        connector(source, lambda _, now_us: routes.connection(server)),
-    )
+    tcp = await shell.listen(source, options.tcp, connector(source, listeners.tcp))
+    http = await shell.listen(source, options.http, connector(source, listeners.http))
     access = ControlAccess()
     controlled: tuple[str, int] | None = None
-    if options.control is not None:
+    if options.control is not None and listeners.control is not None:
         controlled = await shell.listen(
             source,
             options.control,
-            connector(source, lambda _, now_us: control.connection(server, access)),
+            connector(source, listeners.control(access)),
             idle_s=IDLE_SECONDS,
         )
     return {
@@ -162,7 +202,7 @@ def _parser() -> Parser:
     add(
         "--data",
         metavar="DIR",
-        help="store messages in this folder (default: memory; published generation only)",
+        help="store messages in this folder (default: memory; not for generation tagged)",
     )
     add("--segment-size", type=int, metavar="N", default=SEGMENT_SIZE, help=_SEGMENT_HELP)
     add("--control", metavar="HOST:PORT", help=_CONTROL_HELP)
@@ -177,7 +217,9 @@ def _options(arguments: argparse.Namespace) -> ServeOptions:
             f"--segment-size {arguments.segment_size} is out of range 1-{SEGMENT_SIZE}"
         )
     if arguments.data is not None and arguments.generation == TAGGED:
-        raise BadOption("--data needs --generation published: tagged servers keep other files")
+        raise BadOption("--data is not for --generation tagged: such servers keep other files")
+    if arguments.control is not None and arguments.generation == APACHE:
+        raise BadOption("--control is not for --generation apache: its messages have no state")
     return ServeOptions(
         tcp=read_address(arguments.tcp),
         http=read_address(arguments.http),

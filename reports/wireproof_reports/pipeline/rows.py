@@ -76,7 +76,7 @@ def result_row(record: CaseRecord, role: str, judged: TargetRecord) -> Row:
         "case_hash": record.case_hash,
         "interface": "/".join(record.case.split("/")[:2]),
         "clause": record.clause,
-        "group": ".".join(record.clause.split(".")[:2]),
+        "group": record.clause.rpartition(".")[0],
         "level": record.level,
         "verdict": record.verdict,
         "reading": record.reading or "",

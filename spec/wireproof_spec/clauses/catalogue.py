@@ -84,8 +84,8 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
 
     @functools.cached_property
     def group(self) -> str:
-        """The first two words of the clause id: document and subject, such as ``ext.publish``."""
-        return ".".join(self.id.split(".")[:2])
+        """The clause id without its last word: document and subject, such as ``ext.publish``."""
+        return self.id.rpartition(".")[0]
 
     @property
     def side(self) -> str:

@@ -3,6 +3,7 @@
 import functools
 import tomllib
 from collections.abc import Iterator, Mapping
+from importlib.resources.abc import Traversable
 from pathlib import PurePath
 from typing import TypeVar
 
@@ -67,11 +68,7 @@ def load_catalogue(protocol: str) -> Catalogue:
     folder = find_protocol(protocol).folder() / "catalogue"
     if not folder.is_dir():
         raise CatalogueFault(f"catalogue of {protocol}: the folder {folder} is missing")
-    texts = {
-        str(item): item.read_text(encoding="utf-8")
-        for item in folder.iterdir()
-        if item.name.endswith(".toml")
-    }
+    texts = dict(_read_texts(folder))
 
     def read(name: str, kind: type[T]) -> T:
         return _read(texts, str(folder / name), kind)
@@ -119,6 +116,15 @@ def is_above_origin(clause: Clause) -> bool:
         return clause.origin not in BINDING
     read = bool(clause.case) and all(law.reading and not law.accept for law in clause.case)
     return clause.origin == "deployed" and clause.level != "observed" and not read
+
+
+def _read_texts(folder: Traversable) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each file of a catalogue; a folder in it has groups of its own."""
+    for item in folder.iterdir():
+        if item.is_dir():
+            yield from _read_texts(item)
+        elif item.name.endswith(".toml"):
+            yield str(item), item.read_text(encoding="utf-8")
 
 
 def _read(texts: Mapping[str, str], name: str, kind: type[T]) -> T:

@@ -5,6 +5,10 @@ server-0.4.209, crate iggy 0.6.202, the newest that PyPI's iggy-py 0.4.0 can tal
 servers from 0.0.4 up to it have the same poll head and messages. Other differences are covered as
 far as a session of that client needs them.
 
+A third generation, `apache`, has another frame, another message and another form of every body:
+its grammar stands apart, in `wireproof_spec.iggy.apache`, and shares no shape that has a
+`Generation` as an argument.
+
 Names of tagged shapes end in `_TAGGED`. A shape without such a twin is the same in both
 generations, unless its module says otherwise.
 """
@@ -13,6 +17,9 @@ from typing import Literal, TypeAlias
 
 Generation: TypeAlias = Literal["published", "tagged"]
 GENERATIONS: tuple[Generation, ...] = ("published", "tagged")
+ServedGeneration: TypeAlias = Literal["published", "tagged", "apache"]
+SERVED_GENERATIONS: tuple[ServedGeneration, ...] = ("published", "tagged", "apache")
+"""Every generation of servers, with those whose grammar stands apart."""
 
 CreateForm: TypeAlias = Literal["schema", "commit", "tagged"]
 CREATE_FORMS: dict[CreateForm, str] = {

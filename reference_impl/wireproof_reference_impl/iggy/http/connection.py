@@ -148,7 +148,8 @@ class HttpConnection(Generic[S]):
             return Answer(405, headers=(("Allow", _list_allowed(methods)),))
         kind = head.field(b"content-type").decode("latin-1")
         body = bytes(self._body)
-        return handler(Exchange(self._site, opened, query, kind, body, self._now_us))
+        access = head.field(b"authorization").decode("latin-1")
+        return handler(Exchange(self._site, opened, query, kind, body, self._now_us, access))
 
     def _route(
         self, words: tuple[str, ...]

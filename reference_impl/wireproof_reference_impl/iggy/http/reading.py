@@ -208,6 +208,10 @@ class Query:
         """Return the parameter `name`, an unsigned number of eight bytes, or the default."""
         return self._number(name, _U64_MOST, default)
 
+    def text(self, name: str, default: str) -> str:
+        """Return the parameter `name` as it is, or the default."""
+        return self._values.get(name, default)
+
     def needed_u32(self, name: str) -> int:
         """Return the parameter `name`, a number of four bytes, which must be present."""
         if name not in self._values:

@@ -70,6 +70,13 @@ class PartitionFiles(Protocol):
             OSError: the offset could not be written.
         """
 
+    def remove_offset(self, kind: int, consumer: int) -> None:
+        """Delete the stored offset of a consumer or of a group (`kind`).
+
+        Raises:
+            OSError: the offset could not be deleted.
+        """
+
 
 class Storage(Protocol):
     """The interface of the server's storage. Every method that writes may raise `OSError`."""
@@ -122,6 +129,9 @@ class NoFiles:
         """Do nothing."""
 
     def save_offset(self, kind: int, consumer: int, offset: int) -> None:
+        """Do nothing."""
+
+    def remove_offset(self, kind: int, consumer: int) -> None:
         """Do nothing."""
 
 

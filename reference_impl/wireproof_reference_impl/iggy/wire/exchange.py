@@ -43,6 +43,7 @@ class Exchange(Struct, Generic[S_co], frozen=True):
     content_type: str
     body: bytes
     now_us: int
+    authorization: str = ""
 
 
 HeaderFields = Sequence[tuple[str, str]]

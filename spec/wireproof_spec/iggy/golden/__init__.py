@@ -51,6 +51,8 @@ class TcpStep:
     data: bytes
     varies: tuple[Varying, ...]
     note: str
+    length: int = 0
+    """How many bytes were sent where they are too many to record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,19 @@ class HttpScenario:
     steps: tuple[HttpStep, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CodecRow:
+    """A body or a batch made by the crate; of a batch also what the crate's decoder says of it.
+
+    `verify` is its verdict with checksums compared, `layout` without: `Ok(COUNT)` or `Err(…)`.
+    """
+
+    name: str
+    data: bytes
+    verify: str
+    layout: str
+
+
 class _FixtureRow(TypedDict):
     segment: str
     stream_id: int
@@ -113,8 +128,9 @@ class _StepRow(TypedDict):
     dir: Direction
     conn: NotRequired[str]
     hex: NotRequired[str]
+    length: NotRequired[int]
     http: NotRequired[_HttpRow]
-    varies: list[tuple[int, int, str]]
+    varies: NotRequired[list[tuple[int, int, str]]]
     varies_json: NotRequired[list[str]]
     note: str
 
@@ -129,20 +145,68 @@ class _ScenarioRow(TypedDict):
 @cache
 def tcp() -> tuple[TcpScenario, ...]:
     """Return the recorded exchanges over TCP."""
-    return tuple(
-        TcpScenario(
-            row["scenario"],
-            row.get("about", ""),
-            _fixture(row),
-            tuple(map(_tcp_step, row["steps"])),
-        )
-        for row in _rows("iggy-tcp.jsonl")
-    )
+    return _tcp("iggy-tcp.jsonl")
 
 
 @cache
 def http() -> tuple[HttpScenario, ...]:
     """Return the recorded exchanges over HTTP."""
+    return _http("iggy-http.jsonl")
+
+
+@cache
+def apache_tcp() -> tuple[TcpScenario, ...]:
+    """Return the recorded exchanges of generation `apache` over TCP."""
+    return _tcp("iggy-apache-tcp.jsonl")
+
+
+@cache
+def apache_http() -> tuple[HttpScenario, ...]:
+    """Return the recorded exchanges of generation `apache` over HTTP."""
+    return _http("iggy-apache-http.jsonl")
+
+
+@cache
+def apache_clients() -> tuple[TcpScenario, ...]:
+    """Return what SDKs of generation `apache` exchanged with a fake server over TCP.
+
+    The bytes of the server (`s2c`) were made by hand, and some are wrong on purpose.
+    """
+    rows = _rows("iggy-apache-client.jsonl")
+    return tuple(_tcp_scenario(row) for row in rows if not row["scenario"].startswith("http-"))
+
+
+@cache
+def apache_codec() -> tuple[CodecRow, ...]:
+    """Return bodies and batches made by the crate of generation `apache`."""
+    text = (folder() / "iggy-apache-codec.jsonl").read_text("utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    return tuple(
+        CodecRow(
+            row["scenario"],
+            bytes.fromhex(row["hex"]),
+            row.get("verify", ""),
+            row.get("layout", ""),
+        )
+        for row in rows
+    )
+
+
+def folder() -> Traversable:
+    """Return the directory of the golden data; its `iggy-disk` holds the files of a segment."""
+    return resources.files(__name__)
+
+
+def _tcp(name: str) -> tuple[TcpScenario, ...]:
+    return tuple(map(_tcp_scenario, _rows(name)))
+
+
+def _tcp_scenario(row: _ScenarioRow) -> TcpScenario:
+    steps = tuple(map(_tcp_step, row["steps"]))
+    return TcpScenario(row["scenario"], row.get("about", ""), _fixture(row), steps)
+
+
+def _http(name: str) -> tuple[HttpScenario, ...]:
     return tuple(
         HttpScenario(
             row["scenario"],
@@ -150,13 +214,8 @@ def http() -> tuple[HttpScenario, ...]:
             _fixture(row),
             tuple(map(_http_step, row["steps"])),
         )
-        for row in _rows("iggy-http.jsonl")
+        for row in _rows(name)
     )
-
-
-def folder() -> Traversable:
-    """Return the directory of the golden data; its `iggy-disk` holds the files of a segment."""
-    return resources.files(__name__)
 
 
 def _rows(name: str) -> list[_ScenarioRow]:
@@ -185,6 +244,7 @@ def _tcp_step(row: _StepRow) -> TcpStep:
         bytes.fromhex(row.get("hex", "")),
         _varies(row),
         row["note"],
+        row.get("length", 0),
     )
 
 
@@ -204,4 +264,4 @@ def _http_step(row: _StepRow) -> HttpStep:
 
 
 def _varies(row: _StepRow) -> tuple[Varying, ...]:
-    return tuple(Varying(*varying) for varying in row["varies"])
+    return tuple(Varying(*varying) for varying in row.get("varies", ()))

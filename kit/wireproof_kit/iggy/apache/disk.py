@@ -1,0 +1,46 @@
+"""Reads the log of a partition in the data directory of an Apache Iggy server."""
+
+from typing import Final
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.iggy.apache.batches import message
+from wireproof_kit.iggy.apache.requests import Topic
+from wireproof_kit.iggy.apache.server import ApacheServer
+from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.wire.waiting import until
+
+_SUFFIX: Final = ".log"
+KEPT_BYTES: Final = 1 << 20
+"""After so many bytes a partition of the server at commit cc269ef writes them, by default."""
+
+
+def read_log(server: ApacheServer, topic: Topic) -> bytes:
+    """Return the bytes of all log files of a topic's partition, in order.
+
+    Raises:
+        ArrangementFailed: the data directory is not known, or a file cannot be read.
+    """
+    root = server.access.data
+    if root is None:
+        raise ArrangementFailed("no data directory of the target is known; give --data")
+    place = f"streams/{topic.stream_id}/topics/{topic.id}/partitions/{topic.partition}"
+    try:
+        files = sorted((root / place).glob(f"*{_SUFFIX}"))
+        return b"".join(path.read_bytes() for path in files)
+    except OSError as error:
+        raise ArrangementFailed(f"cannot read {root / place}: {error.strerror}") from error
+
+
+def wait_for_log(server: ApacheServer, topic: Topic, end: bytes) -> bytes:
+    """Wait until a partition's log contains ``end`` or patience has passed; return the log.
+
+    A message is sent behind it that is larger than what a server keeps in memory.
+    """
+    server.send_accepted(topic, message(bytes(KEPT_BYTES)))
+
+    def look() -> bytes | None:
+        log = read_log(server, topic)
+        return log if end in log else None
+
+    seconds = server.patience.seconds(REDELIVERY)
+    return until(look, seconds=seconds, every=0.05) or read_log(server, topic)

@@ -1,0 +1,184 @@
+"""The rules of content of generation apache: pure functions of what a server sent.
+
+Each yields what it shows of a clause, and allows what the cases of the clause allow.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from wireproof_kit.iggy.apache.observe import differ
+from wireproof_kit.ledger.outcomes import Finding
+from wireproof_kit.ledger.times import FIRST_S, LAST_S
+from wireproof_kit.observation import Difference
+from wireproof_spec.iggy.apache.batch import (
+    BATCH_HEADER_SIZE,
+    Batch,
+    MessageFrame,
+    batch_checksum,
+    frame_checksum,
+    frame_size,
+)
+from wireproof_spec.iggy.apache.bodies.messages import PollMessages
+from wireproof_spec.iggy.apache.frames import Eviction, Reply
+from wireproof_spec.iggy.apache.header import ReplyHeader, RequestHeader
+from wireproof_spec.iggy.apache.polled import Polled
+from wireproof_spec.iggy.apache.statuses import OK
+
+LAW: Final = "iggy.apache."
+_US: Final = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A message that was sent, with its producer's time and the partition that it names."""
+
+    frame: MessageFrame
+    origin_us: int
+    partition: int | None
+    together: int
+    flaw: str = ""
+    """The clause by which its batch must not be stored."""
+
+
+def judge_reply(request: RequestHeader, reply: Reply) -> Iterator[Finding]:
+    """Judge the header of a reply, and whether a refusal has a body."""
+    header = reply.header
+    yield _hold("frame.zero", not has_set_bytes(header), "zero:not")
+    is_echoed = header.request_checksum == request.request_checksum
+    yield _hold("frame.echo", is_echoed, "echo:other-checksum")
+    if header.status != OK:
+        yield _hold("reply.denied-empty", not reply.body, "body")
+
+
+def has_set_bytes(header: ReplyHeader) -> bool:
+    """Return True if a byte of a reply that is reserved is not zero."""
+    return any(
+        (
+            header.checksum,
+            header.checksum_body,
+            header.release,
+            *header.reserved_front,
+            *header.padding,
+            *header.reserved,
+        )
+    )
+
+
+def judge_eviction(eviction: Eviction) -> Iterator[Finding]:
+    """Judge the shape of an eviction."""
+    header = eviction.header
+    yield _hold("evict.shape", not eviction.body, "eviction:body")
+    is_given = bool(header.reason) and not any((*header.reserved, *header.reserved_front))
+    yield _hold("evict.reason", is_given, "reason:none" if not header.reason else "reason:bytes")
+
+
+def judge_head(poll: PollMessages, polled: Polled) -> Iterator[Finding]:
+    """Judge what stands in front of the polled batches."""
+    if poll.partition.flag:
+        due, found = poll.partition.partition_id, polled.head.partition_id
+        yield _compare("poll.head", "head:other", "partition_id", due, found)
+    count, declared = len(polled.frames), polled.head.count
+    if count > poll.count:
+        yield Finding(f"{LAW}poll.count", "count:more", f"{count} in place of {poll.count}")
+    else:
+        yield _compare("poll.count", "count:wrong", "count", count, declared)
+
+
+def judge_batch(poll: PollMessages, batch: Batch) -> Iterator[Finding]:
+    """Judge the fields of a polled batch, without the messages in it."""
+    header = batch.header
+    if poll.partition.flag:
+        due = poll.partition.partition_id
+        yield _compare(
+            "message.partition", "partition:other", "partition_id", due, header.partition_id
+        )
+    yield judge_time(batch)
+    for judge in (judge_counts, judge_batch_checksum, judge_reserved, judge_frame_checksums):
+        yield from judge(batch)
+
+
+def judge_time(batch: Batch) -> Finding:
+    """Judge whether the server's time of a batch may be one, in microseconds."""
+    time_us = batch.header.base_timestamp
+    is_time = FIRST_S * _US <= time_us < LAST_S * _US
+    return _hold("message.append-time", is_time, "time:other", f"{time_us}")
+
+
+def judge_batch_checksum(batch: Batch) -> Iterator[Finding]:
+    """Judge the checksum of a batch."""
+    right, found = batch_checksum(batch), batch.header.batch_checksum
+    yield _compare("message.batch-checksum", "checksum:wrong", "batch_checksum", right, found)
+
+
+def judge_reserved(batch: Batch) -> Iterator[Finding]:
+    """Judge the reserved bytes of a batch and of its frames."""
+    is_zero = not any(batch.header.reserved) and not any(frame.reserved for frame in batch.frames)
+    yield _hold("message.reserved", is_zero, "reserved:not")
+
+
+def judge_frame_checksums(batch: Batch) -> Iterator[Finding]:
+    """Judge the checksum of each frame of a batch."""
+    for frame in batch.frames:
+        right = frame_checksum(frame)
+        yield _compare("message.checksum", "checksum:wrong", "checksum", right, frame.checksum)
+
+
+def judge_counts(batch: Batch) -> Iterator[Finding]:
+    """Judge whether length and count of a batch are those of its bytes."""
+    length = BATCH_HEADER_SIZE + sum(map(frame_size, batch.frames))
+    header, clause = batch.header, "message.counts"
+    if length != header.batch_length:
+        yield _compare(clause, "counts:length", "batch_length", length, header.batch_length)
+    else:
+        count = len(batch.frames)
+        yield _compare(clause, "counts:count", "message_count", count, header.message_count)
+
+
+def judge_order(batches: Sequence[Batch]) -> Iterator[Finding]:
+    """Judge whether offsets follow one another in a batch, and rise from batch to batch."""
+    for batch in batches:
+        deltas = [frame.offset_delta for frame in batch.frames]
+        is_run = all(after == before + 1 for before, after in pairwise(deltas))
+        yield _hold("message.offset", is_run, "offsets:other", f"deltas {deltas[:5]}")
+    for before, after in pairwise(batch for batch in batches if batch.frames):
+        first = after.header.base_offset + after.frames[0].offset_delta
+        last = before.header.base_offset + before.frames[-1].offset_delta
+        yield _hold("send.order", first > last, "offsets:other", f"{first} behind {last}")
+
+
+def judge_times(batches: Sequence[Batch]) -> Iterator[Finding]:
+    """Judge whether the server's time does not fall from batch to batch."""
+    for before, after in pairwise(batches):
+        is_kept = before.header.base_timestamp <= after.header.base_timestamp
+        yield _hold("message.append-time", is_kept, "time:falls")
+
+
+def judge_message(found: MessageFrame, origin_us: int, sent: Content) -> Iterator[Finding]:
+    """Judge whether a polled message is the one that was sent."""
+    difference = differ(sent.frame, found)
+    broken = difference.field if difference else ""
+    for name in ("id", "payload", "headers"):
+        is_it = name == broken
+        value = f"delivered:{name}" if is_it else ""
+        yield Finding(f"{LAW}message.{name}", value, difference=difference if is_it else None)
+    due = sent.origin_us, sent.frame.timestamp_delta
+    came = origin_us, found.timestamp_delta
+    is_same = due == came
+    yield _hold("message.origin", is_same, "origin:other", f"{came} in place of {due}")
+
+
+def judge_same(before: MessageFrame, after: MessageFrame) -> Finding:
+    """Judge whether two polls of one message returned the same frame."""
+    return _hold("message.same", before == after, "different")
+
+
+def _hold(clause: str, holds: bool, value: str, note: str = "") -> Finding:
+    return Finding(f"{LAW}{clause}") if holds else Finding(f"{LAW}{clause}", value, note)
+
+
+def _compare(clause: str, value: str, name: str, due: int, found: int) -> Finding:
+    if due == found:
+        return Finding(f"{LAW}{clause}")
+    return Finding(f"{LAW}{clause}", value, "", Difference(name, None, str(due), str(found)))

@@ -1,0 +1,273 @@
+"""A session with one Apache Iggy server: objects for cases, probes, patience, ledger."""
+
+import contextlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from wireproof_kit.errors import (
+    ArrangementFailed,
+    KitError,
+    TargetSilent,
+    TargetUnreachable,
+    UsageFault,
+)
+from wireproof_kit.iggy import patience
+from wireproof_kit.iggy.apache import APACHE, batches, login
+from wireproof_kit.iggy.apache.connection import Connection, connect_socket
+from wireproof_kit.iggy.apache.ledger import ApacheLedger
+from wireproof_kit.iggy.apache.observe import observe
+from wireproof_kit.iggy.apache.probes import CAPABILITY_PROBES, READING_PROBES
+from wireproof_kit.iggy.apache.probes import Probe as ProbeFunction
+from wireproof_kit.iggy.apache.server import Access, ApacheServer
+from wireproof_kit.iggy.greeting import GREETING_SECONDS, name_of
+from wireproof_kit.iggy.identifiers import Identifiers
+from wireproof_kit.iggy.wire.login import Credentials, credentials_from
+from wireproof_kit.observation import observed
+from wireproof_kit.runner.patience import Patience
+from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.address import Address
+from wireproof_kit.wire.connection import accepts
+from wireproof_kit.wire.http import address_of
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.iggy.apache.envelopes import OWN
+from wireproof_spec.iggy.bodies.identifier import numeric
+
+SERVER: Final = "apache"
+TOPIC: Final = "apache_topic"
+HTTP_SECONDS: Final = 5.0
+UNAVAILABLE: Final = "unavailable"
+
+
+class ApacheSession:
+    """An open session with an Apache Iggy server; thread-safe."""
+
+    def __init__(
+        self, target: Target, options: SessionOptions, access: Access, so_far: float
+    ) -> None:
+        self._access = access
+        self._options = options
+        self._so_far = so_far
+        self._left: list[str] = []
+        access.http = address_of(target.http) if target.http else None
+        access.data = target.data
+        access.http_seconds = options.timeout or HTTP_SECONDS
+        self.patience = patience.BEFORE_MEASURING
+        if options.timeout is not None:
+            self.patience = patience.make_fixed(options.timeout)
+        elif options.patience is not None:
+            self.patience = options.patience
+        self._measuring = threading.Lock()
+        self._is_measured = options.timeout is not None or options.patience is not None
+
+    def begin(self, kinds: Counter[str]) -> None:
+        """Do nothing: topics are created without delay, so none is prepared."""
+
+    def probe_capability(self, name: str) -> Probe:
+        """Find out by a probe (a short exchange) whether the target has a capability."""
+        self._measure()
+        return self._probe(name, CAPABILITY_PROBES)
+
+    def probe_reading(self, name: str) -> Probe:
+        """Find out by a probe which reading of an ambiguous text the target follows."""
+        return self._probe(name, READING_PROBES)
+
+    def bind(self, readings: Mapping[str, str | None]) -> None:
+        """Do nothing: no request depends on a reading."""
+
+    def prepare(self, kinds: Counter[str]) -> None:
+        """Measure the target's time limits; the cases create their topics themselves."""
+        self._measure()
+
+    def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
+        """Return the objects that a case asks for by name, new for one run: server and topic.
+
+        Raises:
+            ArrangementFailed: the topic could not be made.
+            KitError: the kit has no such object.
+        """
+        missing = [name for name in names if name not in (SERVER, TOPIC)]
+        if missing:
+            raise KitError(f"the kit has no object called {missing[0]} for this generation")
+        server = self._server(transcript)
+        arguments: dict[str, object] = {SERVER: server}
+        try:
+            if TOPIC in names:
+                arguments[TOPIC] = server.new_topic()
+        except KitError:
+            self._close(server)
+            raise
+        return {name: arguments[name] for name in names}
+
+    def release(self, arguments: Mapping[str, object]) -> None:
+        """Close what a case left open and delete what it created."""
+        for argument in arguments.values():
+            if isinstance(argument, ApacheServer):
+                self._close(argument)
+
+    def control(self) -> Control:
+        """Ping on a new connection, to show that the target still answers; return the result."""
+        return control_round_trip(
+            lambda seconds: time_ping(self._access.address, seconds), self.patience
+        )
+
+    def is_alive(self) -> bool:
+        """Return True if the target accepts a connection now."""
+        return accepts(self._access.address)
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return what the server said of itself at the login."""
+        entered = self._access.entered
+        return {
+            "name": "Apache Iggy",
+            "generation": APACHE,
+            "version": entered.server_version,
+            "protocol": login.name_version(entered.server_protocol_version),
+        }
+
+    def open_ledger(self) -> ApacheLedger:
+        """Return what judges the messages of all cases of a run."""
+        return ApacheLedger(self._access.envelope)
+
+    def close(self) -> None:
+        """Delete the stream of this run with all its topics."""
+        home = self._access.home
+        if home is None or self._options.passing:
+            return
+        server = self._server(Transcript())
+        is_deleted = False
+        with contextlib.suppress(ArrangementFailed, TargetUnreachable):
+            answer = server.delete(numeric(home[0]))
+            is_deleted = observe(answer, framed=True).value == "ok"
+        server.close(leave=True)
+        if not is_deleted:
+            self._left.append(home[1])
+
+    def left_behind(self) -> list[str]:
+        """Return the streams that the target keeps, once the session is closed."""
+        return [f"stream {name}" for name in self._left]
+
+    def _server(self, transcript: Transcript) -> ApacheServer:
+        return ApacheServer(self._access, transcript=transcript, patience=self.patience)
+
+    def _close(self, server: ApacheServer) -> None:
+        with contextlib.suppress(ArrangementFailed, TargetUnreachable):
+            server.close(leave=self._options.passing)
+
+    def _probe(self, name: str, table: Mapping[str, ProbeFunction]) -> Probe:
+        transcript = Transcript()
+        function = table.get(name)
+        if function is None:
+            return Probe(observed(UNAVAILABLE, note=f"there is no probe {name}"), transcript)
+        server = self._server(transcript)
+        try:
+            observation = function(server)
+        except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
+            observation = observed(UNAVAILABLE, note=str(error))
+        finally:
+            self._close(server)
+        return Probe(observation, transcript)
+
+    def _measure(self) -> None:
+        with self._measuring:
+            if not self._is_measured:
+                self._is_measured = True
+                self.patience = patience.measure(self._round_trip, self._so_far)
+
+    def _round_trip(self) -> float:
+        try:
+            return time_ping(self._access.address, GREETING_SECONDS)
+        except (TargetUnreachable, TargetSilent):
+            return GREETING_SECONDS
+
+
+def time_ping(address: Address, seconds: float) -> float:
+    """Connect and ping; return the seconds this took.
+
+    Raises:
+        TargetUnreachable: the target accepts no connection.
+        TargetSilent: the target does not answer the ping.
+    """
+    started = time.monotonic()
+    with _connect(address, seconds) as connection:
+        state = connection.goes_on()
+    if state != "open":
+        raise TargetSilent(f"{name_of(address)} does not answer a ping of 256 bytes ({state})")
+    return time.monotonic() - started
+
+
+def open_apache_session(target: Target, options: SessionOptions) -> ApacheSession:
+    """Open a session with a server of generation apache, which must let the kit in.
+
+    Raises:
+        TargetUnreachable: the target accepts no connection.
+        TargetSilent: the server does not answer, refuses the login, or speaks a protocol number
+            that the kit does not know.
+        UsageFault: the user named topics, or gave no usable credentials.
+    """
+    if options.topics:
+        raise UsageFault("--topic cannot be used with an Iggy server; leave it out")
+    address = (target.host, target.port)
+    seconds = time_ping(address, GREETING_SECONDS)
+    credentials = credentials_from(target.auth_env)
+    access = enter(address, credentials, Identifiers(options.run_token))
+    session = ApacheSession(target, options, access, seconds)
+    if not access.envelope.verified:
+        _refuse_unless_served(access)
+    return session
+
+
+def enter(address: Address, credentials: Credentials, identifiers: Identifiers) -> Access:
+    """Log in under the kit's own protocol number, or under the server's if it names another.
+
+    Raises:
+        TargetSilent: see `open_apache_session`.
+    """
+    envelope, name, seen = OWN, name_of(address), ""
+    for _ in range(2):
+        with _connect(address, GREETING_SECONDS) as connection:
+            answer = login.log_in(connection, credentials, envelope)
+        entered, seen = login.read_entered(answer), login.observe_login(answer).value
+        if entered is not None:
+            version = entered.fields.server_protocol_version
+            known = login.find_envelope(version, name)
+            return Access(address, credentials, known, identifiers, entered.fields)
+        window = login.window_of(answer)
+        if window is None:
+            break
+        envelope = login.find_envelope(window[1], name)
+    raise TargetSilent(
+        f"{name} answers the login of {credentials.name!r} with {seen}; name the environment "
+        "variable that holds NAME:PASSWORD with --auth-env"
+    )
+
+
+def _refuse_unless_served(access: Access) -> None:
+    """Refuse a server of a number whose shapes nobody has recorded, if it serves no message."""
+    limit = patience.make_fixed(GREETING_SECONDS)
+    server = ApacheServer(access, transcript=Transcript(), patience=limit)
+    try:
+        topic = server.new_topic()
+        is_served = len(server.sent_and_polled(topic, batches.message()).frames) == 1
+    except ArrangementFailed:
+        is_served = False
+    finally:
+        server.close()
+    if not is_served:
+        version = login.name_version(access.entered.server_protocol_version)
+        raise TargetSilent(
+            f"{name_of(access.address)} speaks protocol {version} of Apache Iggy, whose shapes "
+            "this kit knows from a description only, and it does not serve them"
+        )
+
+
+def _connect(address: Address, seconds: float) -> Connection:
+    return Connection(
+        connect_socket(address),
+        transcript=Transcript(),
+        patience=Patience(answer=seconds, push=seconds, redelivery=seconds),
+        address=address,
+    )
