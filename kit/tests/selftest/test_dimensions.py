@@ -87,7 +87,7 @@ def test_two_corners_of_different_dimensions_meet() -> None:
 @pytest.mark.parametrize("protocol", KNOWN)
 def test_what_is_broken_in_pairs_has_cases_of_combined_ways(protocol: str) -> None:
     table, clauses = read_dimensions(protocol), judged_clauses(protocol)
-    ways = [item for item in collect(protocol) if interface(item.id) == f"{protocol}/{WAYS}"]
+    ways = [item for item in collect(protocol) if interface(item) == f"{protocol}/{WAYS}"]
 
     assert bool(table.pairs) == bool(ways)
     named = [each for each in table.pairs if any(is_below(one.id, each) for one in clauses)]
@@ -121,7 +121,7 @@ def test_a_corner_meets_the_cases_of_its_clause_and_then_those_of_combined_ways(
     own = [item for item in cases if item.clause.id == "ext.http.accept"]
 
     assert cases[: len(own)] == own
-    assert {interface(item.id) for item in cases[len(own) :]} == {f"nsq/{WAYS}"}
+    assert {interface(item) for item in cases[len(own) :]} == {f"nsq/{WAYS}"}
 
 
 def test_all_alternatives_are_on_together_and_none_beside_what_it_excludes() -> None:
@@ -143,7 +143,7 @@ def collect_of_created_topics(protocol: str) -> tuple[Instance, ...]:
     return tuple(
         item
         for item in collect(protocol)
-        if "order" in item.needs or interface(item.id) == "nsq/create"
+        if "order" in item.needs or interface(item) == "nsq/create"
     )
 
 

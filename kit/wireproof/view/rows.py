@@ -44,9 +44,13 @@ COUNT_WORDS: dict[Mark, str] = {
 }
 
 
-def interface(case_id: str) -> str:
-    """Return protocol and interface, the first two words of a case id: ``nsq/publish``."""
-    return escape_unprintable("/".join(case_id.split("/")[:2]))
+def interface(record: CaseRecord) -> str:
+    """Return protocol and interface of a case: ``nsq/publish``, ``iggy/apache/poll``.
+
+    It has as many words of the case's id as the group of the clause has.
+    """
+    words = max(record.clause.count("."), 2)
+    return escape_unprintable("/".join(record.case.split("/")[:words]))
 
 
 def mark(record: CaseRecord, header: HeaderRecord) -> Mark:
@@ -60,7 +64,7 @@ def by_interface(records: Iterable[CaseRecord], header: HeaderRecord) -> dict[st
     """Return the marks of the cases of each interface, in the order of first appearance."""
     rows: dict[str, list[Mark]] = {}
     for record in records:
-        rows.setdefault(interface(record.case), []).append(mark(record, header))
+        rows.setdefault(interface(record), []).append(mark(record, header))
     return rows
 
 

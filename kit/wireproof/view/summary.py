@@ -210,7 +210,8 @@ def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Itera
             yield f"{name:<9}{path}"
         if left := result.left_behind:
             names = f"{', '.join(left[:LISTED])}{', …' if len(left) > LISTED else ''}"
-            told = f"the target still has {len(left)} things that this run made: {names}"
+            count = count_noun(len(left), "thing")
+            told = f"the target still has {count} that this run made: {names}"
             yield from wrap_after_heading("left", told)
         step = result.next_step()
         yield from wrap_after_heading("next", step) if step else []

@@ -64,9 +64,9 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     own = [item for item in instances if item.clause.id in trial.breaks]
     if trial.candidates:
         return own + [item for item in instances if _is_of_ways(item) and item not in own]
-    interfaces = {interface(item.id) for item in own}
+    interfaces = {interface(item) for item in own}
     others = [item for item in instances if item.clause.id not in trial.breaks]
-    near = [item for item in others if interface(item.id) in interfaces]
+    near = [item for item in others if interface(item) in interfaces]
     by_clause: dict[str, list[Instance]] = {}
     for item in own + _draw_cases(trial, near):
         by_clause.setdefault(item.clause.id, []).append(item)
@@ -77,7 +77,7 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
 
 
 def _is_of_ways(item: Instance) -> bool:
-    return interface(item.id).endswith(f"/{WAYS}")
+    return interface(item).endswith(f"/{WAYS}")
 
 
 def _draw_cases(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
@@ -100,9 +100,10 @@ def _thin_out(drawn: list[Instance], share: int, source: random.Random) -> list[
     return [item for item in drawn if item.id in kept]
 
 
-def interface(case_id: str) -> str:
-    """Return protocol and interface of a case id: ``nsq/publish``."""
-    return "/".join(case_id.split("/")[:2])
+def interface(item: Instance) -> str:
+    """Return protocol and interface of a case: ``nsq/publish``, ``iggy/apache/poll``."""
+    words = item.clause.group.count(".") + 1
+    return "/".join(item.id.split("/")[:words])
 
 
 def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instance]) -> TrialResult:

@@ -5,7 +5,7 @@ from typing import Final
 
 from wireproof_kit.iggy.apache import login, requests
 from wireproof_kit.iggy.apache.answers import Answer
-from wireproof_kit.iggy.apache.batches import batch, message
+from wireproof_kit.iggy.apache.batches import NAME, batch, message
 from wireproof_kit.iggy.apache.connection import Connection
 from wireproof_kit.iggy.apache.observe import Polled, observe_absence, observe_unread
 from wireproof_kit.iggy.apache.probes import NOBODY, SENTINEL, ask_send
@@ -126,7 +126,9 @@ def store(
     sent: list[MessageFrame] = []
     for size in sizes:
         start = len(sent)
-        sent += [message(b"message %d" % (start + number)) for number in range(size)]
+        numbers = range(start, start + size)
+        # Every second one has a user header: a server may cut a batch right only without any.
+        sent += [message(b"message %d" % number, *(NAME,) * (number % 2)) for number in numbers]
         server.send_accepted(topic, *sent[start:], partition=partition)
     server.poll_until(topic, len(sent), Polling(partition=partition, count=len(sent)))
     return sent

@@ -105,10 +105,10 @@ def _spoilt(spoil: Spoil, index: int) -> Batch:
     return seal_batch(Batch(RIGHT.header, tuple(frames)))
 
 
-def _reserved(place: int) -> Batch:
-    reserved = bytearray(RIGHT.header.reserved)
+def _reserved(place: int, right: Batch = RIGHT) -> Batch:
+    reserved = bytearray(right.header.reserved)
     reserved[place] = 1
-    return seal_batch(Batch(replace(RIGHT.header, reserved=bytes(reserved)), RIGHT.frames))
+    return seal_batch(Batch(replace(right.header, reserved=bytes(reserved)), right.frames))
 
 
 def _refused(apache: ApacheServer, topic: Topic, data: bytes | Batch) -> Observation:
@@ -132,10 +132,16 @@ def test_batch_checksum(
 
 
 @case("iggy/apache/send/reserved", clause="iggy.apache.send.reserved")
-@pytest.mark.parametrize("place", [0, 100, 203], ids=["first", "middle", "last"])
-def test_reserved(apache: ApacheServer, apache_topic: Topic, place: int) -> Observation:
+@pytest.mark.parametrize(
+    ("place", "right"),
+    [(0, RIGHT), (100, RIGHT), (203, RIGHT), (0, batch(SENT[0]))],
+    ids=["first", "middle", "last", "single"],
+)
+def test_reserved(
+    apache: ApacheServer, apache_topic: Topic, place: int, right: Batch
+) -> Observation:
     """A batch with a reserved byte that is not zero is not stored."""
-    return _refused(apache, apache_topic, _reserved(place))
+    return _refused(apache, apache_topic, _reserved(place, right))
 
 
 @case("iggy/apache/send/reserved-frame", clause="iggy.apache.send.reserved-frame")

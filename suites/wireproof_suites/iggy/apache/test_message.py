@@ -26,6 +26,7 @@ from wireproof_spec.iggy.header_kinds import RAW
 from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, OFFSET, TIMESTAMP
 from wireproof_suites.iggy.apache import steps
 from wireproof_suites.iggy.apache.test_send import PARTITIONS, kept_or_refused
+from wireproof_suites.iggy.steps.elapsed_time import NotAnswered, repeat_while
 
 MANY = tuple(text_header(f"key-{n % 7}-{n}", RAW, bytes([n] * (1 + n))) for n in range(100))
 SETS = {"none": (), "one": (NAME,), "three": MANY[4:1:-1], "hundred": MANY}
@@ -95,14 +96,16 @@ def test_payload_first(
 ) -> Observation:
     """The payload of a frame stands in front of its user headers."""
     sent = message(b"payload, which stands first", *headers)
-    polled = apache.sent_and_polled(apache_topic, sent)
-    unread = observe_unread(polled)
-    if unread is not None or not polled.frames:
-        return unread or observed("missing", overdue=True).on(polled)
-    found = polled.frames[0]
-    body = found.payload + found.user_headers
-    is_first = body == sent.payload + header_block(headers)
-    return observed("payload:first" if is_first else "payload:other").on(polled)
+    whole = apache.sent_and_polled(apache_topic, message(b"in front"), sent)
+    polls = (whole, apache.poll(apache_topic, Polling(value=1)))
+    for polled in polls:
+        unread = observe_unread(polled)
+        if unread is not None or not polled.frames:
+            return unread or observed("missing", overdue=True).on(polled)
+        found = polled.frames[-1]
+        if found.payload + found.user_headers != sent.payload + header_block(headers):
+            return observed("payload:other").on(polled)
+    return observed("payload:first").on(*polls)
 
 
 @case("iggy/apache/message/origin", clause="iggy.apache.message.origin")
@@ -222,6 +225,24 @@ def test_same(apache: ApacheServer, apache_topic: Topic, strategy: int) -> Obser
             if due.get(offset) != frame:
                 return observed("different", note=f"offset {offset}").on(first, polled)
     return observed("same").on(first, polled)
+
+
+@case("iggy/apache/message/same-later", clause="iggy.apache.message.same", waiting=True)
+def test_same_later(apache: ApacheServer, apache_topic: Topic) -> Observation:
+    """Repeated polls over several seconds return the bytes of the first poll."""
+    steps.store(apache, apache_topic, SIZES)
+    first = apache.poll(apache_topic)
+    if not first.frames:
+        return observe_unread(first) or observed("delivered:none").on(first)
+
+    def look() -> bool:
+        polled = apache.poll(apache_topic)
+        unread = observe_unread(polled)
+        if unread is not None:
+            raise NotAnswered(unread)
+        return polled.frames == first.frames
+
+    return repeat_while(look)
 
 
 def _as_sent(apache: ApacheServer, topic: Topic, *sent: MessageFrame) -> Observation:

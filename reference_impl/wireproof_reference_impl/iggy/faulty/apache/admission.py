@@ -117,7 +117,7 @@ def _whole_frames(data: bytes) -> bytes:
     return data[: records.HEADER_SIZE]
 
 
-@missing("send.cut send.all-or-nothing", instead(admission, "admit"))
+@missing("send.cut", instead(admission, "admit"))
 def cut_batch_stored_in_part(original: Original, data: bytes, count: int) -> object:
     """The whole frames of a batch that is cut short are stored."""
     try:

@@ -27,6 +27,8 @@ from wireproof_spec.iggy.apache.header import EvictionHeader
 _SESSION_AT = 4 + 4
 _VERSION_AT = _SESSION_AT + 8
 _SHORT = 100
+_FIRST = 8
+"""Up to here sessions are those by which the kit finds out what the server is."""
 _NEXT = pack_version(0, 12, 0)
 
 
@@ -34,6 +36,14 @@ _NEXT = pack_version(0, 12, 0)
 def login_reply_without_text(original: Original, node: Node, session: int) -> bytes:
     """The version text in the reply to a login is empty."""
     return cast(bytes, original(node, session))[: _VERSION_AT + 4] + b"\0"
+
+
+@condition("login.version", instead(login, "logged_in"))
+def version_bit_set_after_the_first(original: Original, node: Node, session: int) -> bytes:
+    """The highest bit of the version is set in every reply to a login but the first few."""
+    body = cast(bytes, original(node, session))
+    at = _VERSION_AT + 3
+    return body if session <= _FIRST else body[:at] + bytes([body[at] | 0x80]) + body[at + 1 :]
 
 
 @condition("login.session", instead(requests, "read"))

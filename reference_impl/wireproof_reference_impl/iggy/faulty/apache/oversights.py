@@ -43,13 +43,6 @@ _NO_CONFIRMATION = bytes(4)
 _OFFSET_REPLY_SIZE = 20
 
 
-@missing("disk.damaged", instead(Partition, "select"))
-def damage_served(original: Original, partition: Partition, start: int, count: int) -> object:
-    """A damaged batch is polled as if it were sound."""
-    partition.damaged.clear()
-    return original(partition, start, count)
-
-
 @wrong_value("frame.echo-fields", replied)
 def reply_client_of_reads_lost(header: ReplyHeader, body: bytes) -> Reply:
     """The client id in the reply to a read is 0."""

@@ -140,7 +140,7 @@ def offset_deltas_zero(frame: Frame) -> Frame:
     return remade(frame, delta=0)
 
 
-@boundary("message.offset poll.slice", polled_frames)
+@boundary("poll.slice", polled_frames)
 def offset_deltas_from_one(frame: Frame) -> Frame:
     """The offset deltas of polled messages count from 1."""
     return remade(frame, delta=frame.delta + 1)
