@@ -16,6 +16,8 @@ from wireproof_kit.runner.collect import collect
 from wireproof_spec.record import CaseRecord
 
 OUT = Path(__file__).resolve().parent.parent / "kit" / "wireproof" / "running" / "case_costs.toml"
+GENERATIONS = (("iggy", {"generation": "apache"}),)
+"""Generations of a reference that have cases of their own."""
 HEAD = """\
 # Averages of one case of each interface against the embedded reference on loopback, measured by
 # tools/case_costs.py: connections, bytes sent and received, seconds at work, and seconds of cases
@@ -27,9 +29,9 @@ def main() -> None:
     """Judge every reference and write the averages."""
     rows: dict[str, list[tuple[int, int, int, float, float]]] = defaultdict(list)
     waiting = {item.id for item in collect() if item.mark.waiting}
-    for protocol in list_with_reference():
+    for protocol, keys in (*((each, {}) for each in list_with_reference()), *GENERATIONS):
         with tempfile.TemporaryDirectory() as folder:
-            options = wireproof.Options(bundle=Path(folder) / "b.jsonl", timeout=3.0)
+            options = wireproof.Options(bundle=Path(folder) / "b.jsonl", timeout=3.0, keys=keys)
             run = wireproof.run("reference", protocol, options=options)
         for record in run.records:
             interface = "/".join(record.case.split("/")[:2])

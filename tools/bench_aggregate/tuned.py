@@ -61,16 +61,16 @@ QUERIES = {
         order by protocol, vendor, version_key, clause""",
     "evidence": f"""
         with states as (
-            select {T}, clause, case, max({STATE.format("started")}) state
+            select {T}, clause, case, max({STATE.format("started")}) stands
             from results group by all),
         odd as (
-            select *, {STATE.format("started")} state from results
+            select *, {STATE.format("started")} stands from results
             where verdict not in ('pass','reading'))
         select * from (
             select {T}, clause, max(struct({WORST} worst, started, bundle, case, verdict, accepted,
                    observation, reason, difference_field, difference_expected, difference_found,
                    same, runs)) told
-            from odd left semi join states using ({T}, clause, case, state) group by all) {ORDER}
+            from odd left semi join states using ({T}, clause, case, stands) group by all) {ORDER}
         left join (select bundle, path from runs) files on told.bundle = files.bundle
         order by protocol, vendor, version_key, clause""",
     "levels": f"""
