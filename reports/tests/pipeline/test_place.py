@@ -160,6 +160,16 @@ def test_a_checkpoint_that_names_a_file_elsewhere_is_refused(history: Path) -> N
         check_readable(str(history))
 
 
+def test_damaged_counts_are_left_to_those_who_count_anew(history: Path) -> None:
+    log = history / "_partials" / "counts" / "_delta_log" / "0.json"
+    log.write_bytes(b"{")
+    check_readable(str(history))
+    log.write_text('{"add":{"path":5}}')
+
+    with pytest.raises(HistoryFault, match="is damaged"):
+        check_readable(str(history))
+
+
 @pytest.mark.parametrize("name", ["0.json", "0.checkpoint.parquet"])
 def test_a_damaged_log_is_one_sentence(history: Path, name: str) -> None:
     (history / "_delta_log" / name).write_bytes(b"\0\0 not a log\n")
