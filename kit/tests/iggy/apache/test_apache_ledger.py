@@ -127,6 +127,13 @@ def test_each_difference_breaks_its_clause(change: Change, broken: dict[str, str
     assert talk.broken() == broken
 
 
+def test_a_server_may_give_an_id_to_a_message_without_one() -> None:
+    talk = Talk()
+    talk.send(in_frame(id=0)(SENT))
+    talk.poll(in_frame(id=9)(stamped(SENT)))
+    assert talk.broken() == {}
+
+
 def test_a_length_that_the_bytes_do_not_have_is_no_layout() -> None:
     talk = Talk()
     talk.send(SENT)
