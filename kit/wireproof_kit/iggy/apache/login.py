@@ -25,7 +25,6 @@ from wireproof_spec.wire_error import WireError
 
 SDK_NAME: Final = "wireproof"
 SDK_VERSION: Final = "1"
-_SECRET_SIZE: Final = 32
 _SECTION: Final = bytes(4)
 
 Place = Literal["bare", "result-section"]
@@ -50,12 +49,11 @@ def login_body(
     context: str = "",
 ) -> bytes:
     """Return the body of a login; ``version`` is the packed protocol version."""
-    has_secret = envelope is not OWN
     body = LoginBody(
         protocol_version=envelope.version if version is None else version,
         sdk_name=sdk_name,
         sdk_version=sdk_version,
-        bind_secret=bytes(_SECRET_SIZE) if has_secret else None,
+        bind_secret=bytes(envelope.secret_size) if envelope.secret_size else None,
         username=credentials.name,
         password=credentials.password,
         context=context,

@@ -4,6 +4,7 @@ import pytest
 
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy.apache.envelope import (
+    Envelope,
     LoginBody,
     PollHead,
     TokenLoginBody,
@@ -46,11 +47,17 @@ def test_the_gate_accepts_any_patch_of_its_own_minor_version(
 
 
 @pytest.mark.parametrize("envelope", ENVELOPES.values(), ids=ENVELOPES.keys())
-def test_a_poll_head_has_its_size(envelope: object) -> None:
-    assert envelope in ENVELOPES.values()
-    for each in ENVELOPES.values():
-        extra = None if each is OWN else bytes(24)
-        assert len(encode(each.poll_head, PollHead(0, 7, 2, extra))) == each.poll_head_size
+def test_a_poll_head_has_its_size(envelope: Envelope) -> None:
+    least = OWN.poll_head_size
+    context = bytes(envelope.poll_head_size - least) or None
+    assert len(encode(envelope.poll_head, PollHead(0, 7, 2, context))) == envelope.poll_head_size
+
+
+@pytest.mark.parametrize("envelope", ENVELOPES.values(), ids=ENVELOPES.keys())
+def test_a_login_has_a_secret_of_its_size(envelope: Envelope) -> None:
+    secret = bytes(envelope.secret_size) or None
+    login = LoginBody(envelope.version, "s", "1", "u", "p", "", secret)
+    assert decode(envelope.login, encode(envelope.login, login)) == login
 
 
 def test_the_login_of_0_12_carries_a_secret_before_the_name() -> None:

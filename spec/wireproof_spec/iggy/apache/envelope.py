@@ -86,6 +86,8 @@ class Envelope:
     login_reply: Schema[LoggedIn]
     poll_head: Schema[PollHead]
     poll_head_size: int
+    secret_size: int = 0
+    """The bytes of `bind_secret` in a login; 0 where a login has none."""
     request_meanings: tuple[Meaning, ...] = ()
     reply_meanings: tuple[Meaning, ...] = ()
 

@@ -22,7 +22,8 @@ from wireproof_spec.iggy.apache.login_fields import (
 )
 from wireproof_spec.layout import Bytes, Record, field
 
-_SECRET = field("bind_secret", Bytes(32))
+_SECRET_SIZE = 32
+_SECRET = field("bind_secret", Bytes(_SECRET_SIZE))
 
 LOGIN_0_12 = Schema(
     "apache login 0.12",
@@ -55,6 +56,7 @@ V0_12 = Envelope(
     login_reply=LOGGED_IN,
     poll_head=POLL_HEAD_0_12,
     poll_head_size=40,
+    secret_size=_SECRET_SIZE,
     request_meanings=(Meaning("partition_incarnation", 200, 24),),
     reply_meanings=(Meaning("context", 224, 8),),
 )
