@@ -128,7 +128,15 @@ class Run:
         check_revision(catalogue, plan.spec_revision)
         check_claims(catalogue, plan.claims)
         if is_embedded:
-            chosen = (each for key, value in plan.keys for each in (option_of(key), value))
+            known = kit_part(protocol).target_keys
+            # A choice, such as a generation, is what the reference is to be; other keys, such as
+            # an authority's file, are for the kit alone.
+            chosen = [
+                word
+                for key, value in plan.keys
+                if key in known and known[key].form == "choice"
+                for word in (option_of(key), value)
+            ]
             embedded = start_reference(protocol, (*plan.reference_options, *chosen))
             url = embedded.url
         try:
