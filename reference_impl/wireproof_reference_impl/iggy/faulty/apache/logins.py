@@ -27,7 +27,7 @@ from wireproof_spec.iggy.apache.header import EvictionHeader
 _SESSION_AT = 4 + 4
 _VERSION_AT = _SESSION_AT + 8
 _SHORT = 100
-_FIRST = 8
+_FIRST = 3
 """Up to here sessions are those by which the kit finds out what the server is."""
 _NEXT = pack_version(0, 12, 0)
 
