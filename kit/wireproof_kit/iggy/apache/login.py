@@ -14,6 +14,7 @@ from wireproof_kit.iggy.apache.observe import observe
 from wireproof_kit.iggy.wire.login import Credentials
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import PUSH, Wait
+from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy.apache import operations
 from wireproof_spec.iggy.apache.envelope import Envelope, LoggedIn, LoginBody, unpack_version
@@ -24,7 +25,7 @@ from wireproof_spec.step_notes import LOGIN
 from wireproof_spec.wire_error import WireError
 
 SDK_NAME: Final = "wireproof"
-SDK_VERSION: Final = "1"
+SDK_VERSION: Final = KIT_VERSION
 _SECTION: Final = bytes(4)
 
 Place = Literal["bare", "result-section"]

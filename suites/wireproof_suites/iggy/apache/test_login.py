@@ -288,6 +288,6 @@ def _version(apache: ApacheServer, kind: str) -> int:
     if kind == "zero":
         return 0
     window = login.window_of(_enter(apache, version=next_major))
-    if window is None:
+    if not window or not window[0]:
         raise ArrangementFailed("the server does not tell which versions it accepts")
     return window[0] - 1
