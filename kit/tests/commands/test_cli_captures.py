@@ -12,7 +12,7 @@ from wireproof_kit.bundle.file import BundleWriter, read_bundle
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.record import CaseRecord
-from wireproof_spec.step_record import TranscriptRecord
+from wireproof_spec.step_record import StepRecord, TranscriptRecord, pack_bytes
 
 SMALL = "nsq/publish/ok/one-sign"
 
@@ -85,6 +85,26 @@ def test_names_that_would_be_the_same_are_told_apart() -> None:
     assert main(["report", "b.jsonl", "--pcap-all", "captures"]) == 0
 
     assert names("captures") == ["nsq_publish_a_b-22222222.pcapng", "nsq_publish_a_b.pcapng"]
+
+
+def test_captures_of_a_small_bundle_that_would_fill_the_disk_are_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    size = 16 << 20
+    step = StepRecord(0, "1", "receive", length=size, **pack_bytes(bytes(size)))
+    changes = {"transcript": TranscriptRecord((step,))}
+    cases = [
+        made.case(made.law(record), record.clause, "x", case=f"nsq/many/{number}", **changes)
+        for number, record in enumerate(made.failing()[:9])
+    ]
+    made.seal(Path("b.jsonl"), made.header(), cases)
+    assert Path("b.jsonl").stat().st_size < 1 << 20
+
+    assert main(["report", "b.jsonl", "--pcap-all", "captures"]) == 2
+
+    err = capsys.readouterr().err
+    assert err.startswith("wireproof: b.jsonl: its captures would hold 144 MiB; expected at most")
+    assert not Path("captures").exists()
 
 
 @pytest.mark.process

@@ -11,8 +11,12 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.pcap.exchange import exchange_of
 from wireproof_kit.protocols import kit_part
 from wireproof_spec.record import CaseRecord
+from wireproof_spec.step_record import StepRecord
 
 GREEN = ("pass", "reading", "unsupported")
+MOST_BYTES = 128 << 20
+"""Bytes of all steps in one set of captures. A run of all cases has 36 MB of them; a bundle of
+less than a megabyte may hold 512 MiB, compressed."""
 FORMATS = ("pcap", "pcap-all")
 LONGEST_STEM = 150
 """Signs of a file's name; most file systems take 255 bytes."""
@@ -57,9 +61,16 @@ def _cases(bundle: Bundle) -> Iterator[CaseRecord]:
 def _write(bundle: Bundle, cases: Iterator[CaseRecord], out: Path) -> None:
     if not pcap.is_installed():
         raise UsageFault(pcap.MISSING)
+    chosen = list(cases)
+    size = sum(_size(step) for case in chosen for step in case.transcript.steps)
+    if size > MOST_BYTES:
+        raise UsageFault(
+            f"{bundle.path}: its captures would hold {size >> 20} MiB; expected at most"
+            f" {MOST_BYTES >> 20} MiB, as of one run; --pcap writes those of failing cases alone"
+        )
     out.mkdir(parents=True, exist_ok=True)
     taken: set[str] = set()
-    for case in cases:
+    for case in chosen:
         exchange = exchange_of(bundle.header, case)
         if exchange is not None:
             name = _file_name(case, taken)
@@ -68,6 +79,10 @@ def _write(bundle: Bundle, cases: Iterator[CaseRecord], out: Path) -> None:
     dissector = kit_part(bundle.header.target.protocol).dissector
     if taken and dissector is not None:
         shutil.copyfile(dissector, out / dissector.name)
+
+
+def _size(step: StepRecord) -> int:
+    return step.length if step.deflate else len(step.hex) // 2
 
 
 def _file_name(case: CaseRecord, taken: set[str]) -> str:

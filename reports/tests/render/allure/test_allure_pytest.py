@@ -126,6 +126,15 @@ def test_attachments_lie_beside_the_results(ran: Path) -> None:
             assert (ran / "results" / attached["source"]).stat().st_size
 
 
+def test_only_the_owner_may_read_what_holds_an_exchange(ran: Path) -> None:
+    for file in (ran / "results").glob("*-result.json"):
+        result = json.loads(file.read_text("utf-8"))
+        if result["fullName"].startswith("nsq/"):
+            names = [file.name, *(each["source"] for each in result["attachments"])]
+            assert len(names) > 1
+            assert {(ran / "results" / name).stat().st_mode & 0o077 for name in names} == {0}
+
+
 def test_of_hypothesis_only_the_last_failing_example_is_attached(ran: Path) -> None:
     results = read(ran / "results")
     wrong = results["test_own#test_one_example_is_wrong"]

@@ -1,6 +1,7 @@
 """Completes what allure-pytest writes; loaded only when allure-pytest is in use."""
 
 import functools
+import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Protocol, Self, cast
@@ -16,8 +17,8 @@ from wireproof_reports.render.allure.library import (
     Nested,
     attach,
     fill,
-    first,
     plugins,
+    wrapper,
 )
 from wireproof_reports.render.html import render_bundle
 from wireproof_spec.clauses.loading import load_catalogue
@@ -150,13 +151,26 @@ class Glue:
         finally:
             examples.end()
 
-    @first
-    def report_result(self, result: InProgress) -> None:
-        """Complete a case's Allure result from its record; remove the machine's name from all."""
+    @wrapper
+    def report_result(self, result: InProgress) -> Generator[None]:
+        """Complete a case's Allure result from its record; remove the machine's name from all.
+
+        The files of a case hold its exchange, so that only their owner may read them.
+        """
         result.labels = [label for label in result.labels if label.name != HOST]
         if self._judged is None:
-            return
-        header, record = self._judged
+            return (yield)
+        for file in (*result.attachments, *_files(result.steps)):
+            make_private(self._folder / file.source)
+        # Allure draws the names of its files itself, and writes each under another name first.
+        before = os.umask(0o077)
+        try:
+            self._complete(result, *self._judged)
+            return (yield)
+        finally:
+            os.umask(before)
+
+    def _complete(self, result: InProgress, header: HeaderRecord, record: CaseRecord) -> None:
         run = Run(header, load_catalogue(header.target.protocol), self._bundle_name(), result.uuid)
         done = render_case(record, run, start=result.start, capture=self._capture(header, record))
         for name, data in done.files.items():

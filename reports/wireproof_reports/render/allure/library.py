@@ -1,6 +1,6 @@
 """The parts of allure-python-commons that we use, with types that it does not declare."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Protocol, cast
 
 import allure_commons
@@ -61,10 +61,13 @@ _ATTACHMENT = cast(Make, model2.Attachment)
 _DETAILS = cast(Make, model2.StatusDetails)
 _STEP = cast(Make, model2.TestStepResult)
 
-Hook = Callable[[Callable[..., None]], Callable[..., None]]
+Wrapper = Callable[..., Generator[None]]
 
-first = cast(Hook, cast(Callable[..., object], allure_commons.hookimpl)(tryfirst=True))
-"""Marks a method that Allure calls before all others of that name."""
+wrapper = cast(
+    Callable[[Wrapper], Wrapper],
+    cast(Callable[..., object], allure_commons.hookimpl)(wrapper=True),
+)
+"""Marks a generator that Allure runs around all other methods of that name."""
 
 
 def plugins() -> Manager:
