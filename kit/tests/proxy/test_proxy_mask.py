@@ -89,3 +89,15 @@ def test_the_answer_to_a_login_is_masked(size: int) -> None:
 
     assert SECRET not in shown
     assert shown.endswith(other)
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_the_token_that_a_server_makes_is_masked(size: int) -> None:
+    mask = make_iggy("tcp1.1")
+    fed(mask, PING + asked(42, short(b"name") + bytes(8)) + PING, size)
+    token, nothing = short(SECRET), bytes(8)
+    answer = bytes(4) + len(token).to_bytes(4, "little") + token
+
+    shown = fed(mask, nothing + answer + nothing, size, by_client=False)
+
+    assert shown == nothing + answer[:8] + b"*" * len(token) + nothing

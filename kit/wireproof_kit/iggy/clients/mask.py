@@ -1,12 +1,13 @@
-"""The secrets that clients of Iggy send: passwords, tokens, HTTP credentials."""
+"""The secrets between clients of Iggy and a server: passwords, tokens, HTTP credentials."""
 
+from collections import deque
 from collections.abc import Generator
 
 from wireproof_kit.iggy.clients.decoder import HTTP
-from wireproof_kit.wire.mask import Mask, Parser, Take, TwoWayMask, http_mask, no_secrets
+from wireproof_kit.wire.mask import Mask, Parser, Take, TwoWayMask, http_mask
 from wireproof_spec.iggy.commands import LOGIN_USER
 
-CREATE_USER, CHANGE_PASSWORD, LOGIN_TOKEN = 33, 37, 44
+CREATE_USER, CHANGE_PASSWORD, CREATE_TOKEN, LOGIN_TOKEN = 33, 37, 42, 44
 """Commands of deployed servers that carry secrets; no published text has them."""
 SECRET_PATHS = (b"/users", b"/personal-access-tokens")
 _WORD = 4
@@ -16,21 +17,32 @@ def make_mask(conn: str) -> Mask:
     """Return the mask of a connection to a server."""
     if conn.startswith(HTTP):
         return http_mask(SECRET_PATHS)
-    return TwoWayMask(_requests(), no_secrets())
+    asked: deque[int] = deque(maxlen=1000)
+    return TwoWayMask(_requests(asked), _responses(asked))
 
 
-def _requests() -> Parser:
+def _requests(asked: deque[int]) -> Parser:
     while True:
         left = int.from_bytes((yield Take(_WORD)), "little")
         if left < _WORD:
             yield Take(left)
             continue
         code = int.from_bytes((yield Take(_WORD)), "little")
+        asked.append(code)
         left -= _WORD
         if code == LOGIN_USER:
             left = yield from _short(left, is_secret=False)
             left = yield from _short(left, is_secret=True)
         yield Take(left, is_secret=code in (CREATE_USER, CHANGE_PASSWORD, LOGIN_TOKEN))
+
+
+def _responses(asked: deque[int]) -> Parser:
+    """Parse responses, which come in the order of the requests: status, length, payload."""
+    while True:
+        yield Take(_WORD)
+        length = int.from_bytes((yield Take(_WORD)), "little")
+        code = asked.popleft() if asked else 0
+        yield Take(length, is_secret=code == CREATE_TOKEN)
 
 
 def _short(left: int, *, is_secret: bool) -> Generator[Take, bytes, int]:
