@@ -128,6 +128,12 @@ def test_a_sample_has_a_fault_of_every_clause() -> None:
     assert chosen == sample_trials((*FAULTS, *VARIANTS), seed=5)
 
 
+def test_a_sample_for_some_clauses_has_faults_of_these_alone() -> None:
+    chosen = sample_trials((*FAULTS, *VARIANTS), seed=5, clauses={"ext.group.2", "not.broken"})
+    faults = [trial for trial in chosen if trial.kind == FAULT]
+    assert [fault.breaks for fault in faults] == [("ext.group.2",)]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_trial_more_leaves_the_others_of_a_sample(seed: int) -> None:
     before = sample_trials((*FAULTS, *VARIANTS), seed=seed)

@@ -32,6 +32,7 @@ from wireproof_kit.selftest.plan import (
     select_trials,
 )
 from wireproof_kit.selftest.run_trials import run_trials
+from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import Group, list_having
 
 SEED = 1
@@ -42,7 +43,7 @@ _NO_CLIENT = "--clients: {} has no example client, or --dimensions or --pairs is
 EXAMPLES = (
     ("wireproof selftest", "every fault, every variant and fifty mixes of variants"),
     ("wireproof selftest --every-case", "also try every case that must not fail; takes long"),
-    ("wireproof selftest --sample", "one fault of each clause, and a few variants"),
+    ("wireproof selftest --sample", "one fault of each must clause, and a few variants"),
     ("wireproof selftest ext.dispatch", "only the faults of these clauses"),
     ("wireproof selftest dispatch-to-all-late -v", "one fault, and the cases that detected it"),
     ("wireproof selftest --record cut-padded", "record what a new fault turns red; read the diff"),
@@ -60,7 +61,7 @@ EXAMPLES = (
     show_default=True,
     help="Protocol to test.",
 )
-@click.option("--sample", "sampled", is_flag=True, help="Only one fault of each clause.")
+@click.option("--sample", "sampled", is_flag=True, help="Only one fault of each must clause.")
 @click.option(
     "--clients",
     "of_client",
@@ -142,7 +143,10 @@ def selftest(
         trials = _limited_trials(protocol, ids, dimensions=dimensions, pairs=pairs)
     else:
         trials = _trials(protocol, ids, of_client=of_client, faults_only=record, seed=seed)
-    trials = sample_trials(trials, seed=seed) if sampled else trials
+    if sampled:
+        clauses = load_catalogue(protocol).clauses()
+        must = {clause.id for clause in clauses if clause.level == "must"}
+        trials = sample_trials(trials, seed=seed, clauses=must)
     if not (every or ids or record):
         trials = tuple(msgspec.structs.replace(trial, every=False) for trial in trials)
     lock = _lock(protocol, of_client=of_client) if record else None

@@ -171,10 +171,13 @@ def joint_trials(alternatives: Sequence[Trial]) -> tuple[Trial, ...]:
     return tuple(_joint(group, number) for number, group in enumerate(joint, start=1))
 
 
-def sample_trials(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
+def sample_trials(
+    trials: Sequence[Trial], *, seed: int, clauses: Collection[str] | None = None
+) -> tuple[Trial, ...]:
     """Return a sample: for each clause a fault that breaks it, and a few variants and mixes.
 
-    A trial that is added to the others changes little of the sample.
+    ``clauses`` are those that need a fault; None means all that have one. A trial that is added
+    to the others changes little of the sample.
     """
 
     def by_chance(trial: Trial) -> int:
@@ -184,6 +187,8 @@ def sample_trials(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
 
     faults = sorted((trial for trial in trials if trial.kind == FAULT), key=by_chance)
     broken = {clause for fault in faults for clause in fault.breaks}
+    if clauses is not None:
+        broken.intersection_update(clauses)
     kept: set[str] = set()
     while broken:
         best = max(faults, key=lambda fault: len(broken.intersection(fault.breaks)))
