@@ -35,6 +35,9 @@ def _target(header: HeaderRecord) -> Iterator[str]:
     words = [told.get("name", ""), told.get("version", "")]
     if any(words):
         yield printable(" ".join(word for word in words if word))
+    if number := told.get("protocol"):
+        shapes = f" ({told['shapes']})" if "shapes" in told else ""
+        yield printable(f"protocol {number}{shapes}")
     waits = ", ".join(
         f"{name} {seconds:g} s" for name, seconds in header.patience.items() if seconds
     )

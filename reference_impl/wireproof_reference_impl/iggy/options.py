@@ -33,3 +33,5 @@ class ServeOptions:
     json: bool = False
     until_input_ends: bool = False
     control: tuple[str, int] | None = None
+    number: str | None = None
+    """The protocol number of generation `apache`; None is that of the published pages."""

@@ -52,6 +52,9 @@ _GENERATION_HELP = (
     "is server 0.4.209 (crate 0.6.202), `apache` is Apache Iggy 0.9.0 (protocol 0.11.0); "
     "default %(default)s"
 )
+_NUMBER_HELP = (
+    "protocol number of generation `apache`, such as 0.12; default: that of the published pages"
+)
 _DIALECT_HELP = (
     "what to follow where the published text and deployed servers differ; default %(default)s"
 )
@@ -118,7 +121,7 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
         host=this_host(),
         segment_size=options.segment_size,
     )
-    listeners = _listeners(behaviour, around)
+    listeners = _listeners(behaviour, around, options.number)
     shell = Shell(behaviour.pacing, clock, asyncio.get_running_loop(), committer=NoCommit())
 
     async def listen() -> None:
@@ -137,10 +140,10 @@ class Listeners(NamedTuple):
     control: Callable[[ControlAccess], Connect] | None
 
 
-def _listeners(behaviour: Behaviour, around: ServerEnvironment) -> Listeners:
+def _listeners(behaviour: Behaviour, around: ServerEnvironment, number: str | None) -> Listeners:
     """Return what serves the generation of a behaviour; `apache` has a server of its own."""
     if behaviour.framing.generation == APACHE:
-        return _listeners_of_apache(behaviour, around)
+        return _listeners_of_apache(behaviour, around, number)
     server = Server(behaviour, around)
 
     def connect(tell: Callable[[], str], now_us: int) -> Connection:
@@ -155,12 +158,15 @@ def _listeners(behaviour: Behaviour, around: ServerEnvironment) -> Listeners:
     return Listeners(connect, over_http, controlled)
 
 
-def _listeners_of_apache(behaviour: Behaviour, around: ServerEnvironment) -> Listeners:
+def _listeners_of_apache(
+    behaviour: Behaviour, around: ServerEnvironment, number: str | None
+) -> Listeners:
     from wireproof_reference_impl.iggy.apache.connection import Connection as OfApache
     from wireproof_reference_impl.iggy.apache.http import routes as routes_of_apache
     from wireproof_reference_impl.iggy.apache.node import Node
+    from wireproof_spec.iggy.apache.envelopes import ENVELOPES, OWN
 
-    node = Node(behaviour, around)
+    node = Node(behaviour, around, OWN if number is None else ENVELOPES[number])
 
     def connect(tell: Callable[[], str], now_us: int) -> OfApache:
         return OfApache(node, now_us=now_us)
@@ -207,6 +213,7 @@ def _parser() -> Parser:
     add("--segment-size", type=int, metavar="N", default=SEGMENT_SIZE, help=_SEGMENT_HELP)
     add("--control", metavar="HOST:PORT", help=_CONTROL_HELP)
     add("--generation", choices=GENERATIONS, default=PUBLISHED, help=_GENERATION_HELP)
+    add("--protocol-number", metavar="NUMBER", help=_NUMBER_HELP)
     add("--dialect", choices=DIALECTS, default=PUBLISHED, help=_DIALECT_HELP)
     return parser
 
@@ -220,6 +227,8 @@ def _options(arguments: argparse.Namespace) -> ServeOptions:
         raise BadOption("--data is not for --generation tagged: such servers keep other files")
     if arguments.control is not None and arguments.generation == APACHE:
         raise BadOption("--control is not for --generation apache: its messages have no state")
+    if arguments.protocol_number is not None:
+        _check_number(arguments.protocol_number, arguments.generation)
     return ServeOptions(
         tcp=read_address(arguments.tcp),
         http=read_address(arguments.http),
@@ -232,7 +241,18 @@ def _options(arguments: argparse.Namespace) -> ServeOptions:
         json=arguments.json,
         until_input_ends=arguments.until_input_ends,
         control=None if arguments.control is None else read_loopback(arguments.control),
+        number=arguments.protocol_number,
     )
+
+
+def _check_number(number: str, generation: str) -> None:
+    from wireproof_spec.iggy.apache.envelopes import ENVELOPES
+
+    if generation != APACHE:
+        raise BadOption("--protocol-number is for --generation apache alone")
+    if number not in ENVELOPES:
+        known = ", ".join(ENVELOPES)
+        raise BadOption(f"--protocol-number: expected one of {known}; found {number!r}")
 
 
 def _storage(options: ServeOptions) -> Storage:

@@ -121,20 +121,20 @@ def test_a_fuzzer_of_generation_apache_is_refused() -> None:
 
 
 def test_a_number_that_the_kit_does_not_know_is_refused_in_one_sentence() -> None:
-    with pytest.raises(TargetSilent, match=r"speaks protocol 0\.13\.2 of Apache Iggy"):
-        login.find_envelope(pack_version(0, 13, 2), "iggy://127.0.0.1:8090")
+    with pytest.raises(TargetSilent, match=r"speaks protocol 0\.1023\.2 of Apache Iggy"):
+        login.find_envelope(pack_version(0, 1023, 2), "iggy://127.0.0.1:8090")
     assert login.find_envelope(pack_version(0, 11, 7), "iggy://127.0.0.1:8090") is OWN
 
 
 @pytest.mark.parametrize("place", ["bare", "result-section"])
 def test_the_reply_to_a_login_is_read_in_both_places(place: login.Place) -> None:
     body = bytes(4) * (place == "result-section") + encode(OWN.login_reply, LOGGED_IN)
-    entered = login.read_entered(replied(body))
+    entered = login.read_entered(OWN, replied(body))
     assert entered == login.Entered(LOGGED_IN, place)
 
 
 def test_another_body_is_no_reply_to_a_login() -> None:
-    assert login.read_entered(replied(b"\0\0\0\0no")) is None
+    assert login.read_entered(OWN, replied(b"\0\0\0\0no")) is None
 
 
 def test_a_window_is_that_of_an_eviction_for_the_version() -> None:

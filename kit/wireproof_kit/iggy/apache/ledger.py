@@ -178,7 +178,7 @@ class _CaseReader:
         asked = connection.asked.get(answer.header.request)
         if asked is None:
             return
-        self._add(rules.judge_reply(asked.header, answer), ())
+        self._add(rules.judge_reply(asked.header, answer, self._envelope), ())
         for entry in asked.sent:
             is_done = answer.header.status == OK
             entry.settle(Fate.ACCEPTED if is_done else Fate.REFUSED, self._at)

@@ -17,8 +17,8 @@ from wireproof_kit.runner.patience import PUSH, Wait
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy.apache import operations
-from wireproof_spec.iggy.apache.envelope import Envelope, LoggedIn, LoginBody, unpack_version
-from wireproof_spec.iggy.apache.envelopes import ENVELOPES, OWN
+from wireproof_spec.iggy.apache.envelope import Envelope, LoggedIn, unpack_version
+from wireproof_spec.iggy.apache.envelopes import ENVELOPES
 from wireproof_spec.iggy.apache.evictions import INCOMPATIBLE_PROTOCOL
 from wireproof_spec.iggy.apache.header import RequestHeader
 from wireproof_spec.step_notes import LOGIN
@@ -50,11 +50,10 @@ def login_body(
     context: str = "",
 ) -> bytes:
     """Return the body of a login; ``version`` is the packed protocol version."""
-    body = LoginBody(
+    body = envelope.make_login(
         protocol_version=envelope.version if version is None else version,
         sdk_name=sdk_name,
         sdk_version=sdk_version,
-        bind_secret=bytes(envelope.secret_size) if envelope.secret_size else None,
         username=credentials.name,
         password=credentials.password,
         context=context,
@@ -68,7 +67,13 @@ def login_header(connection: Connection) -> RequestHeader:
 
 
 def ask_login(
-    connection: Connection, body: bytes, user: str, wait: Wait = PUSH, *, client: int | None = None
+    connection: Connection,
+    envelope: Envelope,
+    body: bytes,
+    user: str,
+    wait: Wait = PUSH,
+    *,
+    client: int | None = None,
 ) -> Answer:
     """Send a login with any body on a connection, and return the answer.
 
@@ -79,7 +84,7 @@ def ask_login(
     outgoing = requests.frame(login_header(connection), body)
     connection.send_unrecorded(outgoing, f"{LOGIN}{user}")
     answer = connection.receive(wait)
-    entered = read_entered(answer)
+    entered = read_entered(envelope, answer)
     if entered is not None:
         connection.session = entered.fields.session
     return answer
@@ -87,10 +92,11 @@ def ask_login(
 
 def log_in(connection: Connection, credentials: Credentials, envelope: Envelope) -> Answer:
     """Log in on a connection, and return the answer."""
-    return ask_login(connection, login_body(credentials, envelope), credentials.name)
+    body = login_body(credentials, envelope)
+    return ask_login(connection, envelope, body, credentials.name)
 
 
-def read_entered(answer: Answer) -> Entered | None:
+def read_entered(envelope: Envelope, answer: Answer) -> Entered | None:
     """Return what an accepted login was answered, wherever it stands; None for other answers."""
     if not isinstance(answer, Replied) or not answer.is_accepted:
         return None
@@ -99,15 +105,16 @@ def read_entered(answer: Answer) -> Entered | None:
         bodies = (("result-section", answer.body[len(_SECTION) :]), *bodies)
     for place, body in bodies:
         try:
-            return Entered(decode(OWN.login_reply, body), place)
+            return Entered(decode(envelope.login_reply, body), place)
         except WireError:
             continue
     return None
 
 
-def observe_login(answer: Answer) -> Observation:
+def observe_login(envelope: Envelope, answer: Answer) -> Observation:
     """Return the observation of the answer to a login; a rejection stands in a result section."""
-    return observed("ok").on(answer) if read_entered(answer) else observe(answer, framed=True)
+    is_entered = read_entered(envelope, answer) is not None
+    return observed("ok").on(answer) if is_entered else observe(answer, framed=True)
 
 
 def name_version(version: int) -> str:
@@ -126,7 +133,7 @@ def find_envelope(version: int, server: str) -> Envelope:
     if envelope is None:
         raise TargetSilent(
             f"{server} speaks protocol {name_version(version)} of Apache Iggy, and this kit knows "
-            f"{' and '.join(ENVELOPES)}; use a kit that knows it"
+            f"{', '.join(ENVELOPES)}; use a kit that knows it"
         )
     return envelope
 

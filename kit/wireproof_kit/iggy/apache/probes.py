@@ -56,8 +56,8 @@ def login_body(server: ApacheServer) -> Observation:
     with server.connect(enter=False) as connection:
         access = server.access
         answer = login.log_in(connection, access.credentials, access.envelope)
-    entered = login.read_entered(answer)
-    seen = login.observe_login(answer)
+    entered = login.read_entered(access.envelope, answer)
+    seen = login.observe_login(access.envelope, answer)
     return seen if entered is None else observed(f"reply:{entered.place}")
 
 

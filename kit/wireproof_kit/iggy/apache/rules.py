@@ -23,8 +23,9 @@ from wireproof_spec.iggy.apache.batch import (
     frame_size,
 )
 from wireproof_spec.iggy.apache.bodies.messages import PollMessages
+from wireproof_spec.iggy.apache.envelope import Envelope
 from wireproof_spec.iggy.apache.frames import Eviction, Reply
-from wireproof_spec.iggy.apache.header import ReplyHeader, RequestHeader
+from wireproof_spec.iggy.apache.header import REPLY_RESERVED_AT, ReplyHeader, RequestHeader
 from wireproof_spec.iggy.apache.polled import Polled
 from wireproof_spec.iggy.apache.statuses import OK
 
@@ -44,18 +45,22 @@ class Content:
     """The clause by which its batch must not be stored."""
 
 
-def judge_reply(request: RequestHeader, reply: Reply) -> Iterator[Finding]:
+def judge_reply(request: RequestHeader, reply: Reply, envelope: Envelope) -> Iterator[Finding]:
     """Judge the header of a reply, and whether a refusal has a body."""
     header = reply.header
-    yield _hold("frame.zero", not has_set_bytes(header), "zero:not")
+    yield _hold("frame.zero", not has_set_bytes(header, envelope), "zero:not")
     is_echoed = header.request_checksum == request.request_checksum
     yield _hold("frame.echo", is_echoed, "echo:other-checksum")
     if header.status != OK:
         yield _hold("reply.denied-empty", not reply.body, "body")
 
 
-def has_set_bytes(header: ReplyHeader) -> bool:
-    """Return True if a byte of a reply that is reserved is not zero."""
+def has_set_bytes(header: ReplyHeader, envelope: Envelope) -> bool:
+    """Return True if a byte of a reply that is reserved in its protocol number is not zero."""
+    reserved = bytearray(header.reserved)
+    for meaning in envelope.reply_meanings:
+        at = meaning.offset - REPLY_RESERVED_AT
+        reserved[at : at + meaning.size] = bytes(meaning.size)
     return any(
         (
             header.checksum,
@@ -63,7 +68,7 @@ def has_set_bytes(header: ReplyHeader) -> bool:
             header.release,
             *header.reserved_front,
             *header.padding,
-            *header.reserved,
+            *reserved,
         )
     )
 

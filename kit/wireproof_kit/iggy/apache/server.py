@@ -80,8 +80,8 @@ class ApacheServer:
         self._open.append(connection)
         if enter:
             answer = login.log_in(connection, self.access.credentials, self.access.envelope)
-            if login.read_entered(answer) is None:
-                seen = login.observe_login(answer).value
+            if login.read_entered(self.access.envelope, answer) is None:
+                seen = login.observe_login(self.access.envelope, answer).value
                 raise ArrangementFailed(f"the login was answered {seen}")
         return connection
 

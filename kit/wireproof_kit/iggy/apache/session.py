@@ -16,6 +16,7 @@ from wireproof_kit.errors import (
 )
 from wireproof_kit.iggy import patience
 from wireproof_kit.iggy.apache import APACHE, batches, login
+from wireproof_kit.iggy.apache.answers import Answer, Evicted, Replied
 from wireproof_kit.iggy.apache.connection import Connection, connect_socket
 from wireproof_kit.iggy.apache.ledger import ApacheLedger
 from wireproof_kit.iggy.apache.observe import observe
@@ -121,11 +122,13 @@ class ApacheSession:
     def fingerprint(self) -> dict[str, str]:
         """Return what the server said of itself at the login."""
         entered = self._access.entered
+        described = {} if self._access.envelope.verified else {"shapes": "known by description"}
         return {
             "name": "Apache Iggy",
             "generation": APACHE,
             "version": entered.server_version,
             "protocol": login.name_version(entered.server_protocol_version),
+            **described,
         }
 
     def open_ledger(self) -> ApacheLedger:
@@ -227,22 +230,37 @@ def enter(address: Address, credentials: Credentials, identifiers: Identifiers) 
     Raises:
         TargetSilent: see `open_apache_session`.
     """
-    envelope, name, seen = OWN, name_of(address), ""
+    envelope, name, why = OWN, name_of(address), ""
     for _ in range(2):
         with _connect(address, GREETING_SECONDS) as connection:
             answer = login.log_in(connection, credentials, envelope)
-        entered, seen = login.read_entered(answer), login.observe_login(answer).value
+        entered = login.read_entered(envelope, answer)
         if entered is not None:
             version = entered.fields.server_protocol_version
             known = login.find_envelope(version, name)
             return Access(address, credentials, known, identifiers, entered.fields)
+        why = _why_not_entered(answer, credentials)
         window = login.window_of(answer)
         if window is None:
             break
         envelope = login.find_envelope(window[1], name)
-    raise TargetSilent(
-        f"{name} answers the login of {credentials.name!r} with {seen}; name the environment "
-        "variable that holds NAME:PASSWORD with --auth-env"
+    if not envelope.verified:
+        raise _not_served(name, envelope.version)
+    raise TargetSilent(f"{name} {why}")
+
+
+def _why_not_entered(answer: Answer, credentials: Credentials) -> str:
+    if isinstance(answer, Replied) and answer.is_accepted:
+        return (
+            f"accepts the login with a reply of {len(answer.body)} bytes, in which this kit "
+            "does not find the user id, the session, and the server's protocol version and version"
+        )
+    seen = observe(answer, framed=True).value
+    if not isinstance(answer, Replied | Evicted):
+        return f"answers the login with {seen}, so that it may not be a server of Apache Iggy"
+    return (
+        f"answers the login of {credentials.name!r} with {seen}; name the environment variable "
+        "that holds NAME:PASSWORD with --auth-env"
     )
 
 
@@ -253,16 +271,25 @@ def _refuse_unless_served(access: Access) -> None:
     try:
         topic = server.new_topic()
         is_served = len(server.sent_and_polled(topic, batches.message()).frames) == 1
+        # What stands last in a login may be of any length: without a word in it, a login that has
+        # one field less would be read with the empty rest left over.
+        body = login.login_body(access.credentials, access.envelope, context="wireproof")
+        connection = server.connect(enter=False)
+        answer = login.ask_login(connection, access.envelope, body, access.credentials.name)
+        is_served &= login.read_entered(access.envelope, answer) is not None
     except ArrangementFailed:
         is_served = False
     finally:
         server.close()
     if not is_served:
-        version = login.name_version(access.entered.server_protocol_version)
-        raise TargetSilent(
-            f"{name_of(access.address)} speaks protocol {version} of Apache Iggy, whose shapes "
-            "this kit knows from a description only, and it does not serve them"
-        )
+        raise _not_served(name_of(access.address), access.entered.server_protocol_version)
+
+
+def _not_served(server: str, version: int) -> TargetSilent:
+    return TargetSilent(
+        f"{server} speaks protocol {login.name_version(version)} of Apache Iggy, whose shapes "
+        "this kit knows from a description only, and it does not serve them"
+    )
 
 
 def _connect(address: Address, seconds: float) -> Connection:

@@ -154,9 +154,8 @@ def write_polled(envelope: Envelope, found: Polled) -> bytes:
 
 def make_head(envelope: Envelope, found: Polled) -> PollHead:
     """Return the head of the reply to a poll."""
-    context = None if envelope.verified else bytes(envelope.poll_head_size - 16)
     count = count_messages(found.batches)
-    return PollHead(found.partition_id, found.current_offset, count, context)
+    return envelope.make_poll_head(found.partition_id, found.current_offset, count)
 
 
 def write_record(batch: Batch) -> bytes:

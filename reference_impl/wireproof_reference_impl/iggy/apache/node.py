@@ -9,6 +9,7 @@ from wireproof_reference_impl.iggy.core.server import ServerEnvironment
 from wireproof_reference_impl.iggy.streams.storage import KeptTopic
 from wireproof_spec.iggy.apache import statuses
 from wireproof_spec.iggy.apache.bodies.places import OptionalPartition
+from wireproof_spec.iggy.apache.envelope import Envelope
 from wireproof_spec.iggy.apache.envelopes import OWN
 from wireproof_spec.iggy.apache.user_headers import UserHeader
 from wireproof_spec.iggy.bodies.identifier import Identifier
@@ -20,10 +21,12 @@ CLUSTER = 0x462DA7E87BC20E8DB8BA2787C805BB21
 class Node:
     """The state of a server of generation `apache`: streams, sessions, and the log position."""
 
-    def __init__(self, behaviour: Behaviour, around: ServerEnvironment) -> None:
+    def __init__(
+        self, behaviour: Behaviour, around: ServerEnvironment, envelope: Envelope = OWN
+    ) -> None:
         self.behaviour = behaviour
         self.around = around
-        self.envelope = OWN
+        self.envelope = envelope
         self.op = 0
         """The log position of the last replicated operation."""
         self.connections = 0

@@ -1,11 +1,11 @@
 """What moves from one protocol number to the next, as data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Struct
 
-from wireproof_spec.decoding import Schema
+from wireproof_spec.decoding import Schema, encode
 
 _BITS = 10
 _MOST = (1 << _BITS) - 1
@@ -22,7 +22,11 @@ def unpack_version(version: int) -> tuple[int, int, int]:
 
 
 class LoginBody(Struct, frozen=True, gc=False):
-    """The body of a login with name and password; `bind_secret` is None in protocol 0.11."""
+    """The body of a login with name and password.
+
+    A protocol number with more fields has a type of its own that extends this one. Each further
+    field has a default, which is what the kit sends and the reference answers.
+    """
 
     protocol_version: int
     sdk_name: str
@@ -30,18 +34,16 @@ class LoginBody(Struct, frozen=True, gc=False):
     username: str
     password: str
     context: str = ""
-    bind_secret: bytes | None = None
 
 
 class TokenLoginBody(Struct, frozen=True, gc=False):
-    """The body of a login with a personal access token."""
+    """The body of a login with a personal access token; extended as `LoginBody` is."""
 
     protocol_version: int
     sdk_name: str
     sdk_version: str
     token: str
     context: str = ""
-    bind_secret: bytes | None = None
 
 
 class LoggedIn(Struct, frozen=True, gc=False):
@@ -54,17 +56,19 @@ class LoggedIn(Struct, frozen=True, gc=False):
 
 
 class PollHead(Struct, frozen=True, gc=False):
-    """What stands before the batches of a poll reply; `context` is None in protocol 0.11."""
+    """What stands before the batches of a poll reply; extended as `LoginBody` is."""
 
     partition_id: int
     current_offset: int
     count: int
-    context: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A range of reserved header bytes that has a meaning from some protocol number on."""
+    """Bytes of a reply's header, reserved in protocol 0.11, that have a meaning in another number.
+
+    `offset` counts from the first byte of the header.
+    """
 
     name: str
     offset: int
@@ -85,11 +89,32 @@ class Envelope:
     token_login: Schema[TokenLoginBody]
     login_reply: Schema[LoggedIn]
     poll_head: Schema[PollHead]
-    poll_head_size: int
-    secret_size: int = 0
-    """The bytes of `bind_secret` in a login; 0 where a login has none."""
-    request_meanings: tuple[Meaning, ...] = ()
     reply_meanings: tuple[Meaning, ...] = ()
+    poll_head_size: int = field(init=False)
+    """The bytes of the head of a poll reply."""
+
+    def __post_init__(self) -> None:
+        size = len(encode(self.poll_head, self.make_poll_head(0, 0, 0)))
+        object.__setattr__(self, "poll_head_size", size)
+
+    def make_login(
+        self,
+        *,
+        protocol_version: int,
+        sdk_name: str,
+        sdk_version: str,
+        username: str,
+        password: str,
+        context: str = "",
+    ) -> LoginBody:
+        """Return the body of a login; the further fields of this number have their defaults."""
+        return self.login.value_type(
+            protocol_version, sdk_name, sdk_version, username, password, context
+        )
+
+    def make_poll_head(self, partition_id: int, current_offset: int, count: int) -> PollHead:
+        """Return the head of a poll reply; the further fields have their defaults."""
+        return self.poll_head.value_type(partition_id, current_offset, count)
 
     def accepts(self, version: int) -> bool:
         """Return True if a server of this number accepts a client's protocol version.

@@ -12,6 +12,8 @@ from wireproof_spec.layout import Bytes, Int8ub, Int32ul, Int64ul, Int128ul, Rec
 HEADER_SIZE = 256
 SIZE_AT = 48
 COMMAND_AT = 60
+REPLY_RESERVED_AT = 220
+"""Where the last reserved bytes of a reply's header begin."""
 
 REQUEST_COMMAND = 5
 REPLY_COMMAND = 8

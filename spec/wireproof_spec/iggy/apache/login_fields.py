@@ -15,14 +15,19 @@ def version_fields() -> tuple[Field, ...]:
     )
 
 
-def password_fields() -> tuple[Field, ...]:
-    """Return the layout of user name, password and context."""
-    return (*short_text("username"), *short_text("password"), *long_text("context"))
+def credential_fields() -> tuple[Field, ...]:
+    """Return the layout of user name and password."""
+    return (*short_text("username"), *short_text("password"))
 
 
-def token_fields() -> tuple[Field, ...]:
-    """Return the layout of a personal access token and the context."""
-    return (*short_text("token"), *long_text("context"))
+def token_field() -> tuple[Field, ...]:
+    """Return the layout of a personal access token."""
+    return short_text("token")
+
+
+def context_field() -> tuple[Field, ...]:
+    """Return the layout of the context."""
+    return long_text("context")
 
 
 def logged_in_fields() -> tuple[Field, ...]:

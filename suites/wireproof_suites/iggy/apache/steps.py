@@ -103,7 +103,9 @@ def wrong_login(server: ApacheServer, kind: str, connection: Connection) -> Answ
     wrong = Credentials(access.credentials.name, "wp wrong password")
     version = access.entered.server_protocol_version + (1 << 20) if kind == "version" else None
     body = login.login_body(wrong, access.envelope, version=version)
-    return login.ask_login(connection, body[:3] if kind == "cut" else body, wrong.name)
+    return login.ask_login(
+        connection, access.envelope, body[:3] if kind == "cut" else body, wrong.name
+    )
 
 
 def refused_and_absent(

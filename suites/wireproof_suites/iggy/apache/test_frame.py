@@ -91,7 +91,7 @@ def test_zero(apache: ApacheServer, apache_topic: Topic, ask: steps.Ask) -> Obse
     answer = apache.client.ask(ask(apache, apache_topic, apache.client))
     if not isinstance(answer, Replied):
         return observe(answer)
-    is_set = rules.has_set_bytes(answer.header)
+    is_set = rules.has_set_bytes(answer.header, apache.access.envelope)
     return observed("zero:not" if is_set else "zero:all").on(answer)
 
 

@@ -26,10 +26,10 @@ NAMES = {"1-byte": "w", "255-bytes": "w" * 255, "beyond-ascii": "schlüssel-键"
 def test_reply(apache: ApacheServer) -> Observation:
     """The reply to a login has user id, session, protocol version and version text."""
     answer = _enter(apache)
-    entered = login.read_entered(answer)
+    entered = login.read_entered(apache.access.envelope, answer)
     if entered is None:
         is_odd = isinstance(answer, Replied) and answer.is_accepted
-        return observed("reply:other").on(answer) if is_odd else login.observe_login(answer)
+        return observed("reply:other").on(answer) if is_odd else _observe(apache, answer)
     is_right = bool(entered.fields.session and entered.fields.server_version)
     return observed("reply:right" if is_right else "reply:empty").on(answer)
 
@@ -38,8 +38,8 @@ def test_reply(apache: ApacheServer) -> Observation:
 def test_result_section(apache: ApacheServer) -> Observation:
     """The body of the reply to a login begins with the user id."""
     answer = _enter(apache)
-    entered = login.read_entered(answer)
-    seen = login.observe_login(answer)
+    entered = login.read_entered(apache.access.envelope, answer)
+    seen = _observe(apache, answer)
     return seen if entered is None else observed(f"reply:{entered.place}").on(answer)
 
 
@@ -56,9 +56,9 @@ def test_session(apache: ApacheServer, apache_topic: Topic, kind: str) -> Observ
 def test_version(apache: ApacheServer) -> Observation:
     """The protocol version of the server is packed into 30 bits."""
     answer = _enter(apache)
-    entered = login.read_entered(answer)
+    entered = login.read_entered(apache.access.envelope, answer)
     if entered is None:
-        return login.observe_login(answer)
+        return _observe(apache, answer)
     version = entered.fields.server_protocol_version
     is_packed = 0 < version < 1 << 30 and any(unpack_version(version))
     return observed("version:packed" if is_packed else "version:other").on(answer)
@@ -68,15 +68,16 @@ def test_version(apache: ApacheServer) -> Observation:
 @pytest.mark.parametrize("kind", ["zero", "below", "next-minor", "next-major"])
 def test_gate(apache: ApacheServer, kind: str) -> Observation:
     """A login with a version that the server does not accept is answered with eviction 14."""
-    return login.observe_login(_enter(apache, version=_version(apache, kind)))
+    return _observe(apache, _enter(apache, version=_version(apache, kind)))
 
 
 @case("iggy/apache/login/gate-first", clause="iggy.apache.login.gate-first")
 @pytest.mark.parametrize("kind", ["zero", "below", "next-minor", "next-major"])
 def test_gate_first(apache: ApacheServer, kind: str) -> Observation:
     """The version is looked at before the password."""
-    return login.observe_login(
-        _enter(apache, version=_version(apache, kind), credentials=_wrong(apache))
+    return _observe(
+        apache,
+        _enter(apache, version=_version(apache, kind), credentials=_wrong(apache)),
     )
 
 
@@ -85,7 +86,7 @@ def test_gate_first(apache: ApacheServer, kind: str) -> Observation:
 def test_gate_patch(apache: ApacheServer, patch: int) -> Observation:
     """A login with another patch of the server's version is accepted."""
     major, minor, _ = unpack_version(apache.access.entered.server_protocol_version)
-    return login.observe_login(_enter(apache, version=pack_version(major, minor, patch)))
+    return _observe(apache, _enter(apache, version=pack_version(major, minor, patch)))
 
 
 @case("iggy/apache/login/gate-window", clause="iggy.apache.login.gate-window")
@@ -98,7 +99,7 @@ def test_gate_window(apache: ApacheServer) -> Observation:
     own = unpack_version(apache.access.entered.server_protocol_version)[:2]
     is_own = window[0] <= window[1] and unpack_version(window[1])[:2] == own
     ends = [_enter(apache, version=each) for each in window]
-    is_right = is_own and all(login.read_entered(each) for each in ends)
+    is_right = is_own and all(login.read_entered(apache.access.envelope, each) for each in ends)
     note = " to ".join(map(login.name_version, window))
     return observed("window:right" if is_right else "window:wrong", note=note).on(answer)
 
@@ -140,7 +141,7 @@ def test_credentials(apache: ApacheServer, kind: str) -> Observation:
         "empty-password": Credentials(name, ""),
         "unknown-user": Credentials("wp_nobody", "wp"),
     }
-    return login.observe_login(_enter(apache, credentials=wrong[kind]))
+    return _observe(apache, _enter(apache, credentials=wrong[kind]))
 
 
 @case("iggy/apache/login/legacy", clause="iggy.apache.login.legacy")
@@ -183,14 +184,14 @@ def test_others_before(apache: ApacheServer, apache_topic: Topic, ask: steps.Ask
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 def test_names(apache: ApacheServer, name: str) -> Observation:
     """The names of an SDK and of its version may have 1 to 255 bytes."""
-    return login.observe_login(_enter(apache, sdk_name=name, sdk_version=name))
+    return _observe(apache, _enter(apache, sdk_name=name, sdk_version=name))
 
 
 @case("iggy/apache/login/context", clause="iggy.apache.login.context")
 @pytest.mark.parametrize("size", [1, 1000])
 def test_context(apache: ApacheServer, size: int) -> Observation:
     """A context may stand behind the password."""
-    return login.observe_login(_enter(apache, context="c" * size))
+    return _observe(apache, _enter(apache, context="c" * size))
 
 
 @case("iggy/apache/login/logout", clause="iggy.apache.login.logout")
@@ -250,13 +251,23 @@ def _enter(
         sdk_version=sdk_version,
         context=context,
     )
-    return login.ask_login(apache.connect(enter=False), body, access.credentials.name)
+    return _ask(apache, body)
+
+
+def _ask(apache: ApacheServer, body: bytes) -> Answer:
+    """Send any body of a login on a new connection and return the answer."""
+    access = apache.access
+    connection = apache.connect(enter=False)
+    return login.ask_login(connection, access.envelope, body, access.credentials.name)
+
+
+def _observe(apache: ApacheServer, answer: Answer) -> Observation:
+    return login.observe_login(apache.access.envelope, answer)
 
 
 def _enter_with(apache: ApacheServer, body: bytes) -> Observation:
     """Log in on a new connection with any body."""
-    name = apache.access.credentials.name
-    return login.observe_login(login.ask_login(apache.connect(enter=False), body, name))
+    return _observe(apache, _ask(apache, body))
 
 
 def _enter_oddly(

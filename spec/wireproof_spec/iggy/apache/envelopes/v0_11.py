@@ -10,10 +10,11 @@ from wireproof_spec.iggy.apache.envelope import (
     pack_version,
 )
 from wireproof_spec.iggy.apache.login_fields import (
+    context_field,
+    credential_fields,
     logged_in_fields,
-    password_fields,
     poll_head_fields,
-    token_fields,
+    token_field,
     version_fields,
 )
 from wireproof_spec.layout import Record
@@ -22,7 +23,7 @@ LOGIN = Schema(
     "apache login 0.11",
     "iggy.apache.login.gate",
     LoginBody,
-    Record(LoginBody, *version_fields(), *password_fields()),
+    Record(LoginBody, *version_fields(), *credential_fields(), *context_field()),
 )
 """4-byte `protocol_version`; `sdk_name`, `sdk_version`, `username`, `password` behind 1-byte
 lengths; `context` behind a 4-byte length."""
@@ -30,7 +31,7 @@ TOKEN_LOGIN = Schema(
     "apache token login 0.11",
     "iggy.apache.login.gate",
     TokenLoginBody,
-    Record(TokenLoginBody, *version_fields(), *token_fields()),
+    Record(TokenLoginBody, *version_fields(), *token_field(), *context_field()),
 )
 """The same with `token` in the place of name and password."""
 LOGGED_IN = Schema(
@@ -57,5 +58,4 @@ V0_11 = Envelope(
     token_login=TOKEN_LOGIN,
     login_reply=LOGGED_IN,
     poll_head=POLL_HEAD,
-    poll_head_size=16,
 )

@@ -15,35 +15,55 @@ from wireproof_spec.iggy.apache.envelope import (
 )
 from wireproof_spec.iggy.apache.envelopes.v0_11 import LOGGED_IN
 from wireproof_spec.iggy.apache.login_fields import (
-    password_fields,
+    context_field,
+    credential_fields,
     poll_head_fields,
-    token_fields,
+    token_field,
     version_fields,
 )
 from wireproof_spec.layout import Bytes, Record, field
 
-_SECRET_SIZE = 32
-_SECRET = field("bind_secret", Bytes(_SECRET_SIZE))
+_SECRET_SIZE, _CONTEXT_SIZE = 32, 24
+SECRET = field("bind_secret", Bytes(_SECRET_SIZE))
 
-LOGIN_0_12 = Schema(
+
+class BoundLogin(LoginBody, frozen=True, gc=False):
+    """The body of a login with name and password."""
+
+    bind_secret: bytes = bytes(_SECRET_SIZE)
+
+
+class BoundTokenLogin(TokenLoginBody, frozen=True, gc=False):
+    """The body of a login with a personal access token."""
+
+    bind_secret: bytes = bytes(_SECRET_SIZE)
+
+
+class ContextHead(PollHead, frozen=True, gc=False):
+    """What stands before the batches of a poll reply."""
+
+    context: bytes = bytes(_CONTEXT_SIZE)
+
+
+LOGIN_0_12: Schema[LoginBody] = Schema(
     "apache login 0.12",
     "iggy.apache.login.gate",
-    LoginBody,
-    Record(LoginBody, *version_fields(), _SECRET, *password_fields()),
+    BoundLogin,
+    Record(BoundLogin, *version_fields(), SECRET, *credential_fields(), *context_field()),
 )
 """As in 0.11, with 32 bytes `bind_secret` between the version prefix and the credentials."""
-TOKEN_LOGIN_0_12 = Schema(
+TOKEN_LOGIN_0_12: Schema[TokenLoginBody] = Schema(
     "apache token login 0.12",
     "iggy.apache.login.gate",
-    TokenLoginBody,
-    Record(TokenLoginBody, *version_fields(), _SECRET, *token_fields()),
+    BoundTokenLogin,
+    Record(BoundTokenLogin, *version_fields(), SECRET, *token_field(), *context_field()),
 )
 """The same with `token` in the place of name and password."""
-POLL_HEAD_0_12 = Schema(
+POLL_HEAD_0_12: Schema[PollHead] = Schema(
     "apache poll head 0.12",
     "iggy.apache.poll.head",
-    PollHead,
-    Record(PollHead, *poll_head_fields(), field("context", Bytes(24))),
+    ContextHead,
+    Record(ContextHead, *poll_head_fields(), field("context", Bytes(_CONTEXT_SIZE))),
 )
 """40 bytes: those of 0.11, and 24 bytes of partition context."""
 
@@ -55,8 +75,5 @@ V0_12 = Envelope(
     token_login=TOKEN_LOGIN_0_12,
     login_reply=LOGGED_IN,
     poll_head=POLL_HEAD_0_12,
-    poll_head_size=40,
-    secret_size=_SECRET_SIZE,
-    request_meanings=(Meaning("partition_incarnation", 200, 24),),
     reply_meanings=(Meaning("context", 224, 8),),
 )
