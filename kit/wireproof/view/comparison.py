@@ -87,11 +87,12 @@ def display_name(kind: Kind) -> str:
     return _TITLES.get(kind, kind.replace("-", " "))
 
 
-def verdicts(pair: Pair) -> str:
-    """Return both verdicts of a case: ``pass -> fail``; ``-`` if a run does not have the case."""
-    before = pair.before.verdict if pair.before else "-"
-    after = pair.after.verdict if pair.after else "-"
-    return f"{before} -> {after}"
+def verdicts(pair: Pair) -> tuple[str, str]:
+    """Return both verdicts of a case; ``-`` if a run does not have the case."""
+    return (
+        pair.before.verdict if pair.before else "-",
+        pair.after.verdict if pair.after else "-",
+    )
 
 
 def _class(found: Comparison, kind: Kind, *, verbose: int, style: Style) -> Iterator[str]:
@@ -109,7 +110,7 @@ def _worth_showing(kind: Kind, changes: Sequence[Change]) -> list[Change]:
     """Return the changes without those whose verdict is the same as before."""
     if kind != "changed":
         return list(changes)
-    return [c for c in changes if len(set(verdicts(c.pair).split(" -> "))) > 1]
+    return [c for c in changes if len(set(verdicts(c.pair))) > 1]
 
 
 def _case(change: Change) -> Iterator[str]:
@@ -118,7 +119,7 @@ def _case(change: Change) -> Iterator[str]:
     if record is None:
         return
     about = f"{record.level.upper()} {record.clause}"
-    yield from flow_pieces(f"  {cut_id(pair.case)}", [verdicts(pair), about])
+    yield from flow_pieces(f"  {cut_id(pair.case)}", [" -> ".join(verdicts(pair)), about])
     if told := why(change):
         yield from wrap_after_heading("", printable(told), indent=INDENT)
 

@@ -21,7 +21,7 @@ from wireproof_reports.render.allure.result import (
     Step,
 )
 from wireproof_reports.render.clauses import anchor, source, unknown_clause
-from wireproof_reports.render.markdown import code, plain
+from wireproof_reports.render.markup import Markdown, address, code, fill
 from wireproof_reports.wording import count_noun, spoken, spoken_patterns
 from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.record import CaseRecord, HeaderRecord
@@ -169,19 +169,19 @@ def _details(case: CaseRecord, category: str, again: Reproducer | None) -> Detai
     )
 
 
-def _description(case: CaseRecord, run: Run) -> Iterator[str]:
+def _description(case: CaseRecord, run: Run) -> Iterator[Markdown]:
     clause = run.catalogue.clause(case.clause) or unknown_clause(case.clause)
-    origin = f" (origin {case.origin})" if case.origin else ""
-    yield f"**{case.level}**{origin} {code(case.clause)}: {plain(clause.law)}"
+    origin = fill(" (origin {})", case.origin) if case.origin else Markdown()
+    yield fill("**{}**{} {}: {}", case.level, origin, code(case.clause), clause.law)
     if source(clause):
-        yield f"Source: {plain(source(clause))}"
+        yield fill("Source: {}", source(clause))
     conforming = "; ".join(spoken_patterns(case.accepted, case.case))
-    yield f"Conforms: {plain(conforming or 'nothing listed')}"
-    yield f"Observed: {plain(spoken(case.observation, case.case))}"
+    yield fill("Conforms: {}", conforming or "nothing listed")
+    yield fill("Observed: {}", spoken(case.observation, case.case))
     if case.reading:
-        yield f"Reading: {code(case.reading)}"
+        yield fill("Reading: {}", code(case.reading))
     # Allure 3 shows links to other machines alone, but lets a description lead anywhere.
-    yield f"[The clause in the report]({_place(case)})"
+    yield fill("[The clause in the report]({})", address(_place(case)))
 
 
 def _place(case: CaseRecord) -> str:
