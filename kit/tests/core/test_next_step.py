@@ -87,3 +87,21 @@ def test_a_kit_error_is_to_be_reported() -> None:
 
 def test_a_run_that_was_done_needs_no_step() -> None:
     assert told("unavailable", code=0) == ""
+
+
+@pytest.mark.parametrize(
+    ("observation", "verdict", "code", "is_told"),
+    [
+        ("inconclusive:paused", "inconclusive", 3, True),
+        ("inconclusive:exhausted", "inconclusive", 3, True),
+        ("inconclusive:arrangement", "inconclusive", 3, False),
+        ("inconclusive:paused", "inconclusive", 1, False),
+    ],
+)
+def test_what_the_machine_left_undecided_is_to_be_run_again(
+    observation: str, verdict: Verdict, code: int, is_told: bool
+) -> None:
+    begun = header()
+    case = record("x", observation=observation, verdict=verdict, reason="why")
+    step = next_step(begun, [case], FooterRecord({}, (), {}, code, ""), NSQ)
+    assert ("with --lf when this machine has less to do" in step) is is_told

@@ -104,6 +104,7 @@ def test_what_came_late_while_the_kit_was_paused_is_undecided(
 
     assert (record.verdict, record.observation) == ("inconclusive", "inconclusive:paused")
     assert "saw missing, but other programs kept the kit from running" in record.reason
+    assert record.reason.endswith("undecided in all of 5 runs")
 
 
 def test_a_wrong_value_is_not_excused_by_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,3 +156,16 @@ def test_a_wait_never_looks_more_often_than_it_was_asked_to(machine: Machine) ->
     assert until(lambda: None, seconds=10.0, every=1.0, given_up=pausing) is None
     # The first look may come early: a deadline asks for one, to find out whether it is kept.
     assert pausing.waits[1:-1] == pytest.approx([1.0] * len(pausing.waits[1:-1]))
+
+
+def test_a_wait_that_pauses_put_off_rests_between_its_looks(machine: Machine) -> None:
+    looks = list[float]()
+
+    def look() -> None:
+        looks.append(machine.now)
+        machine.now += 0.01
+        machine.paused += 0.012  # of two processes, each waited for the other
+
+    until(look, seconds=1.0, every=0.5, given_up=Pausing(machine))
+    assert looks[-1] - looks[0] >= 1.0
+    assert len(looks) <= 8

@@ -36,10 +36,10 @@ from wireproof_kit.runner.patience import hurry
 from wireproof_kit.runner.records import judge_instance, make_record, seen_record
 from wireproof_kit.runner.repeats import MOST_REPEATS, Repeats
 from wireproof_kit.runner.troubles import (
-    EXHAUSTED,
     Outcome,
     find_trouble,
     may_decide_later,
+    note_runs,
     observe_exhausted,
     observe_unarranged,
     record_hurried,
@@ -50,6 +50,7 @@ from wireproof_kit.targets.process import TargetProcess
 from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import (
     CONFORMING,
+    EXHAUSTED,
     KIT_ERROR,
     UNDECIDED,
     WITHHELD,
@@ -219,10 +220,12 @@ class Engine:
     def _perform_until_decided(self, instance: Instance, since: int) -> tuple[Outcome, JudgedRun]:
         """Run a case; run it again while a trouble of the kit's own leaves it undecided."""
         outcome, run = self._perform_once(instance, since)
-        for _ in range(DECIDING_RUNS - 1):
-            if not (may_decide_later(run) and self._repeats.take()):
-                break
+        runs = 1
+        while may_decide_later(run) and runs < DECIDING_RUNS and self._repeats.take():
             outcome, run = self._perform_once(instance, since)
+            runs += 1
+        if runs > 1 and may_decide_later(run):
+            run = judge_run(note_runs(run.seen, runs), instance.law, self.bench)
         return outcome, run
 
     def _perform_once(

@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from wireproof_kit.errors import ArrangementFailed, KitError
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.processes.limits import has_exhausted_helper
 from wireproof_kit.runner.line import Line, has_reset
-from wireproof_kit.verdicts.judge import UNDECIDED, JudgedRun
+from wireproof_kit.verdicts.judge import CUT_OFF, EXHAUSTED, PAUSED, UNDECIDED, JudgedRun
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_kit.wire.waiting import Pauses
 from wireproof_spec.record import SeenRecord, Verdict
 
-CUT_OFF = f"{UNDECIDED}:cut-off"
-EXHAUSTED = f"{UNDECIDED}:exhausted"
-PAUSED = f"{UNDECIDED}:paused"
 _TROUBLES = {
     CUT_OFF: "the way to the target resets connections by itself",
     EXHAUSTED: "a process that the kit started has used up its open files",
@@ -49,6 +48,12 @@ def find_trouble(outcome: Outcome, verdict: Verdict, line: Line) -> str:
 def may_decide_later(run: JudgedRun) -> bool:
     """Return True if the run is undecided for what may have passed when the case runs again."""
     return run.seen.control == "slow" or run.seen.value in _TROUBLES
+
+
+def note_runs(seen: SeenRecord, runs: int) -> SeenRecord:
+    """Return what was seen with a note that a case remained undecided in all of its runs."""
+    note = f"{seen.note}; undecided" if seen.note else "undecided"
+    return msgspec.structs.replace(seen, note=f"{note} in all of {runs} runs")
 
 
 def record_hurried(observation: Observation) -> SeenRecord:

@@ -26,6 +26,7 @@ from wireproof_spec.record import (
 UNAVAILABLE = "unavailable"
 KIT_ERROR = "kit-error"
 UNDECIDED = "inconclusive"
+CUT_OFF, EXHAUSTED, PAUSED = (f"{UNDECIDED}:{word}" for word in ("cut-off", "exhausted", "paused"))
 UNSUPPORTED = "unsupported"
 DIED = "died"
 WITHHELD = "withheld"

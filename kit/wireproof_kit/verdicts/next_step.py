@@ -3,8 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from wireproof_kit.verdicts.judge import JudgeContext, missing_capability
-from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE
+from wireproof_kit.verdicts.judge import (
+    CUT_OFF,
+    EXHAUSTED,
+    PAUSED,
+    JudgeContext,
+    missing_capability,
+)
+from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE, EXIT_UNDECIDED
 from wireproof_spec.clauses.catalogue import Capability, Catalogue, is_below
 from wireproof_spec.protocol import Group, package_of
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
@@ -22,6 +28,8 @@ def next_step(
 
     Empty if the run was done, or if nothing that a user could give is missing.
     """
+    if footer.exit == EXIT_UNDECIDED:
+        return _repeat_undecided(records)
     if footer.exit != EXIT_NOT_DONE:
         return ""
     if any(record.verdict == "error" for record in records):
@@ -44,6 +52,17 @@ def next_step(
         steps.append(f"judge the rest alone with {excluded}")
     about = f"not judged: {', '.join(groups)}; " if groups and steps else ""
     return about + "; or ".join(steps)
+
+
+def _repeat_undecided(records: Sequence[CaseRecord]) -> str:
+    """Return how to decide what this machine left undecided; empty if it was not the machine."""
+    undecided = [each for each in records if each.verdict == "inconclusive"]
+    if not any(
+        each.observation in (CUT_OFF, EXHAUSTED, PAUSED) or each.control == "slow"
+        for each in undecided
+    ):
+        return ""
+    return "run the undecided cases again with --lf when this machine has less to do"
 
 
 def _list_lacking(

@@ -88,6 +88,8 @@ class Transcript:
         self._lock = threading.Lock()
         self.sent = 0
         """How many bytes were sent so far, over all connections."""
+        self.requests = 0
+        """How often something was sent so far, over all connections."""
         self.vain_s = 0.0
         """The seconds of all waits in which nothing arrived, without those below GLANCE_S."""
         self.together = Together()
@@ -121,6 +123,7 @@ class Transcript:
             self._steps.append(step)
             if kind in SENT_KINDS:
                 self.sent += len(data)
+                self.requests += 1
         return step
 
     @property

@@ -114,5 +114,8 @@ def until(
             return found
         waited = time.monotonic() - began
         longer = min(waited / SHARE_OF_PAUSE, LONGEST_PAUSE_S)
-        if pause.wait(min(max(every, longer), left)):
+        # Behind the first end, each pause of the machine puts the end off by a little: without a
+        # least wait, a case on a busy machine would poll as fast as it can for seconds.
+        least = every / 4 if waited >= seconds else 0.0
+        if pause.wait(max(min(max(every, longer), left), least)):
             return None

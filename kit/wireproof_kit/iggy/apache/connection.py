@@ -12,6 +12,7 @@ from typing import Final, Self
 
 from wireproof_kit.iggy.apache import requests
 from wireproof_kit.iggy.apache.answers import Answer, Evicted, Replied, Unanswered
+from wireproof_kit.iggy.wire.connection import repeated_bytes
 from wireproof_kit.runner.patience import ANSWER, Patience, Wait, machine_load
 from wireproof_kit.wire import connection as wire
 from wireproof_kit.wire.address import Address
@@ -33,8 +34,6 @@ MEGABYTE: Final = 1024 * 1024
 FRAME_LIMIT: Final = MEGABYTE
 """The longest frame, in bytes, to a case that sent nothing."""
 BYTES_LIMIT: Final = 4 * MEGABYTE
-POLLS: Final = 8
-"""How many times a case may poll everything that it sent."""
 UNREAD_BYTES: Final = 256 * 1024
 CHECK: Final = "one more ping, to see whether the connection goes on"
 
@@ -51,7 +50,7 @@ class Frames:
     @property
     def bytes_limit(self) -> int:
         """Return how many bytes the target may have sent so far; more are an error."""
-        return BYTES_LIMIT + POLLS * self._transcript.sent
+        return BYTES_LIMIT + repeated_bytes(self._transcript, 2 * self._transcript.sent)
 
     @property
     def pending(self) -> bytes:

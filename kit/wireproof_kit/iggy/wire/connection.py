@@ -26,7 +26,14 @@ BYTES_LIMIT: Final = 4 * MEGABYTE
 # The smallest message takes 25 bytes where it is sent, and 46 where it is polled.
 GROWTH: Final = 2
 POLLS: Final = 4
-"""How many times a case may poll everything it sent, on one connection."""
+"""How many times a case may at least poll everything it sent, on one connection."""
+MOST_REPEATED: Final = 64 * MEGABYTE
+"""The most bytes that a case may poll by more polls than that."""
+
+
+def repeated_bytes(transcript: Transcript, once: int) -> int:
+    """Return how many bytes the requests of a case may bring if each brings ``once`` at most."""
+    return max(POLLS * once, min(transcript.requests * once, MOST_REPEATED))
 
 
 class Answers:
@@ -45,7 +52,7 @@ class Answers:
         """Return how many bytes the target may have sent so far; more are an error."""
         if self._most_unasked is not None:
             return self._most_unasked
-        return BYTES_LIMIT + POLLS * GROWTH * self._transcript.sent
+        return BYTES_LIMIT + repeated_bytes(self._transcript, GROWTH * self._transcript.sent)
 
     @property
     def pending(self) -> bytes:
