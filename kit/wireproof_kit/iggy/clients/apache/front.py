@@ -57,7 +57,7 @@ class ApacheFront:
         self._polls, self._sends = iter(script.polls), iter(script.sends)
         self._logins, self._creations = iter(script.logins), iter(script.creations)
         self._sessions = iter(script.sessions)
-        self._last_session = _FIRST_SESSION
+        self._own_sessions = count(_FIRST_SESSION)
         self._batches = log.BATCHES if script.batches is None else script.batches
         self._open: dict[str, int] = {}
         """The session of each connection that is logged in."""
@@ -162,9 +162,9 @@ class ApacheFront:
         """Log a client in; return the shapes of its number, and its session."""
         envelope = envelope_of(request.body)
         self._envelopes[event.conn] = envelope
-        self._last_session = next(self._sessions, self._last_session + 1)
-        self._open[event.conn] = self._last_session
-        return envelope, self._last_session
+        session = next(self._sessions, None) or next(self._own_sessions)
+        self._open[event.conn] = session
+        return envelope, session
 
     def _read(self, event: Asked, code: int, reply: Reply | None) -> bytes | Refuse:
         if event.poll is not None:
