@@ -8,6 +8,8 @@ from msgspec import Struct
 from wireproof_spec.decoding import Schema, encode
 
 _BITS = 10
+_LEAST_LOGIN = 14
+"""The bytes of a login in protocol 0.11 with names of the SDK of one letter, and nothing else."""
 _MOST = (1 << _BITS) - 1
 
 
@@ -65,10 +67,7 @@ class PollHead(Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Bytes of a reply's header, reserved in protocol 0.11, that have a meaning in another number.
-
-    `offset` counts from the first byte of the header.
-    """
+    """A range of reserved bytes of a header that has a meaning from some protocol number on."""
 
     name: str
     offset: int
@@ -89,7 +88,9 @@ class Envelope:
     token_login: Schema[TokenLoginBody]
     login_reply: Schema[LoggedIn]
     poll_head: Schema[PollHead]
+    request_meanings: tuple[Meaning, ...] = ()
     reply_meanings: tuple[Meaning, ...] = ()
+    batch_meanings: tuple[Meaning, ...] = ()
     poll_head_size: int = field(init=False)
     """The bytes of the head of a poll reply."""
 
@@ -111,6 +112,15 @@ class Envelope:
         return self.login.value_type(
             protocol_version, sdk_name, sdk_version, username, password, context
         )
+
+    @property
+    def further_login_size(self) -> int:
+        """The bytes of a login's further fields, which stand in front of the credentials."""
+        name = "x"
+        login = self.make_login(
+            protocol_version=0, sdk_name=name, sdk_version=name, username="", password=""
+        )
+        return len(encode(self.login, login)) - _LEAST_LOGIN
 
     def make_poll_head(self, partition_id: int, current_offset: int, count: int) -> PollHead:
         """Return the head of a poll reply; the further fields have their defaults."""

@@ -75,5 +75,7 @@ V0_12 = Envelope(
     token_login=TOKEN_LOGIN_0_12,
     login_reply=LOGGED_IN,
     poll_head=POLL_HEAD_0_12,
+    request_meanings=(Meaning("partition_incarnation", 200, 24),),
     reply_meanings=(Meaning("context", 224, 8),),
+    batch_meanings=(Meaning("idempotent_producer", 52, 20),),
 )
