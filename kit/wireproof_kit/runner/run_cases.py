@@ -82,7 +82,9 @@ class OpenRun:
         """
         if not instances:
             raise UsageFault("no case was collected; see `wireproof list`")
-        deviations = read_baseline(request, known_ids(instances))
+        # Of narrowed cases nothing follows for an entry of another one.
+        known = None if request.plan.narrowed else known_ids(instances)
+        deviations = read_baseline(request, known)
         activity = activity or Activity()
         run = Run.open(request.plan, instances, activity)
         try:
