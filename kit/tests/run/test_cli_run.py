@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from pathlib import Path
 from xml.etree import ElementTree as etree
 
@@ -20,7 +19,6 @@ from wireproof.options.config import Settings
 from wireproof.options.target_choice import named_target
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.errors import KitError
-from wireproof_kit.verdicts.deviations import utc_date
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
 
@@ -396,22 +394,3 @@ def test_a_report_that_cannot_be_written_after_the_run_is_no_success(
     footer = read_bundle(bundle).footer
     assert footer is not None
     assert footer.exit == 0
-
-
-@pytest.mark.parametrize("narrowing", [("-k", "one-sign"), ("--lf",)])
-def test_narrowed_cases_are_compared_with_a_whole_baseline(
-    narrowing: tuple[str, ...], tmp_path: Path
-) -> None:
-    expires = utc_date() + timedelta(days=30)
-    (tmp_path / "known.toml").write_text(
-        '[[deviation]]\nid = "nsq/trace/touch"\nclause = "smart.message-id.touch"\nreason = "x"\n'
-        f'expires = {expires}\nsignature = "0123456789ab"\n'
-    )
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / ".last-failed.json").write_text(json.dumps([f"{SMALL}/one-sign"]))
-
-    done = wireproof(
-        *("run", "--reference", SMALL, *narrowing, "--baseline", "known.toml"), cwd=tmp_path
-    )
-
-    assert (done.code, done.err) == (0, "")
