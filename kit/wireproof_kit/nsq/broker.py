@@ -120,6 +120,7 @@ class Broker:
             patience=self.patience,
             address=address,
         )
+        connection.make_fresh = lambda topic: self.connect(topic=topic)
         self._open.append(connection)
         if magic:
             connection.send(frames.magic())

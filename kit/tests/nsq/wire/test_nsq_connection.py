@@ -213,6 +213,8 @@ def test_ask_keeps_messages_for_the_next_receive() -> None:
         assert connection.receive(PUSH) == Pushed(b"m")
 
 
+OK_AND_LINE_FEED = b"\0\0\0\7\0\0\0\0OK\n"
+
 GOES_ON = {
     "open": saying(OK),
     "closed": lambda peer: peer.line(),
@@ -225,6 +227,20 @@ GOES_ON = {
 def test_a_connection_that_goes_on_or_not(state: str, script: Script) -> None:
     patience = HASTY if state == "stuck" else PATIENCE
     with connected(script, patience) as (connection, _):
+        assert connection.goes_on(topic_at()) == state
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "state"), [(OK_AND_LINE_FEED, "open"), (OK, "broken")], ids=["same", "other"]
+)
+def test_an_answer_that_is_wrong_on_every_connection_is_in_step(
+    elsewhere: bytes, state: str
+) -> None:
+    with (
+        connected(saying(OK_AND_LINE_FEED)) as (connection, _),
+        connected(saying(elsewhere)) as (fresh, _),
+    ):
+        connection.make_fresh = lambda _: fresh
         assert connection.goes_on(topic_at()) == state
 
 
