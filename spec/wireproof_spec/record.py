@@ -203,6 +203,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
 
     A failure counts up to the level ``profile``, and a must only if its origin is in ``origins``.
     ``narrowed`` are the options that left cases out besides the selection: ``-k trace``, ``--lf``.
+    Clauses of a later revision than ``spec_rev`` were left out; 0 means none.
     """
 
     format: Count
@@ -221,6 +222,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     narrowed: tuple[str, ...] = ()
     started: str = ""
     command: str = ""
+    spec_rev: Count = 0
 
     def counts(self, level: str, origin: str) -> bool:
         """Return True if a failure at this level, from this origin, counts for the exit code.
@@ -232,6 +234,10 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     def leaves_out(self, level: str, origin: str) -> bool:
         """Return True if this level is must and the run was not asked to count this origin."""
         return level == "must" and origin in set(BINDING) - set(self.origins)
+
+    def pinned(self) -> str:
+        """Return to which clauses the run was pinned, or an empty text."""
+        return f"only clauses up to revision {self.spec_rev}" if self.spec_rev else ""
 
     def scope(self) -> str:
         """Return which failures count: ``level must``, or ``level must (origin text, base)``."""

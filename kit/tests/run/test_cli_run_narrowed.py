@@ -30,3 +30,17 @@ def test_narrowed_cases_are_compared_with_a_whole_baseline(
     )
 
     assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.process
+def test_a_run_of_an_earlier_revision_says_so_everywhere(tmp_path: Path) -> None:
+    run = ("run", "--reference", SMALL, "--bundle")
+    pinned = wireproof(*run, "a.jsonl", "--spec-rev", "2", cwd=tmp_path)
+    wireproof(*run, "b.jsonl", cwd=tmp_path)
+    compared = wireproof("diff", "a.jsonl", "b.jsonl", cwd=tmp_path)
+    written = wireproof("report", "a.jsonl", "--md", "a.md", cwd=tmp_path)
+
+    assert "only clauses up to revision 2" in " ".join(pinned.out.split())
+    assert "only clauses up to revision 2" in " ".join(compared.out.split())
+    assert written.code == 0
+    assert "only clauses up to revision 2" in (tmp_path / "a.md").read_text("utf-8")

@@ -17,7 +17,8 @@ def banner(header: HeaderRecord, *, bundle: Path | None) -> Iterator[str]:
     own = header.target.narrow(catalogue)
     known = len(list(own.clauses()))
     revisions = ", ".join(f"{name} r{revision}" for name, revision in header.spec.items())
-    first = [f"spec {revisions} ({known} clauses)", f"seed {header.seed}"]
+    pinned = f", {header.pinned()}" if header.spec_rev else ""
+    first = [f"spec {revisions} ({known} clauses{pinned})", f"seed {header.seed}"]
     if bundle is not None:
         first.append(f"bundle {bundle}")
     yield from flow_pieces(f"wireproof {header.kit}", first)

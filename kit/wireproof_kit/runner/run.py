@@ -241,6 +241,7 @@ class Run:
                 **_list_excluded(),
             },
             narrowed=self.plan.narrowed,
+            spec_rev=self.plan.spec_revision or 0,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             command=self.plan.command,
         )

@@ -360,6 +360,7 @@ def _head(bundle: Bundle) -> dict[str, str]:
         "given": ", ".join(target.given),
         "kit": header.kit,
         **_add_kind("spec", {name: f"r{revision}" for name, revision in header.spec.items()}),
+        "clauses": header.pinned() or "all",
         "level": header.profile,
         "origins": ", ".join(header.origins),
         "readings": header.reading,

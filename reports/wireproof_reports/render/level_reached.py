@@ -48,7 +48,7 @@ def _find_reached(bundle: Bundle, document: str, revision: int) -> LevelReached:
         "not tested by this kit": _absent(bundle, document, own, tested=False),
     }
     left_out = _left_out(bundle, judged)
-    doubts = [each for each in (stop, left_out) if each]
+    doubts = [each for each in (stop, left_out, bundle.header.pinned()) if each]
     doubts += [f"{words}: {', '.join(names)}" for words, names in missing.items() if names]
     return LevelReached(document, revision, level, "; ".join(doubts), known)
 

@@ -241,6 +241,8 @@ def _describe_law(bundle: Bundle, catalogue: Catalogue) -> str:
     """Name the revisions of the law, and say so if cases were judged by one since withdrawn."""
     spec = bundle.header.spec
     revisions = ", ".join(f"{name} revision {number}" for name, number in spec.items())
+    if pinned := bundle.header.pinned():
+        revisions = f"{revisions}; {pinned}"
     if not bundle.cases or min(spec.values(), default=0) > catalogue.withdrawn:
         return revisions
     return (
