@@ -5,6 +5,7 @@ loading anything, and running any script but the page's own.
 """
 
 import base64
+import difflib
 import hashlib
 import json
 import zlib
@@ -15,7 +16,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from wireproof_reports.bundle_file import Bundle, BundleFault
+from wireproof_reports.bundle_file import Bundle, BundleFault, read_bundle
 from wireproof_reports.render.findings import CauseView
 from wireproof_reports.render.page import Page, page_of, read_page
 from wireproof_reports.wording import escape_acting
@@ -56,25 +57,32 @@ def render(bundle: Path) -> str:
 
 
 def write_cause(bundle: Path, out: Path, wanted: str) -> None:
-    """Write a page about one root cause of a bundle, named by its id or by a case that fails.
+    """Write a page about one root cause of a bundle.
+
+    ``wanted`` is its id, a case that fails, or the signature of a failure, as `replay` takes it.
 
     Raises:
         BundleFault: the bundle cannot be read, or no failure of it has that id.
     """
-    page = read_page(bundle)
-    found = next((cause for cause in page.causes if wanted in _names(cause)), None)
+    whole = read_bundle(bundle)
+    page = page_of(whole)
+    names = {wanted, *(case.case for case in whole.cases if case.signature == wanted)}
+    found = next((cause for cause in page.causes if names & _names(cause)), None)
     if found is None:
+        failed = sorted(set().union(*map(_names, page.causes)))
+        near = difflib.get_close_matches(wanted, failed, n=1)
         known = ", ".join(f"{cause.id} ({cause.first.id})" for cause in page.causes[:SHOWN_IDS])
         more = ", …" if len(page.causes) > SHOWN_IDS else ""
         has = f"it has {known}{more}" if known else "no case failed"
+        has = f"did you mean {near[0]!r}? {has}" if near else has
         raise BundleFault(f"{bundle}: no failure has the cause or case {wanted!r}; {has}")
     make_private(out).write_text(
         _render("cause.html.jinja", page, cause=found), encoding="utf-8", newline="\n"
     )
 
 
-def _names(cause: CauseView) -> tuple[str, ...]:
-    return cause.id, cause.first.id, *(case.id for case in cause.others), *cause.listed
+def _names(cause: CauseView) -> set[str]:
+    return {cause.id, cause.first.id, *(case.id for case in cause.others), *cause.listed}
 
 
 def render_bundle(bundle: Bundle) -> str:

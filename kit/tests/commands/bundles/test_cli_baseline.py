@@ -52,6 +52,14 @@ def entry(case_id: str, **changes: str) -> str:
     return "[[deviation]]\n" + "".join(f"{key} = {value}\n" for key, value in fields.items())
 
 
+def test_comments_of_a_file_without_entries_stay() -> None:
+    FILE.write_text("# how to use this file\n")
+
+    assert main(["baseline", "update", str(FILE), "--bundle", str(RUN), "--reason", "x"]) == 0
+    assert FILE.read_text("utf-8").startswith("# how to use this file\n\n")
+    assert ids()
+
+
 def by_verdict(verdict: str) -> list[str]:
     return [record.case for record in made.read(RUN).cases if record.verdict == verdict]
 

@@ -29,6 +29,18 @@ def test_a_page_is_written_beside_the_bundle(capsys: pytest.CaptureFixture[str])
     assert Path("pages/one.html").read_bytes() == page.read_bytes()
 
 
+def test_a_failure_is_named_by_its_signature_too() -> None:
+    case = next(r for r in made.read(Path("run.jsonl")).cases if r.verdict == "fail")
+
+    assert main(["report", "run.jsonl", "--cause", case.signature or "", "--html", "x.html"]) == 0
+    assert case.case in Path("x.html").read_text("utf-8")
+
+
+def test_a_misspelt_case_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "run.jsonl", "--cause", f"{failed()}x"]) == 2
+    assert f"did you mean {failed()!r}?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -121,12 +121,13 @@ def update(
             )
             for cause in counting
         ]
-        text = read_deviations_text(place).rstrip("\n") + "\n\n" if entries else ""
+        text = read_deviations_text(place).rstrip("\n") + "\n\n" if place.exists() else ""
         comments = {cause.shown.case: list(_describe(cause)) for cause in counting}
         _write(place, text + to_toml(added, comments), today)
     _tell(place, added=len(counting), kept=len(entries))
     _tell_left_out(run, len(causes) - len(counting))
     _tell_undecided(run)
+    _tell_findings(run)
 
 
 def _describe(cause: Cause) -> Iterator[str]:
@@ -268,6 +269,18 @@ def _tell_left_out(run: Bundle, count: int) -> None:
     echo(
         f"{count_noun(count, 'cause')} left out: the run counted up to {run.header.scope()}; "
         "run again with a wider --profile to list them as well"
+    )
+
+
+def _tell_findings(run: Bundle) -> None:
+    """Say how findings of the fuzzer become known: by entries of their own, written by hand."""
+    if not run.findings or manner().json or manner().quiet:
+        return
+    count, first = count_noun(len(run.findings), "finding"), run.findings[0]
+    echo(
+        f"{count} of the fuzzer not added; write an entry for each into a file for fuzz"
+        f' --baseline, such as id = "{run.header.target.protocol}/fuzz/{first.violated}", clause = "fuzz", '
+        f'signature = "{first.id}", reason and expires'
     )
 
 

@@ -69,7 +69,7 @@ _FOLDER = click.Path(path_type=Path)
 @click.option(
     "--cause",
     metavar="ID",
-    help="Only this failure: a page to send, by the id of its root cause or of a case.",
+    help="Only this failure: a page to send. ID: a root cause, a case, or what replay takes.",
 )
 def report(bundles: tuple[Path, ...], *, cause: str | None, **files: Path | None) -> None:
     """Write reports of bundles. For several bundles every FILE is a folder.
