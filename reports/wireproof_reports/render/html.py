@@ -69,7 +69,7 @@ def write_cause(bundle: Path, out: Path, wanted: str) -> None:
     names = {wanted, *(case.case for case in whole.cases if case.signature == wanted)}
     found = next((cause for cause in page.causes if names & _names(cause)), None)
     if found is None:
-        failed = sorted(set().union(*map(_names, page.causes)))
+        failed = sorted({name for cause in page.causes for name in _names(cause)})
         near = difflib.get_close_matches(wanted, failed, n=1)
         known = ", ".join(f"{cause.id} ({cause.first.id})" for cause in page.causes[:SHOWN_IDS])
         more = ", …" if len(page.causes) > SHOWN_IDS else ""

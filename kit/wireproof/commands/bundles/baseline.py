@@ -277,10 +277,11 @@ def _tell_findings(run: Bundle) -> None:
     if not run.findings or manner().json or manner().quiet:
         return
     count, first = count_noun(len(run.findings), "finding"), run.findings[0]
+    name = f"{run.header.target.protocol}/fuzz/{first.violated}"
     echo(
-        f"{count} of the fuzzer not added; write an entry for each into a file for fuzz"
-        f' --baseline, such as id = "{run.header.target.protocol}/fuzz/{first.violated}", clause = "fuzz", '
-        f'signature = "{first.id}", reason and expires'
+        f"{count} of the fuzzer not added; write an entry for each into a file for fuzz "
+        f'--baseline, such as id = "{name}", clause = "fuzz", signature = "{first.id}", '
+        "reason and expires"
     )
 
 
