@@ -55,6 +55,12 @@ class ApacheIggy(Client):
 
     client = None
 
+    async def create_stream(self, request):
+        """Create a stream with the library."""
+        client = await self._connect()
+        await client.create_stream(request["name"])
+        return {"name": request["name"]}
+
     async def poll(self, request):
         """Poll messages with the library and return them."""
         strategy, value = request["strategy"], int(request.get("value", "0"))
@@ -79,17 +85,18 @@ class ApacheIggy(Client):
         return {"confirmations": [confirmed(each) for each in response.confirmations]}
 
     async def _call(self, name, **arguments):
-        """Call the library; after an error the next call begins with a new client."""
-        client, self.client = self.client, None
-        if client is None:
-            client = await self._connect()
+        """Call the library for messages; it connects and logs in again by itself."""
+        client = await self._connect()
         where = {"stream": self.settings["stream"], "topic": self.settings["topic"]}
-        answer = await getattr(client, name)(**where, **arguments)
-        self.client = client
-        return answer
+        return await getattr(client, name)(**where, **arguments)
 
     async def _connect(self):
-        """Return a client of the library that is logged in."""
+        """Return the client of the library, logged in."""
+        if self.client is None:
+            self.client = await self._make_client()
+        return self.client
+
+    async def _make_client(self):
         transport = self.settings["transport"]
         address = self.settings[transport]
         if transport == "http":
@@ -172,6 +179,7 @@ def told(message):
         "timestamp": str(message.timestamp()),
         "origin_timestamp": str(message.origin_timestamp()),
         "id": str(message.id()),
+        "checksum": str(message.checksum()),
         "payload": base64.b64encode(message.payload()).decode(),
     }
     try:
