@@ -10,7 +10,7 @@ from wireproof.commands.run import judge_target, list_chosen
 from wireproof.options.global_options import MannerOption, manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.run_options import client_options
-from wireproof.options.target_choice import NamedTarget, settings_for
+from wireproof.options.target_choice import NamedTarget, given_keys, key_options, settings_for
 from wireproof.running.request import RunParameters
 from wireproof_kit.drivers.child import split_command
 from wireproof_kit.errors import UsageFault
@@ -31,6 +31,10 @@ EXAMPLES = (
     (
         "wireproof client --protocol iggy --exec './driver'",
         "judge a client of Iggy; the kit plays a server over TCP and HTTP",
+    ),
+    (
+        "wireproof client --protocol iggy --generation apache --exec './driver'",
+        "the same, if it is one of Apache Iggy 0.9 and the kit is to take it for no other",
     ),
     (
         "wireproof client --check-driver 'python3 driver.py'",
@@ -76,7 +80,7 @@ def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters])
     named = NamedTarget(
         url=f"{protocol or _protocols()[0]}{ON_CLIENTS}:{command}",
         prefixes=tuple(each.rstrip("/") for each in arguments),
-        keys=((ROLE, role),) if role else (),
+        keys=(*(((ROLE, role),) if role else ()), *given_keys()),
     )
     options = cast(RunParameters, given)
     options["waiters"] = given["waiters"] or AT_ONCE
@@ -125,6 +129,7 @@ client = Command(
         click.Option(
             ["--check-driver"], metavar="CMD", help="Check a driver instead of judging a client."
         ),
+        *key_options("choice"),
         *client_options(),
     ],
     help=inspect.getdoc(_judge_client),

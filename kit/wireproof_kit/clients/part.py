@@ -42,7 +42,8 @@ class ClientPart(Generic[S]):
     a case leaves the role open. ``open_ledger`` returns what judges the connections of all cases.
     ``forgive`` returns a script by which the servers also serve a client that goes to another
     address than it must: its other clauses can be judged then, too. ``make_mask`` makes what hides
-    the secrets that a client sends unasked.
+    the secrets that a client sends unasked. ``describe`` returns what a client says of itself to
+    the servers, by name, such as its version.
     """
 
     settings: tuple[str, ...]
@@ -60,3 +61,4 @@ class ClientPart(Generic[S]):
     open_ledger: Callable[[], Ledger]
     make_mask: MakeMask
     forgive: Callable[[S], S] | None = None
+    describe: Callable[[Stories], Values] | None = None

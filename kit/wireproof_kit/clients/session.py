@@ -164,6 +164,8 @@ class ClientSession(Generic[S]):
     def fingerprint(self) -> dict[str, str]:
         """Return what the client's driver reports about itself, and the client's command line."""
         found = {"command": self._command}
+        if self._part.describe is not None:
+            found |= self._part.describe(self._stories())
         for story in self._stories().values():
             greeted = story.first(Greeted)
             if greeted is not None:

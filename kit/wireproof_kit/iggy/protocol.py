@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def _open_session(target: Target, options: SessionOptions) -> Session:
     if target.is_client():
         from wireproof_kit.clients.session import open_client
-        from wireproof_kit.iggy.clients.client import IGGY_CLIENTS
+        from wireproof_kit.iggy.clients.client import clients_of
 
-        return open_client(IGGY_CLIENTS, target, options)
+        return open_client(clients_of(target.generation), target, options)
     from wireproof_kit.iggy.apache.greeting import is_apache
 
     if is_apache(target):

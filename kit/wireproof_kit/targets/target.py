@@ -24,6 +24,7 @@ ON_ADAPTERS = "+exec"
 """The end of a URL scheme whose targets are command lines that start a system's adapter."""
 _NO_ADDRESS = (ON_FILES, ON_CLIENTS, ON_ADAPTERS)
 ROLE = "role"
+GENERATION = "generation"
 ROLES = ("producer", "consumer", "both")
 
 Form: TypeAlias = Literal["address", "servers", "directory", "file", "flag", "text", "choice"]
@@ -184,7 +185,7 @@ def with_key(target: Target, key: str, value: str, known: Keys) -> Target:
         raise UsageFault(f"{key} cannot be used with documents ({target.url}); leave it out")
     if target.adapter is not None:
         raise UsageFault(f"{key} cannot be used with an adapter ({target.url}); leave it out")
-    if target.command is not None:
+    if target.command is not None and (key != GENERATION or key not in known):
         return _with_role(target, key, value)
     if key not in known:
         raise UsageFault(
@@ -218,7 +219,7 @@ def _with_value(target: Target, key: str, value: str, form: Form) -> Target:
         return replace(target, tls=_truth(value, key))
     if key in FILES:
         return _with_file(target, key, value)
-    if key == "generation":
+    if key == GENERATION:
         return replace(target, generation=value)
     return replace(target, auth_env=value)
 

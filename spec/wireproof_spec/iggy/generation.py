@@ -21,6 +21,12 @@ ServedGeneration: TypeAlias = Literal["published", "tagged", "apache"]
 SERVED_GENERATIONS: tuple[ServedGeneration, ...] = ("published", "tagged", "apache")
 """Every generation of servers, with those whose grammar stands apart."""
 
+
+def framed(generation: ServedGeneration) -> Generation:
+    """Return a generation; `published` in the place of one whose frames are others."""
+    return "published" if generation == "apache" else generation
+
+
 CreateForm: TypeAlias = Literal["schema", "commit", "tagged"]
 CREATE_FORMS: dict[CreateForm, str] = {
     "commit": "a number of 4 bytes, the name to the end of the frame",

@@ -150,7 +150,7 @@ def test_requests_over_http_have_the_payloads_of_tcp() -> None:
 @pytest.mark.parametrize(
     ("conn", "data", "field"),
     [
-        ("tcp.1", b"\x00\x00\x00\x00", "length"),
+        ("tcp.1", b"\x03\x00\x00\x00", "length"),
         ("tcp.1", requests.cut(requests.request(101, SENDING), 30).data, "messages[0].id"),
         ("tcp.1", request(100, b"\1\2\3"), "consumer.id"),
         ("tcp.1", request(101, bytes(4)), "stream.kind"),

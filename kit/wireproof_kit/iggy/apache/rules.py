@@ -30,6 +30,8 @@ from wireproof_spec.iggy.apache.statuses import OK
 
 LAW: Final = "iggy.apache."
 _US: Final = 10**6
+RIGHT_TIMES: Final = range(FIRST_S * _US, LAST_S * _US)
+"""Microseconds since 1970 that a clock may show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +106,7 @@ def judge_batch(poll: PollMessages, batch: Batch) -> Iterator[Finding]:
 def judge_time(batch: Batch) -> Finding:
     """Judge whether the server's time of a batch may be one, in microseconds."""
     time_us = batch.header.base_timestamp
-    is_time = FIRST_S * _US <= time_us < LAST_S * _US
-    return _hold("message.append-time", is_time, "time:other", f"{time_us}")
+    return _hold("message.append-time", time_us in RIGHT_TIMES, "time:other", f"{time_us}")
 
 
 def judge_batch_checksum(batch: Batch) -> Iterator[Finding]:

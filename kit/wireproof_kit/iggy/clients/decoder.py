@@ -1,7 +1,8 @@
 """Decodes the bytes on connections to the server into Iggy events.
 
 A client shows its generation by itself: one of tagged servers logs in before anything else, and
-its polls name the consumer by an identifier.
+its polls name the consumer by an identifier. One of generation apache begins with a header of 256
+bytes, whose first four are zero where the others have the length of a request.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -10,9 +11,11 @@ from typing import Any
 from wireproof_kit.clients.events import Event, Malformed
 from wireproof_kit.clients.http_requests import HttpRequests, NotHttp
 from wireproof_kit.iggy.clients import http_decoder
-from wireproof_kit.iggy.clients.events import Asked, Responded
+from wireproof_kit.iggy.clients.apache.decoder import ApacheRequests
+from wireproof_kit.iggy.clients.events import Asked, Replied, Responded
 from wireproof_spec.decoding import Schema, decode
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.apache.header import COMMAND_AT, REQUEST_COMMAND
 from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
 from wireproof_spec.iggy.bodies.send_messages import ANY_MESSAGES
 from wireproof_spec.iggy.commands import COMMANDS
@@ -48,6 +51,7 @@ _GENERATIONS: Mapping[Generation, tuple[Generation, ...]] = {
 }
 """In which order a payload is tried, by what the connection has shown before."""
 _PAYLOAD_AT = 8
+_WORD = 4
 
 
 class IggyDecoder:
@@ -55,14 +59,14 @@ class IggyDecoder:
 
     def __init__(self) -> None:
         self._http: dict[str, HttpRequests] = {}
-        self._tcp: dict[str, RequestDecoder] = {}
+        self._tcp: dict[str, _TcpRequests] = {}
 
     def open(self, at: float, conn: str) -> None:
         """Prepare to decode a new connection."""
         if conn.startswith(HTTP):
             self._http[conn] = HttpRequests()
         else:
-            self._tcp[conn] = RequestDecoder()
+            self._tcp[conn] = _TcpRequests()
 
     def decode_received(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
         """Yield the client's requests completed by these bytes.
@@ -70,7 +74,7 @@ class IggyDecoder:
         The bytes of a connection whose beginning was not recorded begin with a whole request.
         """
         if not conn.startswith(HTTP):
-            yield from self._tcp.setdefault(conn, RequestDecoder()).decode(at, conn, data)
+            yield from self._tcp.setdefault(conn, _TcpRequests()).decode(at, conn, data)
             return
         try:
             for request in self._http.setdefault(conn, HttpRequests()).feed(data):
@@ -84,7 +88,48 @@ class IggyDecoder:
         """Yield the response in these bytes; the kit sends each response in one piece."""
         if conn in self._http:
             self._http[conn].expect_next()
-        yield Responded(at, conn, data)
+        found = self._tcp.get(conn)
+        yield Replied(at, conn, data) if found and found.is_apache else Responded(at, conn, data)
+
+
+class _TcpRequests:
+    """Decodes the requests on one TCP connection, of whichever generation they are."""
+
+    def __init__(self) -> None:
+        self._decoder: RequestDecoder | ApacheRequests | None = None
+        self._kept = b""
+
+    @property
+    def is_apache(self) -> bool:
+        """True if the client has shown that it speaks generation apache."""
+        return isinstance(self._decoder, ApacheRequests)
+
+    def decode(self, at: float, conn: str, data: bytes) -> Iterator[Event]:
+        """Yield the requests that end in these bytes."""
+        if self._decoder is None:
+            self._kept += data
+            is_apache = begins_as_apache(self._kept)
+            if is_apache is None:
+                return
+            self._decoder = ApacheRequests() if is_apache else RequestDecoder()
+            data = self._kept
+        yield from self._decoder.decode(at, conn, data)
+
+
+def begins_as_apache(data: bytes) -> bool | None:
+    """Return whether a connection begins with a request of generation apache; None: not known yet.
+
+    The first four bytes are part of a checksum that clients leave zero. If they are neither zero
+    nor a length, the command byte of the header decides.
+    """
+    if len(data) < _WORD:
+        return None
+    length = int.from_bytes(data[:_WORD], "little")
+    if not length:
+        return True
+    if length <= LARGEST_REQUEST:
+        return False
+    return data[COMMAND_AT] == REQUEST_COMMAND if len(data) > COMMAND_AT else None
 
 
 class RequestDecoder:

@@ -10,7 +10,7 @@ from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.kinds import PARTITIONING_NAMES
 from wireproof_spec.strict_json import JsonValue
 
-POLL, SEND = "poll", "send"
+POLL, SEND, CREATE = "poll", "send", "create_stream"
 
 
 def settings(values: Mapping[str, str]) -> Fields:
@@ -25,9 +25,12 @@ def settings(values: Mapping[str, str]) -> Fields:
     }
 
 
-def ask_poll(offset: int = 0, count: int = 10) -> Operation:
-    """Return the driver request to poll ``count`` messages from an offset on."""
-    return Operation(POLL, {"strategy": "offset", "value": str(offset), "count": count})
+def ask_poll(offset: int = 0, count: int = 10, *, strategy: str = "offset") -> Operation:
+    """Return the driver request to poll ``count`` messages from an offset on.
+
+    With another ``strategy``, the number is its value: a time in microseconds, or nothing.
+    """
+    return Operation(POLL, {"strategy": strategy, "value": str(offset), "count": count})
 
 
 def ask_send(
@@ -41,6 +44,11 @@ def ask_send(
             "value": in_base64(partitioning.value),
         }
     return Operation(SEND, fields)
+
+
+def ask_create(name: str) -> Operation:
+    """Return the driver request to create a stream of this name."""
+    return Operation(CREATE, {"name": name})
 
 
 def _message(message: SentMessage) -> JsonValue:

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from wireproof_kit.clients.events import Event
+from wireproof_spec.iggy.apache.frames import Request
 from wireproof_spec.iggy.bodies.command_shapes import Payload
 from wireproof_spec.iggy.bodies.poll_messages import PollMessages
 from wireproof_spec.iggy.bodies.send_messages import SendMessages
-from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.generation import ServedGeneration
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,14 +15,16 @@ class Asked(Event):
     """The client sent a request; ``command`` is its name over TCP, even for one over HTTP.
 
     A request that TCP does not have is named as sent: ``GET /metrics``. ``members`` are the names
-    that a message has in JSON in addition to the published ones.
+    that a message has in JSON in addition to the published ones. ``request`` is a request of
+    generation apache over TCP as it came; its ``payload`` has the shapes of the earlier ones.
     """
 
     command: str
-    generation: Generation
+    generation: ServedGeneration
     payload: Payload | None = None
     members: tuple[str, ...] = ()
     closes: bool = False
+    request: Request | None = None
 
     @property
     def poll(self) -> PollMessages | None:
@@ -39,3 +42,8 @@ class Responded(Event):
     """The kit answered the client with these bytes."""
 
     data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Replied(Responded):
+    """The kit answered with a frame of generation apache, or with what stands in its place."""

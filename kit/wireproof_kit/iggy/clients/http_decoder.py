@@ -3,9 +3,12 @@
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import cast
 
 from wireproof_kit.clients.http_requests import HttpRequest
+from wireproof_kit.iggy.apache import APACHE
+from wireproof_kit.iggy.clients.apache import json_requests
 from wireproof_kit.iggy.clients.events import Asked
 from wireproof_spec import json_schema, strict_json
 from wireproof_spec.iggy.bodies.consumer import Consumer
@@ -94,15 +97,7 @@ def _with(
     payload: PollMessages | SendMessages | StoreConsumerOffset,
     members: tuple[str, ...] = (),
 ) -> Asked:
-    return Asked(
-        event.at,
-        event.conn,
-        event.command,
-        event.generation,
-        payload,
-        members=members,
-        closes=event.closes,
-    )
+    return replace(event, payload=payload, members=members)
 
 
 def _poll(words: tuple[str, ...], query: Mapping[str, tuple[str, ...]]) -> PollMessages:
@@ -136,19 +131,41 @@ def _offset(words: tuple[str, ...], body: bytes) -> StoreConsumerOffset:
 
 
 def _sending(event: Asked, words: tuple[str, ...], body: bytes) -> Asked:
-    value = _checked("iggy/send-messages", body)
-    how = cast(dict[str, str], value["partitioning"])
-    messages = cast(list[dict[str, JsonValue]], value["messages"])
+    value, read = strict_json.read(body).value, _message
+    messages = _messages_of(value)
+    if json_requests.is_apache(messages):
+        event, read = replace(event, generation=APACHE), _apache_message
+    else:
+        value = _fitting("iggy/send-messages", value)
+    how = _partitioning(value)
     payload = SendMessages(
         stream=_identifier(words[_STREAM_AT]),
         topic=_identifier(words[_TOPIC_AT]),
         partitioning=Partitioning(
             _PARTITIONING_CODES[how["kind"]], _bytes("partitioning.value", how["value"])
         ),
-        messages=tuple(map(_message, messages)),
+        messages=tuple(map(read, messages)),
     )
     members = sorted({name for each in messages for name in each} - _PUBLISHED_MEMBERS)
     return _with(event, payload, tuple(members))
+
+
+def _messages_of(value: JsonValue) -> list[dict[str, JsonValue]]:
+    """Return the objects in the member ``messages``; none if it is no array of objects."""
+    found = value.get("messages") if isinstance(value, dict) else None
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _partitioning(value: JsonValue) -> dict[str, str]:
+    how = value.get("partitioning") if isinstance(value, dict) else None
+    kind, data = (how.get("kind"), how.get("value")) if isinstance(how, dict) else (None, None)
+    if kind not in _PARTITIONING_CODES or not isinstance(data, str):
+        raise _unfit("partitioning", "a kind and base64", repr(how)[:40])
+    return cast(dict[str, str], how)
+
+
+def _apache_message(value: dict[str, JsonValue]) -> SentMessage:
+    return json_requests.read_message(value, _bytes)
 
 
 def _message(value: dict[str, JsonValue]) -> SentMessage:
@@ -166,7 +183,10 @@ def _headers(headers: Mapping[str, Mapping[str, str]]) -> Iterator[Header]:
 
 
 def _checked(schema: str, body: bytes) -> dict[str, JsonValue]:
-    value = strict_json.read(body).value
+    return _fitting(schema, strict_json.read(body).value)
+
+
+def _fitting(schema: str, value: JsonValue) -> dict[str, JsonValue]:
     for fault in json_schema.check(schema, value):
         if fault.pointer == _CONSUMER:
             continue

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from wireproof_kit.clients.effects import Ask, Effect, HangUp, Send
 from wireproof_kit.clients.events import Answered, Event, Greeted, Malformed
 from wireproof_kit.clients.pieces import Pieces
+from wireproof_kit.iggy.apache import APACHE
 from wireproof_kit.iggy.clients import log
 from wireproof_kit.iggy.clients.answers import (
     http_answer,
@@ -14,6 +15,7 @@ from wireproof_kit.iggy.clients.answers import (
     polled_json,
     tcp_answer,
 )
+from wireproof_kit.iggy.clients.apache.front import ApacheFront, Postponed
 from wireproof_kit.iggy.clients.decoder import HTTP, TCP
 from wireproof_kit.iggy.clients.driver_requests import settings
 from wireproof_kit.iggy.clients.events import Asked
@@ -23,6 +25,7 @@ from wireproof_spec.decoding import encode
 from wireproof_spec.driver.lines import OPEN, VERSION
 from wireproof_spec.iggy.bodies.consumer_offsets import StoreConsumerOffset
 from wireproof_spec.iggy.bodies.users import IDENTITY, Identity
+from wireproof_spec.iggy.generation import framed
 from wireproof_spec.iggy.statuses import INVALID_COMMAND, OK, STREAM_ID_ALREADY_EXISTS
 
 TOKEN = "wireproof"
@@ -50,6 +53,7 @@ class IggyPeers:
         self._polls, self._sends = iter(script.polls), iter(script.sends)
         self._asks = iter(script.asks)
         self._stored: int | None = None
+        self._apache = ApacheFront(script)
         replaced = {each.offset: each for each in script.stored}
         self._log = [replaced.get(each.offset, each) for each in log.LOG]
 
@@ -73,7 +77,12 @@ class IggyPeers:
     def react(self, event: Event) -> Iterator[Effect]:
         """Yield what the server does because of an event, such as to answer a request."""
         if isinstance(event, Asked):
-            yield from self._answer(event)
+            is_theirs = event.peer == HTTP and event.command in ("poll_messages", "send_messages")
+            is_apache = event.generation == APACHE
+            if is_apache or (is_theirs and self._script.generation == APACHE):
+                yield from self._apache.answer(event)
+            else:
+                yield from self._answer(event)
         elif isinstance(event, Malformed):
             # As real servers: a request over TCP that cannot be read ends the connection.
             if event.peer == HTTP:
@@ -87,8 +96,9 @@ class IggyPeers:
                 return
 
     def react_to_timer(self, token: object) -> Iterator[Effect]:
-        """Yield nothing: the server sets no timer."""
-        return iter(())
+        """Yield the late answer to a request of generation apache."""
+        if isinstance(token, Postponed):
+            yield from self._apache.carry_out(token.event, token.reply)
 
     def _answer(self, event: Asked) -> Iterator[Effect]:
         reply = self._reply(event)
@@ -102,7 +112,10 @@ class IggyPeers:
             yield HangUp(event.conn)
 
     def _reply(self, event: Asked) -> Reply | None:
-        """Return the special answer to a request, or the messages of a poll; else None."""
+        """Return the special answer to a request, or the messages of a poll; else None.
+
+        Scripts for generation apache have answers that the others lack.
+        """
         if event.poll is not None:
             return next(self._polls, None) or self._poll(event)
         if event.command == "send_messages":
@@ -118,14 +131,14 @@ class IggyPeers:
             self._stored = messages[-1].offset
         return Messages(messages)
 
-    def _bytes(self, event: Asked, reply: Messages | Refuse | None) -> bytes:
+    def _bytes(self, event: Asked, reply: Reply | None) -> bytes:
         over_http = event.peer == HTTP
         if isinstance(reply, Refuse):
             return http_refusal(reply.status) if over_http else tcp_answer(reply.status)
         if isinstance(reply, Messages):
             if over_http:
-                return http_answer(200, polled_json(reply, event.generation))
-            return tcp_answer(OK, polled_body(reply, event.generation))
+                return http_answer(200, polled_json(reply, framed(event.generation)))
+            return tcp_answer(OK, polled_body(reply, framed(event.generation)))
         return (_over_http if over_http else self._over_tcp)(event)
 
     def _over_tcp(self, event: Asked) -> bytes:
@@ -135,7 +148,7 @@ class IggyPeers:
             return tcp_answer(OK, encode(IDENTITY, Identity(1)))
         if event.command in _EXISTING:
             return tcp_answer(STREAM_ID_ALREADY_EXISTS)
-        body = resource_body(event.command, event.generation, self._stored or 0)
+        body = resource_body(event.command, framed(event.generation), self._stored or 0)
         return tcp_answer(INVALID_COMMAND) if body is None else tcp_answer(OK, body)
 
 

@@ -1,17 +1,21 @@
 """Probes of what an Iggy client can do: short runs against a server that acts correctly."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from wireproof_kit.clients.events import Answered, Greeted
 from wireproof_kit.clients.part import Experiment, Role, Stories
 from wireproof_kit.clients.story import Story
+from wireproof_kit.iggy.apache import APACHE
+from wireproof_kit.iggy.clients.apache.decoder import LOGIN, read_prefix
 from wireproof_kit.iggy.clients.driver_requests import POLL, SEND, ask_poll, ask_send
 from wireproof_kit.iggy.clients.events import Asked
 from wireproof_kit.iggy.clients.script import Script, Transport
 from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.apache.envelope import unpack_version
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 
 UNAVAILABLE = "unavailable"
+FRAMED = "client-framed"
 ONE = SentMessage(0, (), b"wireproof")
 
 
@@ -39,26 +43,34 @@ def _has_sent(story: Story) -> bool:
     return bool(sends(story)) and _has_ended(story, SEND)
 
 
-def _consuming(transport: Transport) -> Experiment[Script]:
-    return Experiment("consumer", Script("consumer", transport, asks=(ask_poll(),)), _has_polled)
+def first_runs(generation: str | None) -> Mapping[str, Experiment[Script]]:
+    """Return the short runs that show whether a client can be tested, over each transport."""
+
+    def consuming(transport: Transport) -> Experiment[Script]:
+        script = Script("consumer", transport, asks=(ask_poll(),), generation=generation)
+        return Experiment("consumer", script, _has_polled)
+
+    def producing(transport: Transport) -> Experiment[Script]:
+        script = Script("producer", transport, asks=(ask_send([ONE]),), generation=generation)
+        return Experiment("producer", script, _has_sent)
+
+    return {
+        "consumer": consuming("tcp"),
+        "producer": producing("tcp"),
+        "consumer-http": consuming("http"),
+        "producer-http": producing("http"),
+    }
 
 
-def _producing(transport: Transport) -> Experiment[Script]:
-    asks = (ask_send([ONE]),)
-    return Experiment("producer", Script("producer", transport, asks=asks), _has_sent)
+def observe_capability(generation: str | None, stories: Stories, name: str) -> Observation:
+    """Return what the short runs show of the capability with this name.
 
-
-FIRST: Mapping[str, Experiment[Script]] = {
-    "consumer": _consuming("tcp"),
-    "producer": _producing("tcp"),
-    "consumer-http": _consuming("http"),
-    "producer-http": _producing("http"),
-}
-"""Short runs that show whether a client can be tested at all, over each transport."""
-
-
-def observe_capability(stories: Stories, name: str) -> Observation:
-    """Return what the short runs show of the capability with this name."""
+    ``generation`` is that of the client as its user named it; else it is the one that the client
+    speaks over TCP.
+    """
+    if name in (FRAMED, f"client-{APACHE}"):
+        is_apache = _speaks_apache(stories) if generation is None else generation == APACHE
+        return observed("ok" if is_apache == (name != FRAMED) else UNAVAILABLE)
     ask = _QUESTIONS.get(name)
     if ask is None:
         return observed(UNAVAILABLE, note=f"no run of a client shows {name}")
@@ -68,6 +80,28 @@ def observe_capability(stories: Stories, name: str) -> Observation:
 def observe_reading(stories: Stories, name: str) -> Observation:
     """Return no reading: the kit answers a client in the generation that it speaks."""
     return observed(UNAVAILABLE)
+
+
+def _logins(stories: Stories) -> Iterator[Asked]:
+    """Yield the logins of generation apache."""
+    for story in stories.values():
+        yield from story.of(Asked, lambda each: each.command == LOGIN and each.request is not None)
+
+
+def _speaks_apache(stories: Stories) -> bool:
+    return any(
+        story.first(Asked, lambda each: each.request is not None) for story in stories.values()
+    )
+
+
+def describe_client(stories: Stories) -> Mapping[str, str]:
+    """Return what a client of generation apache says in its login: its protocol number and SDK."""
+    for login in _logins(stories):
+        prefix = read_prefix(login.request.body) if login.request is not None else None
+        if prefix is not None:
+            number = ".".join(map(str, unpack_version(prefix.protocol_version)))
+            return {"protocol": number, "sdk": f"{prefix.sdk_name} {prefix.sdk_version}"}
+    return {}
 
 
 def _over(transport: Transport) -> Callable[[Stories], bool]:

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.pieces import Pieces
 from wireproof_spec.driver.lines import Fields
+from wireproof_spec.iggy.apache.batch import Batch
 from wireproof_spec.iggy.message import Message
 
 Transport: TypeAlias = Literal["tcp", "http"]
@@ -44,7 +45,65 @@ class Raw:
     reset: bool = False
 
 
-Reply: TypeAlias = Messages | Refuse | Raw
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """Script step: answer a poll of generation apache with these batches.
+
+    ``change`` names a change of the body, ``count`` is that of the head instead of the right one.
+    """
+
+    batches: tuple[Batch, ...]
+    change: str = ""
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """Script step: answer with an eviction, with the highest and lowest version in ``window``."""
+
+    reason: int
+    window: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """Script step: answer a result-framed request with a result section that rejects it."""
+
+    result: int
+
+
+@dataclass(frozen=True, slots=True)
+class Odd:
+    """Script step: answer as usual, or with ``reply``, with fields of the header replaced."""
+
+    fields: Mapping[str, int | bytes]
+    reply: "Reply | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """Script step: answer so many seconds later, as usual or with ``reply``."""
+
+    seconds: float
+    reply: "Reply | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Script step: answer with this status and body; with ``is_login``, as to a login."""
+
+    data: bytes
+    status: int = 0
+    is_login: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Script step: do not answer."""
+
+
+Reply: TypeAlias = Messages | Refuse | Raw | Batches | Evict | Reject | Odd | Late | Body | Silence
+"""Generation apache alone has those behind the first three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +121,9 @@ class Script:
     ``polls`` are the answers to the first polls, ``sends`` those to the first requests to send.
     ``stored`` are messages that replace those in the log with their offsets. ``asks`` are the
     operations that a driver is asked for, each after the answer to the one before. The server
-    writes all that it sends in ``pieces``.
+    writes all that it sends in ``pieces``. ``generation`` is that of the client, if it is known.
+    ``logins`` and ``creations`` are answers as ``polls``, ``sessions`` the first sessions that the
+    server gives, and ``batches`` replace its log, all in generation apache alone.
     """
 
     role: Role
@@ -74,3 +135,8 @@ class Script:
     asks: tuple[Operation, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
     pieces: Pieces | None = None
+    generation: str | None = None
+    logins: tuple[Reply, ...] = ()
+    creations: tuple[Reply, ...] = ()
+    sessions: tuple[int, ...] = ()
+    batches: tuple[Batch, ...] | None = None

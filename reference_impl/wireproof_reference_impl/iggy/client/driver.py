@@ -4,26 +4,36 @@
 the client so.
 """
 
+import secrets
+import time
 from collections.abc import Mapping
 from typing import cast
 
 from wireproof_reference_impl.driver_loop import Request, Say, Unsupported, present
 from wireproof_reference_impl.iggy.client.core import operations
-from wireproof_reference_impl.iggy.client.core.calls import CallFailed, Poll, Refused, Send
+from wireproof_reference_impl.iggy.client.core.apache.messages import Received
+from wireproof_reference_impl.iggy.client.core.calls import (
+    CallFailed,
+    Evicted,
+    Poll,
+    Refused,
+    Send,
+)
 from wireproof_reference_impl.iggy.client.core.settings import Settings
 from wireproof_reference_impl.iggy.client.shell import Shell
 from wireproof_spec.driver.lines import CLOSE, OPEN, Fields, from_base64, in_base64
 from wireproof_spec.iggy.bodies.identifier import numeric
 from wireproof_spec.iggy.bodies.partitioning import Partitioning, partition_id
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
-from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.generation import ServedGeneration
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS, kind_code
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import PARTITIONING_NAMES, STRATEGIES
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.states import state_name
 
-POLL, SEND = "poll", "send"
+POLL, SEND, CREATE = "poll", "send", "create_stream"
+_ID_BITS = 128
 _STRATEGIES = {name: code for code, name in STRATEGIES.items()}
 _PARTITIONINGS = {name: code for code, name in PARTITIONING_NAMES.items()}
 
@@ -32,7 +42,7 @@ class Driver:
     """The example Iggy client as a driver: carries out the kit's requests."""
 
     name = "wireproof example client"
-    operations: tuple[str, ...] = (POLL, SEND)
+    operations: tuple[str, ...] = (POLL, SEND, CREATE)
     claims: tuple[str, ...] = ("tcp", "http", "headers")
 
     def __init__(self, say: Say) -> None:
@@ -45,12 +55,12 @@ class Driver:
         if op == OPEN:
             self._open(cast(Request, request["settings"]))
             return {"ok": {}}
-        if self._shell is None or op not in (POLL, SEND, CLOSE):
+        if self._shell is None or op not in (POLL, SEND, CREATE, CLOSE):
             raise Unsupported(op)
         try:
             return {"ok": dict(await self._do(self._shell, op, request))}
         except CallFailed as error:
-            code = {"code": str(error.code)} if isinstance(error, Refused) else {}
+            code = {"code": str(error.code)} if isinstance(error, Refused | Evicted) else {}
             return {"error": {"message": str(error), **code}}
 
     def _open(self, told: Request) -> None:
@@ -65,6 +75,11 @@ class Driver:
             messages = cast(list[Request], request["messages"])
             wanted = Send(tuple(map(_sent, messages)), self._partitioning(request))
             await shell.run(operations.send(wanted))
+        elif op == CREATE:
+            if generation() != "apache":
+                raise Unsupported(op)
+            created = await shell.run(operations.create_stream(cast(str, request["name"])))
+            return {"id": created.id, "name": created.name}
         else:
             shell.close()
         return {}
@@ -76,7 +91,7 @@ class Driver:
         return Partitioning(_PARTITIONINGS[given["kind"]], from_base64(given["value"]))
 
 
-def generation() -> Generation:
+def generation() -> ServedGeneration:
     """Return the generation of servers that the client speaks to."""
     return "published"
 
@@ -91,13 +106,15 @@ def read_settings(told: Request) -> Settings:
         stream=numeric(cast(int, told["stream"])),
         topic=numeric(cast(int, told["topic"])),
         partition=cast(int, told["partition"]),
-        generation=cast(Generation, told.get("generation", generation())),
+        generation=cast(ServedGeneration, told.get("generation", generation())),
+        new_id=lambda: secrets.randbits(_ID_BITS) | 1,
+        now_us=lambda: time.time_ns() // 1000,
     )
 
 
 def tell(message: Message) -> Fields:
     """Return a message as the JSON object that the client tells its user."""
-    return present(
+    fields = present(
         offset=str(message.offset),
         state=None if message.state is None else state_name(message.state),
         timestamp=str(message.timestamp),
@@ -106,10 +123,16 @@ def tell(message: Message) -> Fields:
         headers={each.key: _told_header(each) for each in message.headers},
         payload=in_base64(message.payload),
     )
+    if not isinstance(message, Received):
+        return fields
+    origin = str(message.origin_timestamp)
+    own = present(origin_timestamp=origin, warning=message.warning or None)
+    return {**fields, "checksum": str(message.checksum), **own}
 
 
 def _told_header(header: Header) -> dict[str, str]:
-    return {"kind": HEADER_KINDS[header.kind], "value": in_base64(header.value)}
+    kind = HEADER_KINDS.get(header.kind, f"kind {header.kind}")
+    return {"kind": kind, "value": in_base64(header.value)}
 
 
 def _poll(request: Request) -> Poll:

@@ -6,7 +6,14 @@ It moves bytes, opens a connection when there is none, and knows no protocol.
 import asyncio
 from typing import TypeVar
 
-from wireproof_reference_impl.iggy.client.core.calls import Answer, Call, CallFailed, Lost
+from wireproof_reference_impl.iggy.client.core.apache.tcp import ApacheTransport
+from wireproof_reference_impl.iggy.client.core.calls import (
+    Answer,
+    Call,
+    CallFailed,
+    Evicted,
+    Lost,
+)
 from wireproof_reference_impl.iggy.client.core.http import HttpTransport
 from wireproof_reference_impl.iggy.client.core.operations import Operation
 from wireproof_reference_impl.iggy.client.core.settings import Settings
@@ -88,7 +95,7 @@ class Shell:
         except (OSError, TimeoutError) as error:
             raise Lost(str(error) or "the server does not answer in time") from None
         except CallFailed as error:
-            keep = not isinstance(error, Lost)
+            keep = not isinstance(error, Lost | Evicted)
             raise
         finally:
             if not keep or (self._connection and not self._connection.transport.lasts()):
@@ -96,9 +103,16 @@ class Shell:
 
     async def _connect(self) -> _Connection:
         reader, writer = await asyncio.open_connection(*self._settings.address)
-        make = HttpTransport if self._settings.over_http else TcpTransport
-        self._connection = connection = _Connection(make(self._settings), reader, writer)
+        transport = make_transport(self._settings)
+        self._connection = connection = _Connection(transport, reader, writer)
         for call in connection.transport.begin():
             await connection.call(call)
             connection.transport.lasts()
         return connection
+
+
+def make_transport(settings: Settings) -> Transport:
+    """Return what speaks the transport and the generation of the settings."""
+    if settings.over_http:
+        return HttpTransport(settings)
+    return ApacheTransport(settings) if settings.generation == "apache" else TcpTransport(settings)

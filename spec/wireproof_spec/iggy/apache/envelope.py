@@ -64,7 +64,7 @@ class PollHead(Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A range of reserved header bytes that has a meaning from some protocol number on."""
+    """A range of reserved bytes of a header that has a meaning from some protocol number on."""
 
     name: str
     offset: int
@@ -90,6 +90,7 @@ class Envelope:
     """The bytes of `bind_secret` in a login; 0 where a login has none."""
     request_meanings: tuple[Meaning, ...] = ()
     reply_meanings: tuple[Meaning, ...] = ()
+    batch_meanings: tuple[Meaning, ...] = ()
 
     def accepts(self, version: int) -> bool:
         """Return True if a server of this number accepts a client's protocol version.

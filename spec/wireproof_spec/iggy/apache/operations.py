@@ -9,6 +9,8 @@ CREATE_STREAM = 128
 DELETE_STREAM = 130
 CREATE_TOPIC = 132
 DELETE_TOPIC = 134
+USERS = range(141, 147)
+"""Create and change users, their passwords and rights, and create tokens."""
 LEAVE_CONSUMER_GROUP = 149
 SEND_MESSAGES = 160
 STORE_CONSUMER_OFFSET = 161

@@ -3,6 +3,7 @@
 import pytest
 
 from wireproof_kit.clients.observe import any_of, shown, unless
+from wireproof_kit.clients.story import Story
 from wireproof_kit.iggy.clients.changes import UNUSUAL_OBJECTS
 from wireproof_kit.iggy.clients.client import Client
 from wireproof_kit.iggy.clients.driver_requests import ask_poll
@@ -145,9 +146,13 @@ def test_place(client: Client, transport: Transport) -> Observation:
         Script("consumer", transport, asks=asks),
         any_of(lambda s: len(polls(s)) >= 2, is_malformed),
     )
+    return observe_place(story, places_of(story))
+
+
+def places_of(story: Story) -> list[PollMessages | StoreConsumerOffset]:
+    """Return the polls and stored offsets of a client case, in order."""
     payloads = (event.payload for event in story.of(Asked))
-    found = [each for each in payloads if isinstance(each, PollMessages | StoreConsumerOffset)]
-    return observe_place(story, found)
+    return [each for each in payloads if isinstance(each, PollMessages | StoreConsumerOffset)]
 
 
 @over_both("poll/position", "position", "consumer")

@@ -1,5 +1,7 @@
 """What a client sends: its requests, the messages in them, and what its user is told."""
 
+from collections.abc import Sequence
+
 from wireproof_kit.clients.observe import any_of, failures, results, shown, unless
 from wireproof_kit.clients.part import Until
 from wireproof_kit.clients.story import Story
@@ -47,7 +49,12 @@ def test_layout(client: Client, transport: Transport, name: str) -> Observation:
     """A client sends messages with the payloads, ids and headers that its user gave."""
     given = MESSAGES[name]
     story = _send(client, Script("producer", transport, asks=(ask_send(given),)))
-    found = [each for request in _requests(story) for each in request.messages]
+    return compare_sent(story, given)
+
+
+def compare_sent(story: Story, given: Sequence[SentMessage]) -> Observation:
+    """Compare the messages in a client's requests to send with those that its user gave."""
+    found = [each for request in sent_of(story) for each in request.messages]
     if found and len(found) != len(given):
         return unless(story, "messages:more" if len(found) > len(given) else "messages:fewer")
     for number, (due, sent) in enumerate(zip(given, found, strict=False)):
@@ -65,7 +72,7 @@ def test_place(client: Client, transport: Transport) -> Observation:
         Script("producer", transport, asks=asks),
         any_of(lambda s: len(sends(s)) >= 2, is_malformed),
     )
-    return observe_place(story, _requests(story))
+    return observe_place(story, sent_of(story))
 
 
 @over_both("send/partitioning", "partitioning", "producer", "driver", each=PARTITIONINGS)
@@ -73,7 +80,7 @@ def test_partitioning(client: Client, transport: Transport, name: str) -> Observ
     """A client sends the kind and value by which its user chose the partition."""
     due = PARTITIONINGS[name]
     story = _send(client, Script("producer", transport, asks=(ask_send([ONE], due),)))
-    found = [each.partitioning for each in _requests(story)]
+    found = [each.partitioning for each in sent_of(story)]
     right = all(each == due or each.kind == due.kind == BALANCED for each in found)
     return shown(story, "as-given" if right else "other", seen=bool(found), note=f"{found}")
 
@@ -119,7 +126,7 @@ def test_unanswered(client: Client, transport: Transport) -> Observation:
     """A client does not report success for messages that the server has not answered."""
     unanswered = (Raw(b""),) * MANY
     script = Script("producer", transport, sends=unanswered, asks=(ask_send([ONE]),))
-    return _observe_outcome(client.play(script, answered(1, SEND), within=LONG), SEND)
+    return observe_outcome(client.play(script, answered(1, SEND), within=LONG), SEND)
 
 
 def _is_settled(op: str) -> Until:
@@ -131,10 +138,11 @@ def _observe_refusal(story: Story, op: str) -> Observation:
     """Return whether the user was told; a client may repeat a request before it gives up."""
     if not answered(1, op)(story) and len(polls(story)) + len(sends(story)) > 1:
         return unless(story, "repeats")
-    return _observe_outcome(story, op)
+    return observe_outcome(story, op)
 
 
-def _observe_outcome(story: Story, op: str) -> Observation:
+def observe_outcome(story: Story, op: str) -> Observation:
+    """Return whether the user of a client was told of an error, or of success."""
     if failures(story, op):
         return unless(story, "told")
     return shown(story, "reported-success", seen=bool(results(story, op)))
@@ -144,7 +152,8 @@ def _send(client: Client, script: Script) -> Story:
     return client.play(script, any_of(answered(1, SEND), is_malformed))
 
 
-def _requests(story: Story) -> list[SendMessages]:
+def sent_of(story: Story) -> list[SendMessages]:
+    """Return the requests to send of a client case, in order."""
     return [event.sending for event in sends(story) if event.sending is not None]
 
 

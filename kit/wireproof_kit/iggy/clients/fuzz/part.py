@@ -11,6 +11,7 @@ from wireproof_kit.iggy.clients.fuzz import frames, states
 from wireproof_kit.iggy.clients.fuzz.peers import CasePeers
 from wireproof_kit.iggy.clients.fuzz.states import STATES, WORK, Situation
 from wireproof_kit.iggy.clients.script import TRANSPORTS, Script
+from wireproof_spec.iggy.generation import framed
 
 
 def make_part() -> ClientFuzzPart[Script, Situation]:
@@ -40,4 +41,6 @@ def _plays(situation: Situation, story: Story) -> bool:
 
 def _grammar(stories: Sequence[Story]) -> Grammar:
     """Return the answers of a server of the generations that the client speaks."""
-    return frames.grammar({event.generation for each in stories for event in each.of(Asked)})
+    return frames.grammar(
+        {framed(event.generation) for each in stories for event in each.of(Asked)}
+    )

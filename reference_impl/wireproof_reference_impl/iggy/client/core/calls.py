@@ -36,9 +36,27 @@ class Login(Struct, frozen=True):
     """A call of the Iggy client: log in with user name and password."""
 
 
-Call: TypeAlias = Poll | Send | StoreOffset | Login
-Answer: TypeAlias = tuple[Message, ...]
-"""The messages of a poll; nothing for any other call."""
+class CreateStream(Struct, frozen=True):
+    """A call of the Iggy client: create a stream; only for servers of generation apache."""
+
+    name: str
+
+
+class Created(Struct, frozen=True):
+    """The answer to a request that creates a stream: the stream's number and name."""
+
+    id: int
+    name: str
+
+
+Call: TypeAlias = Poll | Send | StoreOffset | Login | CreateStream
+Answer: TypeAlias = tuple[Message, ...] | Created
+"""The messages of a poll, or the stream that was created; nothing for any other call."""
+
+
+def messages_of(answer: Answer) -> tuple[Message, ...]:
+    """Return the messages in an answer."""
+    return answer if isinstance(answer, tuple) else ()
 
 
 class CallFailed(Exception):
@@ -59,6 +77,14 @@ class Unreadable(CallFailed):
 
 class Lost(CallFailed):
     """Raised if the connection ended or is unreadable; the call may have been done or not."""
+
+
+class Evicted(CallFailed):
+    """Raised if the server ended the session, for reason ``code``; the next call logs in anew."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class Damaged(CallFailed):

@@ -12,6 +12,7 @@ from wireproof_reference_impl.iggy.client.core import messages
 from wireproof_reference_impl.iggy.client.core.calls import (
     Answer,
     Call,
+    CreateStream,
     Login,
     Lost,
     Poll,
@@ -23,7 +24,7 @@ from wireproof_reference_impl.iggy.client.core.calls import (
 from wireproof_reference_impl.iggy.client.core.settings import Settings
 from wireproof_spec.iggy.bodies.identifier import Identifier
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
-from wireproof_spec.iggy.header_kinds import HEADER_KINDS
+from wireproof_spec.iggy.header_kinds import HEADER_KINDS, STRING
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import PARTITIONING_NAMES, STRATEGIES
 
@@ -44,7 +45,7 @@ class HttpTransport:
 
     def begin(self) -> tuple[Call, ...]:
         """Return the login if the server is a tagged one; the answer to it has a token."""
-        return (Login(),) if self._settings.generation == "tagged" else ()
+        return (Login(),) if self._settings.generation != "published" else ()
 
     def ask(self, call: Call) -> bytes:
         """Return a call as the bytes of an HTTP request."""
@@ -137,9 +138,11 @@ def request_of(call: Call, settings: Settings) -> tuple[str, str, object]:
     if isinstance(call, Poll):
         return "GET", f"{_topic(settings)}/messages?{urlencode(poll_query(call, settings))}", None
     if isinstance(call, Send):
-        return "POST", f"{_topic(settings)}/messages", send_object(call)
+        return "POST", f"{_topic(settings)}/messages", send_object(call, settings)
     if isinstance(call, StoreOffset):
         return "PUT", f"{_topic(settings)}/consumer-offsets", _offset_object(call, settings)
+    if isinstance(call, CreateStream):
+        return "POST", "/streams", {"name": call.name}
     return "POST", "/users/login", {"username": settings.user, "password": settings.password}
 
 
@@ -155,13 +158,15 @@ def poll_query(call: Poll, settings: Settings) -> Mapping[str, object]:
     }
 
 
-def send_object(call: Send) -> Mapping[str, object]:
+def send_object(call: Send, settings: Settings) -> Mapping[str, object]:
     """Return the JSON body of a request that sends messages."""
+    is_apache = settings.generation == "apache"
+    make = apache_object if is_apache else message_object
     partitioning = {
         "kind": PARTITIONING_NAMES[call.partitioning.kind],
         "value": _base64(call.partitioning.value),
     }
-    return {"partitioning": partitioning, "messages": list(map(message_object, call.messages))}
+    return {"partitioning": partitioning, "messages": list(map(make, call.messages))}
 
 
 def message_object(message: SentMessage) -> dict[str, object]:
@@ -173,9 +178,29 @@ def message_object(message: SentMessage) -> dict[str, object]:
     }
 
 
+def apache_object(message: SentMessage) -> dict[str, object]:
+    """Return a message to send to a server of generation apache as JSON.
+
+    An id that a number of 64 bits does not hold is text: the server reads no greater number.
+    """
+    return {
+        "id": message.id if message.id < 1 << 64 else str(message.id),
+        "payload": _base64(message.payload),
+        "user_headers": [
+            {"key": typed_object(STRING, each.key.encode()), "value": header_object(each)}
+            for each in message.headers
+        ],
+    }
+
+
 def header_object(header: Header) -> dict[str, object]:
     """Return a message header as JSON: the kind and the value."""
-    return {"kind": HEADER_KINDS[header.kind], "value": _base64(header.value)}
+    return typed_object(header.kind, header.value)
+
+
+def typed_object(kind: int, value: bytes) -> dict[str, object]:
+    """Return a typed value as JSON, such as the value of a message header."""
+    return {"kind": HEADER_KINDS[kind], "value": _base64(value)}
 
 
 def _offset_object(call: StoreOffset, settings: Settings) -> Mapping[str, object]:

@@ -5,11 +5,12 @@ import binascii
 from collections.abc import Mapping
 from typing import cast
 
+from wireproof_reference_impl.iggy.client.core.apache import messages as apache
 from wireproof_reference_impl.iggy.client.core.calls import Unreadable
 from wireproof_spec import strict_json
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy.bodies.poll_messages import polled_messages_schema
-from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.generation import ServedGeneration, framed
 from wireproof_spec.iggy.header_kinds import kind_code
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import Message
@@ -20,14 +21,14 @@ _BITS = {"offset": 64, "timestamp": 64, "id": 128, "checksum": 32}
 """The integers of a message in JSON."""
 
 
-def read_body(body: bytes, generation: Generation) -> tuple[Message, ...]:
+def read_body(body: bytes, generation: ServedGeneration) -> tuple[Message, ...]:
     """Return the messages in the body of a poll response over TCP.
 
     Raises:
         Unreadable: the body is not of the generation's shape, or has a state without a name.
     """
     try:
-        messages = decode(polled_messages_schema(generation), body).messages
+        messages = decode(polled_messages_schema(framed(generation)), body).messages
     except WireError as error:
         raise Unreadable(str(error)) from None
     return tuple(map(check_state, messages))
@@ -44,7 +45,7 @@ def check_state(message: Message) -> Message:
     return message
 
 
-def read_json(body: bytes, generation: Generation) -> tuple[Message, ...]:
+def read_json(body: bytes, generation: ServedGeneration) -> tuple[Message, ...]:
     """Return the messages in the body of a poll response over HTTP.
 
     Raises:
@@ -54,11 +55,12 @@ def read_json(body: bytes, generation: Generation) -> tuple[Message, ...]:
         value: object = strict_json.read(body).value
     except WireError as error:
         raise Unreadable(str(error)) from None
-    if generation == "tagged":
+    if generation != "published":
         value = _member(value, "messages")
     if not isinstance(value, list):
         raise Unreadable(f"expected a list of messages, found {type(value).__name__}")
-    return tuple(map(read_object, cast(list[object], value)))
+    read = apache.read_object if generation == "apache" else read_object
+    return tuple(map(read, cast(list[object], value)))
 
 
 def read_object(value: object) -> Message:

@@ -1,16 +1,20 @@
 """What a user asks of the client, as generators: they yield calls, and are sent the answers."""
 
 from collections.abc import Generator
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, cast
 
+from wireproof_reference_impl.iggy.client.core.apache.messages import Received
 from wireproof_reference_impl.iggy.client.core.calls import (
     Answer,
     Call,
+    Created,
+    CreateStream,
     Damaged,
     Lost,
     Poll,
     Send,
     StoreOffset,
+    messages_of,
 )
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.kinds import OFFSET
@@ -54,7 +58,12 @@ def verify(message: Message) -> Operation[Message]:
 
 
 def matches(message: Message) -> bool:
-    """Return True if the checksum of a message is that of its payload."""
+    """Return True if the checksum of a message is that of its payload.
+
+    In generation apache it is one of all that the message has, and its batch has one too.
+    """
+    if isinstance(message, Received):
+        return message.is_sound
     return message.checksum == payload_checksum(message.payload)
 
 
@@ -68,14 +77,14 @@ def repeated_poll(message: Message) -> Poll:
     return Poll(OFFSET, message.offset, 1)
 
 
-def poll_again(wanted: Poll) -> Operation[Answer]:
+def poll_again(wanted: Poll) -> Operation[tuple[Message, ...]]:
     """Poll, and once more if the connection is lost and the poll commits no offset."""
     try:
-        return (yield wanted)
+        return messages_of((yield wanted))
     except Lost:
         if not may_repeat(wanted):
             raise
-        return (yield wanted)
+        return messages_of((yield wanted))
 
 
 def may_repeat(wanted: Poll) -> bool:
@@ -90,6 +99,15 @@ def send(wanted: Send) -> Operation[None]:
         CallFailed: the server refuses, or did not answer.
     """
     yield wanted
+
+
+def create_stream(name: str) -> Operation[Created]:
+    """Create a stream and return it.
+
+    Raises:
+        CallFailed: the server refuses, or did not answer.
+    """
+    return cast(Created, (yield CreateStream(name)))
 
 
 def store_offset(offset: int) -> Operation[None]:

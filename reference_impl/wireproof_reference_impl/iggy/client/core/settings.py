@@ -1,9 +1,11 @@
 """What the user of a client can configure."""
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from wireproof_spec.iggy.bodies.identifier import Identifier
-from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.generation import ServedGeneration
 
 
 class Settings(Struct, frozen=True):
@@ -16,9 +18,13 @@ class Settings(Struct, frozen=True):
     topic: Identifier
     partition: int = 1
     consumer: int = 1
-    generation: Generation = "published"
+    generation: ServedGeneration = "published"
     user: str = "iggy"
     password: str = "iggy"
-    """Only servers of the tagged generation ask who is there."""
+    """Servers of the published generation do not ask who is there."""
     timeout_s: float = 3.0
     """How long an answer may take, from the connection on."""
+    new_id: Callable[[], int] = lambda: 1
+    """Makes ids of clients and messages of generation apache."""
+    now_us: Callable[[], int] = lambda: 0
+    """The clock, in microseconds since 1970."""

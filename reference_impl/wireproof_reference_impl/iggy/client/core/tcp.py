@@ -14,6 +14,7 @@ from wireproof_reference_impl.iggy.client.core.settings import Settings
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.bodies.command_shapes import payload_schema
 from wireproof_spec.iggy.frame import NEED_MORE, Response, ResponseReader, request
+from wireproof_spec.iggy.generation import framed
 from wireproof_spec.iggy.statuses import OK, STATUSES
 from wireproof_spec.wire_error import WireError
 
@@ -39,7 +40,9 @@ class TcpTransport:
             raise Lost("the server sent more than the answer")
         self._call = call
         code, payload = requests.payload_of(call, self._settings)
-        return frame(code, encode(payload_schema(code, self._settings.generation), payload))
+        return frame(
+            code, encode(payload_schema(code, framed(self._settings.generation)), payload)
+        )
 
     def receive(self, data: bytes) -> Answer | None:
         """Return the answer that these received bytes complete, or None."""

@@ -16,6 +16,7 @@ from wireproof_reference_impl.iggy.client.core.calls import (
     Refused,
     Send,
     Unreadable,
+    messages_of,
 )
 from wireproof_reference_impl.iggy.client.core.http import HttpTransport
 from wireproof_reference_impl.iggy.client.core.tcp import TcpTransport
@@ -110,7 +111,7 @@ def refusals_ignored() -> Change:
 def refused_poll_empty(wanted: Poll) -> Generator[Call, Answer, Messages]:
     """A poll that the server refuses has no messages."""
     try:
-        return (yield wanted)
+        return messages_of((yield wanted))
     except Refused:
         return ()
 

@@ -5,7 +5,13 @@ from collections.abc import Generator
 from wireproof_reference_impl.client_faults import constant
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.iggy.client.core import http, operations, requests
-from wireproof_reference_impl.iggy.client.core.calls import Answer, Call, Damaged, Poll
+from wireproof_reference_impl.iggy.client.core.calls import (
+    Answer,
+    Call,
+    Damaged,
+    Poll,
+    messages_of,
+)
 from wireproof_reference_impl.iggy.faulty.clients.seams import Messages
 from wireproof_reference_impl.iggy.faulty.clients.ways import (
     boundary,
@@ -76,7 +82,7 @@ def stuck_after_damage(wanted: Poll) -> Generator[Call, Answer, Messages]:
     """After a damaged message every poll fails."""
     if _damaged:
         raise Damaged("an earlier message did not match its checksum")
-    found = yield wanted
+    found = messages_of((yield wanted))
     if not all(map(operations.matches, found)):
         _damaged.append(True)
         raise Damaged("a message does not match its checksum")

@@ -59,4 +59,5 @@ V0_12 = Envelope(
     secret_size=_SECRET_SIZE,
     request_meanings=(Meaning("partition_incarnation", 200, 24),),
     reply_meanings=(Meaning("context", 224, 8),),
+    batch_meanings=(Meaning("idempotent_producer", 52, 20),),
 )

@@ -1,0 +1,1 @@
+"""What the example client does where its server is of generation apache."""
