@@ -44,7 +44,8 @@ class Faults:
 
     Its clauses begin with `prefix`; one that begins with a word of `whole` is named as it is.
     `names` is what the names of faults begin with. `late_settings` returns the settings of the
-    late twin of a fault that consists of settings, or None.
+    late twin of a fault that consists of settings, or None. `always` are overrides that each of
+    the faults has.
     """
 
     def __init__(
@@ -53,7 +54,9 @@ class Faults:
         *whole: str,
         names: str = "",
         late_settings: Callable[[Settings], Settings | None] = lambda _: None,
+        always: Sequence[Override] = (),
     ) -> None:
+        self._always = tuple(always)
         self._prefix, self._whole, self._names = prefix, whole, names
         self._late_settings = late_settings
         self.missing = Way(self, MISSING)
@@ -75,7 +78,7 @@ class Faults:
 
         A fault of no way is one of a parser: it breaks no clause, but no parser may have it.
         """
-        effect = self._effect(change).followed_by(tuple(also))
+        effect = self._effect(change).followed_by((*also, *self._always))
         return Preset(
             f"{'' if way else 'parser-'}{self._names}{name_of(wrong)}",
             CLAUSE if way else PARSER,

@@ -98,7 +98,7 @@ class IggyPeers:
     def react_to_timer(self, token: object) -> Iterator[Effect]:
         """Yield the late answer to a request of generation apache."""
         if isinstance(token, Postponed):
-            yield from self._apache.carry_out(token.event, token.reply)
+            yield from self._apache.answer_late(token)
 
     def _answer(self, event: Asked) -> Iterator[Effect]:
         reply = self._reply(event)

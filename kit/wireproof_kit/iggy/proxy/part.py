@@ -4,14 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from wireproof_kit.clients.events import Event
 from wireproof_kit.iggy.clients.course import tell_event
-from wireproof_kit.iggy.clients.decoder import HTTP, TCP
+from wireproof_kit.iggy.clients.decoder import HTTP, TCP, begins_as_apache
 from wireproof_kit.iggy.clients.events import Responded
 from wireproof_kit.iggy.clients.mask import make_mask
+from wireproof_kit.iggy.proxy.apache import OF_CLIENTS, OF_SERVERS, ApacheWatcher
 from wireproof_kit.iggy.proxy.client_checks import ClientChecks
 from wireproof_kit.iggy.proxy.decoder import PassingDecoder
 from wireproof_kit.iggy.proxy.server_checks import ServerChecks
 from wireproof_kit.ledger.outcomes import Finding
-from wireproof_kit.proxy.checks import Checks
+from wireproof_kit.proxy.checks import Checks, Watcher
 from wireproof_kit.proxy.events import Undecoded, tell_own
 from wireproof_kit.proxy.fronts import OpenGate
 from wireproof_kit.proxy.part import ProxyPart, Service
@@ -36,6 +37,8 @@ CLAUSES = (
     "iggy.json.payload",
     "iggy.state.names",
     "iggy.checksum.json",
+    *OF_CLIENTS,
+    *OF_SERVERS,
 )
 """All that passing traffic may show; nothing else is judged."""
 
@@ -60,7 +63,47 @@ def list_services(target: Target) -> Sequence[Service]:
 
 
 class IggyWatcher:
-    """Decodes and judges one connection."""
+    """Decodes and judges one connection, of the generation that its client shows."""
+
+    opening: tuple[str, ...] = ()
+
+    def __init__(self, conn: str) -> None:
+        self._conn = conn
+        self._kept = b""
+        self._inner: Watcher | None = FramedWatcher(conn) if conn.startswith(HTTP) else None
+
+    def decode(self, at: float, data: bytes, *, by_client: bool) -> Iterable[Event]:
+        """Return the events that end in these bytes."""
+        if self._inner is not None:
+            return self._inner.decode(at, data, by_client=by_client)
+        self._kept += data if by_client else b""
+        is_apache = begins_as_apache(self._kept) if by_client else False
+        if is_apache is None:
+            return ()
+        began = self._begin(at, is_apache=is_apache)
+        return began if by_client else (*began, *self.decode(at, data, by_client=False))
+
+    def decode_end(self, at: float) -> Iterable[Event]:
+        """Return the events of the client's end of the stream."""
+        began = self._begin(at, is_apache=False) if self._inner is None and self._kept else ()
+        return (*began, *(self._inner.decode_end(at) if self._inner is not None else ()))
+
+    def _begin(self, at: float, *, is_apache: bool) -> Iterable[Event]:
+        """Return the events in what the client has sent so far."""
+        self._inner = (ApacheWatcher if is_apache else FramedWatcher)(self._conn)
+        return tuple(self._inner.decode(at, self._kept, by_client=True))
+
+    def see(self, event: Event) -> Iterable[Finding]:
+        """Return what an event shows."""
+        return self._inner.see(event) if self._inner is not None else ()
+
+    def frame_bytes(self, event: Event) -> bytes:
+        """Return the bytes of an answer; empty for anything else."""
+        return self._inner.frame_bytes(event) if self._inner is not None else b""
+
+
+class FramedWatcher:
+    """Decodes and judges one connection of the generations published and tagged."""
 
     opening: tuple[str, ...] = ()
 

@@ -109,11 +109,6 @@ VARIANTS = (
         constant(driver, "generation", "tagged"),
     ),
     client_variant(
-        "apache",
-        "The client is one of generation apache.",
-        constant(driver, "generation", "apache"),
-    ),
-    client_variant(
         "logs-in-by-number",
         "As in the Iggy schema, the client logs in, and names consumers by number.",
         constant(driver, "generation", "tagged"),

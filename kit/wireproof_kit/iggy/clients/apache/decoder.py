@@ -40,10 +40,10 @@ _COMMANDS: Final = {
 class ApacheRequests:
     """Decodes what a client of generation apache sends on one connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, largest: int = LARGEST_REQUEST) -> None:
         self.envelope: Envelope = OWN
         """The protocol number of the client's latest login, if it is known."""
-        self._reader = FrameReader(LARGEST_REQUEST)
+        self._reader = FrameReader(largest)
         self._is_broken = False
 
     def decode(self, at: float, conn: str, data: bytes) -> Iterator[Event]:

@@ -39,6 +39,7 @@ from wireproof_spec.iggy.bodies.consumer_offsets import StoreConsumerOffset
 from wireproof_spec.wire_error import WireError
 
 _FIRST_SESSION = 20
+_VERSION_MASK = (1 << 30) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class ApacheFront:
         self._batches = log.BATCHES if script.batches is None else script.batches
         self._open: dict[str, int] = {}
         """The session of each connection that is logged in."""
+        self._waiting: dict[str, list[Asked]] = {}
+        """The requests behind one that is answered late, by connection."""
         self._envelopes: dict[str, Envelope] = {}
         self._created = count(answers.FIRST_CREATED)
         self._stored: int | None = None
@@ -67,11 +70,22 @@ class ApacheFront:
 
     def answer(self, event: Asked) -> Iterator[Effect]:
         """Yield what the server does because of a request."""
-        yield from self.carry_out(event, self._scripted(event))
+        if event.conn in self._waiting:
+            self._waiting[event.conn].append(event)
+            return
+        yield from self._carry_out(event, self._scripted(event))
 
-    def carry_out(self, event: Asked, reply: Reply | None) -> Iterator[Effect]:
+    def answer_late(self, late: Postponed) -> Iterator[Effect]:
+        """Yield a late answer, and those to the requests behind it: answers come in order."""
+        behind = self._waiting.pop(late.event.conn, [])
+        yield from self._carry_out(late.event, late.reply)
+        for event in behind:
+            yield from self.answer(event)
+
+    def _carry_out(self, event: Asked, reply: Reply | None) -> Iterator[Effect]:
         """Yield how a request is answered by this reply, or in the usual way."""
         if isinstance(reply, Late):
+            self._waiting[event.conn] = []
             yield Later(reply.seconds, Postponed(event, reply.reply))
             return
         if isinstance(reply, Silence):
@@ -140,8 +154,7 @@ class ApacheFront:
         prefix = read_prefix(request.body)
         if prefix is None:
             return Evict(evictions.MALFORMED_LOGIN)
-        version = prefix.protocol_version
-        if unpack_version(version)[:2] not in {each.parts for each in ENVELOPES.values()}:
+        if not _is_served(prefix.protocol_version):
             return Evict(evictions.INCOMPATIBLE_PROTOCOL, (OWN.version, OWN.version))
         return answers.logged_in(*self._enter(event, request))
 
@@ -221,6 +234,15 @@ class ApacheFront:
             return answers.sent_json(self._take(event))
         self._store(event)
         return http_answer(404)
+
+
+def _is_served(version: int) -> bool:
+    """Return True if the shapes of a client's version are known, or if it says none.
+
+    Two bits that must be zero are passed over: the law of clients judges them.
+    """
+    parts = {each.parts for each in ENVELOPES.values()}
+    return not version or unpack_version(version & _VERSION_MASK)[:2] in parts
 
 
 def _as_scripted(reply: Reply | None) -> bytes | Evict | Refuse | Body | None:

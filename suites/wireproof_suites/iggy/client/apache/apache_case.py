@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import pytest
+
 from wireproof_kit.case import case
 from wireproof_kit.clients.events import Event
 from wireproof_kit.clients.observe import any_of, failures, shown, unless
@@ -44,11 +46,28 @@ def client_case(subject: str, clause: str, *needs: str) -> Callable[[Case], Case
 
     ``needs`` are the capabilities that the client must have, without ``client-``.
     """
+    return _mark(subject, clause, needs)
+
+
+def in_each_role(subject: str, clause: str, *needs: str) -> Callable[[Case], Case]:
+    """Return a decorator for a case that runs in each role that the client plays."""
+    roles: tuple[Role, ...] = ("consumer", "producer")
+    mark = _mark(subject, clause, needs, {role: (f"client-{role}",) for role in roles})
+    return lambda function: pytest.mark.parametrize("role", roles)(mark(function))
+
+
+def _mark(
+    subject: str,
+    clause: str,
+    needs: Sequence[str],
+    needs_of: Mapping[str, tuple[str, ...]] | None = None,
+) -> Callable[[Case], Case]:
     return case(
         f"iggy/apache/client-{subject}",
         clause=f"iggy.apache.client.{clause}",
         needs=tuple(f"client-{each}" for each in needs),
         waiting=True,
+        needs_of=needs_of,
     )
 
 
@@ -146,14 +165,14 @@ def observe_polled(
 
 
 def ordinary(
-    client: Client, asks: Sequence[Operation] = (), *, sessions: Sequence[int] = ()
+    role: Role, asks: Sequence[Operation] = (), *, sessions: Sequence[int] = ()
 ) -> tuple[Script, Until]:
-    """Return a script in which the client polls or sends twice, and the condition that ends it."""
-    is_consumer = client.role == "consumer"
+    """Return a script in which a client polls or sends twice, and the condition that ends it."""
+    is_consumer = role == "consumer"
     usual = [ask_poll(), ask_poll(10)] if is_consumer else [ask_send([ONE]), ask_send([ONE])]
     find, op = (polls, POLL) if is_consumer else (sends, SEND)
     asked = list(asks or usual)
-    script = make_script(client.role, asks=asked, sessions=sessions)
+    script = make_script(role, asks=asked, sessions=sessions)
     return script, any_of(
         lambda story: len(find(story)) >= len(asked) and answered(len(asked), op)(story),
         lambda story: len(find(story)) >= len(asked) and not story.conversation.hello,
@@ -164,6 +183,7 @@ def ordinary(
 def observe_law(
     client: Client,
     clause: str,
+    role: Role,
     asks: Sequence[Operation] = (),
     *,
     sessions: Sequence[int] = (),
@@ -173,7 +193,7 @@ def observe_law(
 
     ``only`` is the one value by which a request can break it here.
     """
-    script, until = ordinary(client, asks, sessions=sessions)
+    script, until = ordinary(role, asks, sessions=sessions)
     story = client.play(script, until)
     return judge_story(story, clause, seen=until(story), only=only)
 

@@ -22,6 +22,7 @@ from wireproof_suites.iggy.client.apache.apache_case import (
     observe_trouble,
 )
 from wireproof_suites.iggy.client.apache.test_poll import FIELDS, HEADERS, IDS
+from wireproof_suites.iggy.client.apache.test_send import MESSAGES
 from wireproof_suites.iggy.client.seen import (
     answered,
     is_malformed,
@@ -30,7 +31,7 @@ from wireproof_suites.iggy.client.seen import (
     observe_members,
     told,
 )
-from wireproof_suites.iggy.client.test_send import MESSAGES, compare_sent
+from wireproof_suites.iggy.client.test_send import compare_sent
 
 
 @client_case("json/send", "json-layout", "producer", "driver", "http")

@@ -3,6 +3,7 @@
 import pytest
 
 from wireproof_kit.clients.observe import any_of, results, shown, unless
+from wireproof_kit.clients.part import Role
 from wireproof_kit.iggy.clients.apache import answers
 from wireproof_kit.iggy.clients.client import Client
 from wireproof_kit.iggy.clients.driver_requests import CREATE, POLL, ask_create, ask_poll
@@ -13,6 +14,7 @@ from wireproof_spec.iggy.apache.envelopes import OWN
 from wireproof_suites.iggy.client.apache.apache_case import (
     LONG,
     client_case,
+    in_each_role,
     judge_story,
     logins_of,
     make_script,
@@ -30,71 +32,77 @@ PATCHES = {"1": 1, "1023": 1023}
 NEW_STREAM = "wireproof-new"
 
 
-@client_case("request/header", "request", "tcp")
-def test_header(client: Client) -> Observation:
+@in_each_role("request/header", "request", "tcp")
+def test_header(client: Client, role: Role) -> Observation:
     """Every request of a client has a header with command 5, and the body of its command."""
-    return observe_law(client, "request")
+    return observe_law(client, "request", role)
 
 
-@client_case("request/zero", "zero", "tcp")
-def test_zero(client: Client) -> Observation:
+@in_each_role("request/zero", "zero", "tcp")
+def test_zero(client: Client, role: Role) -> Observation:
     """A client sends zero for the fields of a request's header that are not for clients."""
-    return observe_law(client, "zero")
+    return observe_law(client, "zero", role)
 
 
-@client_case("request/reserved", "reserved", "tcp")
-def test_reserved(client: Client) -> Observation:
+@in_each_role("request/reserved", "reserved", "tcp")
+def test_reserved(client: Client, role: Role) -> Observation:
     """The reserved bytes of every request of a client are zero."""
-    return observe_law(client, "reserved")
+    return observe_law(client, "reserved", role)
 
 
-@client_case("request/operation", "operation", "tcp")
-def test_operation(client: Client) -> Observation:
+@in_each_role("request/operation", "operation", "tcp")
+def test_operation(client: Client, role: Role) -> Observation:
     """A client sends only operations that clients may send."""
-    return observe_law(client, "operation")
+    return observe_law(client, "operation", role)
 
 
-@client_case("request/stamp", "stamp", "tcp")
-def test_stamp(client: Client) -> Observation:
+@in_each_role("request/stamp", "stamp", "tcp")
+def test_stamp(client: Client, role: Role) -> Observation:
     """The request checksum of every request of a client is zero or that of the body."""
-    return observe_law(client, "stamp")
+    return observe_law(client, "stamp", role)
 
 
-@client_case("request/positive", "numbers-positive", "tcp")
-def test_positive(client: Client) -> Observation:
+@in_each_role("request/positive", "numbers-positive", "tcp")
+def test_positive(client: Client, role: Role) -> Observation:
     """A client numbers its login 0, and replicated operations from 1 on."""
-    return observe_law(client, "numbers-positive")
+    return observe_law(client, "numbers-positive", role)
 
 
-@client_case("request/client", "register", "tcp")
-def test_client(client: Client) -> Observation:
+@in_each_role("request/client", "register", "tcp")
+def test_client(client: Client, role: Role) -> Observation:
     """Every request of a client has a client id other than zero."""
-    return observe_law(client, "register")
+    return observe_law(client, "register", role)
 
 
-@client_case("request/identity", "identity", "tcp")
-def test_identity(client: Client) -> Observation:
+@in_each_role("request/identity", "identity", "tcp")
+def test_identity(client: Client, role: Role) -> Observation:
     """The requests of a session have the client id of its login."""
-    return observe_law(client, "identity")
+    return observe_law(client, "identity", role)
 
 
-@client_case("login/first", "login-first", "tcp")
-def test_first(client: Client) -> Observation:
+@in_each_role("login/first", "login-first", "tcp")
+def test_first(client: Client, role: Role) -> Observation:
     """A client logs in before it sends anything but pings."""
-    return observe_law(client, "login-first")
+    return observe_law(client, "login-first", role)
 
 
-@client_case("login/version", "version", "tcp")
-def test_version(client: Client) -> Observation:
+@in_each_role("login/version", "version", "tcp")
+def test_version(client: Client, role: Role) -> Observation:
     """The login of a client has its protocol version, packed into 30 bits."""
-    return observe_law(client, "version")
+    return observe_law(client, "version", role)
 
 
-@client_case("login/session", "session", "tcp")
-@pytest.mark.parametrize("session", SESSIONS)
-def test_session(client: Client, session: str) -> Observation:
+@in_each_role("login/session", "session", "tcp")
+def test_session(client: Client, role: Role) -> Observation:
     """A client sends the session that the reply to its login has in every later request."""
-    return observe_law(client, "session", sessions=[SESSIONS[session]])
+    return observe_law(client, "session", role)
+
+
+@client_case("login/wide-session", "session", "consumer", "tcp")
+@pytest.mark.parametrize("session", SESSIONS)
+def test_wide_session(client: Client, session: str) -> Observation:
+    """A client sends the session of its login exactly, however large it is."""
+    return observe_law(client, "session", "consumer", sessions=[SESSIONS[session]])
 
 
 @client_case("login/fresh", "register", "consumer", "driver", "tcp")

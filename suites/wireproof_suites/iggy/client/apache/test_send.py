@@ -14,6 +14,7 @@ from wireproof_spec.iggy.bodies.partitioning import (
     messages_key,
     partition_id,
 )
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.kinds import BALANCED, OFFSET, PARTITION_ID, STRATEGIES, TIMESTAMP
 from wireproof_suites.iggy.client.apache.apache_case import (
     LONG,
@@ -22,15 +23,20 @@ from wireproof_suites.iggy.client.apache.apache_case import (
     make_script,
     observe_law,
 )
+from wireproof_suites.iggy.client.apache.test_poll import FINITE
 from wireproof_suites.iggy.client.seen import answered, is_malformed, observe_place
 from wireproof_suites.iggy.client.test_poll import places_of
+from wireproof_suites.iggy.client.test_send import MESSAGES as EARLIER
 from wireproof_suites.iggy.client.test_send import (
-    MESSAGES,
     compare_sent,
     observe_outcome,
     sent_of,
 )
 
+MESSAGES: dict[str, list[SentMessage]] = {
+    **EARLIER,
+    "kinds": [SentMessage(0, tuple(each), b"kinds") for each in FINITE.values()],
+}
 ROWS = ("one", "several", "headers", "id")
 PARTITIONINGS: dict[str, Partitioning] = {
     "balanced": make_balanced(),
@@ -50,7 +56,7 @@ each_row = pytest.mark.parametrize("row", ROWS)
 
 def _observe(client: Client, clause: str, row: str, only: str = "") -> Observation:
     asks = [ask_send(MESSAGES[row]), ask_send([ONE])]
-    return observe_law(client, clause, asks, only=only)
+    return observe_law(client, clause, "producer", asks, only=only)
 
 
 @client_case("send/fields", "fields", "producer", "tcp")

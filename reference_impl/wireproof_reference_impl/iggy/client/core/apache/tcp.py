@@ -42,7 +42,9 @@ class ApacheTransport:
     """One TCP connection of the Iggy client: calls become requests, replies answers."""
 
     def __init__(self, settings: Settings) -> None:
-        self._session = Session(settings)
+        self.session = Session(settings)
+        self.server_version = 0
+        """The protocol version that the server named in the reply to the login."""
         self._reader = FrameReader(MAX_FRAME_SIZE)
         self._call: Call | None = None
         self._operation = 0
@@ -55,7 +57,7 @@ class ApacheTransport:
         """Return a call as the bytes of a request."""
         if self._reader.pending:
             raise Lost("the server sent more than the answer")
-        request = self._session.make(call)
+        request = self.session.make(call)
         self._call, self._operation = call, request.header.operation
         return encode_request(request)
 
@@ -69,7 +71,7 @@ class ApacheTransport:
                 answer = decode_answer(frame)
                 if isinstance(answer, Eviction):
                     raise evicted(answer)
-                if is_answer(answer, self._session):
+                if is_answer(answer, self.session):
                     return self._answer(answer)
         except WireError as error:
             raise Lost(str(error)) from None
@@ -84,14 +86,15 @@ class ApacheTransport:
         check_status(reply)
         body = read_body(reply, self._operation)
         if isinstance(call, Login):
-            found = _decode(self._session.envelope.login_reply, body)
-            self._session.session = found.session
+            found = _decode(self.session.envelope.login_reply, body)
+            self.session.session = found.session
+            self.server_version = found.server_protocol_version
         if isinstance(call, CreateStream):
             stream = _decode(STREAM, body)
             return Created(stream.id, stream.name)
         if self._operation == SEND_MESSAGES:
             _decode(CONFIRMATIONS, body)
-        return messages.read_polled(self._session.envelope, body) if _polls(call) else ()
+        return messages.read_polled(self.session.envelope, body) if _polls(call) else ()
 
 
 def is_answer(reply: Reply, session: Session) -> bool:

@@ -1,0 +1,1 @@
+"""Faults of the example client where its server is of generation apache."""
