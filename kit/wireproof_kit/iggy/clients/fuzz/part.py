@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from wireproof_kit.clients.story import Story
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.clients.part import ClientFuzzPart
 from wireproof_kit.fuzz.generate.grammar import Grammar
+from wireproof_kit.iggy.apache import APACHE
 from wireproof_kit.iggy.clients.client import IGGY_CLIENTS
 from wireproof_kit.iggy.clients.events import Asked
 from wireproof_kit.iggy.clients.fuzz import frames, states
@@ -40,7 +42,12 @@ def _plays(situation: Situation, story: Story) -> bool:
 
 
 def _grammar(stories: Sequence[Story]) -> Grammar:
-    """Return the answers of a server of the generations that the client speaks."""
-    return frames.grammar(
-        {framed(event.generation) for each in stories for event in each.of(Asked)}
-    )
+    """Return the answers of a server of the generations that the client speaks.
+
+    Raises:
+        UsageFault: the client speaks one that the fuzzer does not.
+    """
+    spoken = {event.generation for each in stories for event in each.of(Asked)}
+    if APACHE in spoken:
+        raise UsageFault("the fuzzer does not speak generation apache of Iggy yet")
+    return frames.grammar({framed(each) for each in spoken})

@@ -17,6 +17,7 @@ from wireproof_spec.iggy.apache.user_headers import text_header
 from wireproof_spec.iggy.header_kinds import BOOL, FLOAT32, FLOAT64, STRING, UINT64, header_bytes
 from wireproof_suites.iggy.client.apache.apache_case import (
     LONG,
+    MANY,
     MEMBERS,
     client_case,
     due_of,
@@ -241,8 +242,11 @@ def test_late(client: Client) -> Observation:
 def test_wrong(client: Client, change: str) -> Observation:
     """A consumer refuses, withholds or marks a message with a wrong checksum."""
     damaged = Batches((DAMAGED_BATCH,), change)
-    script = make_script("consumer", polls=[damaged] * ENDLESS, asks=[ask_poll(5, 2)])
-    story = client.play(script, answered(1), within=LONG)
+    script = make_script("consumer", polls=(damaged,) * MANY, asks=[ask_poll(5, 2)])
+    over = any_of(answered(1), lambda s: len(polls(s)) > ENDLESS)
+    story = client.play(script, over, within=LONG)
+    if not answered(1)(story) and len(polls(story)) > 1:
+        return unless(story, "withheld", note="the client asks for it again")
     messages = told(story)
     if messages is None:
         return shown(story, "refused", seen=answered(1)(story))
@@ -273,7 +277,7 @@ def test_later(client: Client, change: str) -> Observation:
 def test_bounded(client: Client) -> Observation:
     """A consumer stops asking for a message that stays damaged."""
     damaged = Batches((DAMAGED_BATCH,), "payload")
-    script = make_script("consumer", polls=[damaged] * (2 * ENDLESS), asks=[ask_poll(5, 2)])
+    script = make_script("consumer", polls=(damaged,) * MANY, asks=[ask_poll(5, 2)])
     endless = any_of(answered(1), lambda s: len(polls(s)) > ENDLESS)
     story = client.play(script, endless, within=LONG)
     count = len(polls(story))

@@ -36,7 +36,8 @@ from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import Message
 
 _LOW_64 = (1 << 64) - 1
-_SHORT_S = 0.3
+_SHORT_S = 0.7
+"""Less than a reply of the case is late, and more than half of it."""
 _damaged: list[bool] = []
 
 

@@ -27,6 +27,7 @@ from wireproof_reference_impl.iggy.faulty.clients.apache.ways import (
     wrong_value,
 )
 from wireproof_reference_impl.overrides import Original, around, replace_function
+from wireproof_spec.iggy.apache.evictions import STALE_CLIENT
 from wireproof_spec.iggy.apache.frames import Eviction
 from wireproof_spec.iggy.apache.statuses import STATUSES
 from wireproof_spec.iggy.message import Message
@@ -85,10 +86,16 @@ def session_kept(original: Original, eviction: Eviction) -> Refused:
     return Refused(found.code, str(found))
 
 
+def _stale_refused(original: Original, eviction: Eviction) -> object:
+    """Return a refusal for a client that is stale, as if its session lived."""
+    found = cast(Evicted, original(eviction))
+    return Refused(found.code, str(found)) if found.code == STALE_CLIENT else found
+
+
 @condition(
     "eviction",
     replace_function(operations, "poll"),
-    also=(around(tcp, "evicted", lambda original, eviction: Refused(13, "stale")),),
+    also=(around(tcp, "evicted", _stale_refused),),
 )
 def polls_again_when_stale(wanted: Poll) -> Operation[tuple[Message, ...]]:
     """A client that is stale polls once more in the same session."""
