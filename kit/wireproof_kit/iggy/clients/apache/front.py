@@ -39,6 +39,8 @@ from wireproof_spec.iggy.bodies.consumer_offsets import StoreConsumerOffset
 from wireproof_spec.wire_error import WireError
 
 _FIRST_SESSION = 20
+_GREATEST = (1 << 64) - 1
+"""A client that logs in again after this session is given 1: 0 stands for none."""
 _VERSION_MASK = (1 << 30) - 1
 
 
@@ -162,7 +164,7 @@ class ApacheFront:
         """Log a client in; return the shapes of its number, and its session."""
         envelope = envelope_of(request.body)
         self._envelopes[event.conn] = envelope
-        self._last_session = next(self._sessions, self._last_session + 1)
+        self._last_session = next(self._sessions, self._last_session % _GREATEST + 1)
         self._open[event.conn] = self._last_session
         return envelope, self._last_session
 
