@@ -108,13 +108,11 @@ function toHeadersObject(entries) {
   return isObject ? Object.fromEntries(pairs.map(({ value }, at) => [names[at], value])) : pairs
 }
 
-// Returns what the library tells its user of a message; its times are dates of whole milliseconds.
+// Returns what the library tells its user of a message. It tells times as dates, which have whole
+// milliseconds, so that the driver has no word for times in microseconds.
 function told({ headers, payload, userHeaders }) {
-  const microseconds = date => String(BigInt(date.getTime()) * 1000n)
   return {
     offset: String(headers.offset),
-    timestamp: microseconds(headers.timestamp),
-    origin_timestamp: microseconds(headers.originTimestamp),
     id: String(headers.id),
     checksum: String(headers.checksum),
     payload: payload.toString('base64'),
