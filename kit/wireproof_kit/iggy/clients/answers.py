@@ -1,10 +1,11 @@
 """The server's answers as bytes, over both transports and in both generations."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from wireproof_kit.clients.effects import Effect, HangUp, Send
 from wireproof_kit.iggy.clients.changes import BROKEN_BODIES, BROKEN_OBJECTS, UNUSUAL_OBJECTS
-from wireproof_kit.iggy.clients.script import LOG_SIZE, PARTITION, Messages
+from wireproof_kit.iggy.clients.script import LOG_SIZE, PARTITION, Messages, Raw
 from wireproof_kit.iggy.wire.http import base64_text, headers_object
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.bodies.poll_messages import PolledMessages, polled_messages_schema
@@ -58,6 +59,13 @@ def _current_offset(reply: Messages) -> int:
 def tcp_answer(status: int, body: bytes = b"") -> bytes:
     """Return a response over TCP: status, length and body."""
     return response(status, body)
+
+
+def raw_effects(conn: str, reply: Raw) -> Iterator[Effect]:
+    """Yield that bytes made by a case are sent as they are, and the end of the connection."""
+    if reply.data:
+        yield Send(conn, reply.data, note="made by the case")
+    yield HangUp(conn, reset=reply.reset)
 
 
 def http_answer(status: int, body: bytes = b"", *, json: bool = True) -> bytes:

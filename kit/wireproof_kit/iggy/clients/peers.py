@@ -13,6 +13,7 @@ from wireproof_kit.iggy.clients.answers import (
     http_refusal,
     polled_body,
     polled_json,
+    raw_effects,
     tcp_answer,
 )
 from wireproof_kit.iggy.clients.apache.front import ApacheFront, Postponed
@@ -103,9 +104,7 @@ class IggyPeers:
     def _answer(self, event: Asked) -> Iterator[Effect]:
         reply = self._reply(event)
         if isinstance(reply, Raw):
-            if reply.data:
-                yield Send(event.conn, reply.data, note="made by the case")
-            yield HangUp(event.conn, reset=reply.reset)
+            yield from raw_effects(event.conn, reply)
             return
         yield Send(event.conn, self._bytes(event, reply))
         if event.closes:

@@ -123,7 +123,7 @@ class Script:
     operations that a driver is asked for, each after the answer to the one before. The server
     writes all that it sends in ``pieces``. ``generation`` is that of the client, if it is known.
     ``logins`` and ``creations`` are answers as ``polls``, ``sessions`` the first sessions that the
-    server gives, and ``batches`` replace its log, all in generation apache alone.
+    server gives, all in generation apache alone.
     """
 
     role: Role
@@ -139,4 +139,3 @@ class Script:
     logins: tuple[Reply, ...] = ()
     creations: tuple[Reply, ...] = ()
     sessions: tuple[int, ...] = ()
-    batches: tuple[Batch, ...] | None = None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from wireproof_kit.clients.effects import Effect, HangUp, Later, Send
-from wireproof_kit.iggy.clients.answers import http_answer, http_refusal
+from wireproof_kit.iggy.clients.answers import http_answer, http_refusal, raw_effects
 from wireproof_kit.iggy.clients.apache import answers, log
 from wireproof_kit.iggy.clients.apache.decoder import LOGIN, envelope_of, read_prefix
 from wireproof_kit.iggy.clients.events import Asked
@@ -39,8 +39,6 @@ from wireproof_spec.iggy.bodies.consumer_offsets import StoreConsumerOffset
 from wireproof_spec.wire_error import WireError
 
 _FIRST_SESSION = 20
-_GREATEST = (1 << 64) - 1
-"""A client that logs in again after this session is given 1: 0 stands for none."""
 _VERSION_MASK = (1 << 30) - 1
 
 
@@ -59,8 +57,7 @@ class ApacheFront:
         self._polls, self._sends = iter(script.polls), iter(script.sends)
         self._logins, self._creations = iter(script.logins), iter(script.creations)
         self._sessions = iter(script.sessions)
-        self._last_session = _FIRST_SESSION
-        self._batches = log.BATCHES if script.batches is None else script.batches
+        self._own_sessions = count(_FIRST_SESSION)
         self._open: dict[str, int] = {}
         """The session of each connection that is logged in."""
         self._waiting: dict[str, list[Asked]] = {}
@@ -93,9 +90,7 @@ class ApacheFront:
         if isinstance(reply, Silence):
             return
         if isinstance(reply, Raw):
-            if reply.data:
-                yield Send(event.conn, reply.data, note="made by the case")
-            yield HangUp(event.conn, reset=reply.reset)
+            yield from raw_effects(event.conn, reply)
             return
         over_tcp = event.request is not None
         yield Send(event.conn, self._bytes(event, reply) if over_tcp else self._json(event, reply))
@@ -164,9 +159,9 @@ class ApacheFront:
         """Log a client in; return the shapes of its number, and its session."""
         envelope = envelope_of(request.body)
         self._envelopes[event.conn] = envelope
-        self._last_session = next(self._sessions, self._last_session % _GREATEST + 1)
-        self._open[event.conn] = self._last_session
-        return envelope, self._last_session
+        session = next(self._sessions, None) or next(self._own_sessions)
+        self._open[event.conn] = session
+        return envelope, session
 
     def _read(self, event: Asked, code: int, reply: Reply | None) -> bytes | Refuse:
         if event.poll is not None:
@@ -212,7 +207,7 @@ class ApacheFront:
 
     def _poll(self, event: Asked) -> Batches:
         assert event.poll is not None
-        found = log.find(event.poll, self._batches, self._stored)
+        found = log.find(event.poll, log.BATCHES, self._stored)
         if event.poll.auto_commit and found:
             self._stored = log.newest(found)
         return Batches(found)

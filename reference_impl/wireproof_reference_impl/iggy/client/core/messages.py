@@ -1,12 +1,11 @@
 """Reads polled messages, from the binary layout and from JSON."""
 
-import base64
-import binascii
 from collections.abc import Mapping
 from typing import cast
 
 from wireproof_reference_impl.iggy.client.core.apache import messages as apache
 from wireproof_reference_impl.iggy.client.core.calls import Unreadable
+from wireproof_reference_impl.iggy.client.core.json_values import data, integer, member, text
 from wireproof_spec import strict_json
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy.bodies.poll_messages import polled_messages_schema
@@ -56,7 +55,7 @@ def read_json(body: bytes, generation: ServedGeneration) -> tuple[Message, ...]:
     except WireError as error:
         raise Unreadable(str(error)) from None
     if generation != "published":
-        value = _member(value, "messages")
+        value = member(value, "messages")
     if not isinstance(value, list):
         raise Unreadable(f"expected a list of messages, found {type(value).__name__}")
     read = apache.read_object if generation == "apache" else read_object
@@ -69,15 +68,15 @@ def read_object(value: object) -> Message:
     Raises:
         Unreadable: a member is missing, or not of its type.
     """
-    numbers = {name: _integer(value, name, bits) for name, bits in _BITS.items()}
+    numbers = {name: integer(value, name, bits) for name, bits in _BITS.items()}
     return Message(
         offset=numbers["offset"],
-        state=read_state(_text(value, "state")),
+        state=read_state(text(value, "state")),
         timestamp=numbers["timestamp"],
         id=numbers["id"],
         checksum=numbers["checksum"],
-        headers=read_headers(_member(value, "headers")),
-        payload=_bytes(value, "payload"),
+        headers=read_headers(member(value, "headers")),
+        payload=data(value, "payload"),
     )
 
 
@@ -96,10 +95,10 @@ def read_headers(value: object) -> tuple[Header, ...]:
 
 
 def _header(key: str, value: object) -> Header:
-    kind = kind_code(_text(value, "kind"))
+    kind = kind_code(text(value, "kind"))
     if kind is None:
         raise Unreadable(f"header {key!r} has an unknown kind")
-    return Header(key, kind, _bytes(value, "value"))
+    return Header(key, kind, data(value, "value"))
 
 
 def read_state(name: str) -> int:
@@ -112,30 +111,3 @@ def read_state(name: str) -> int:
     if code is None:
         raise Unreadable(f"state: {name[:40]!r} is no state")
     return code
-
-
-def _member(value: object, name: str) -> object:
-    if not isinstance(value, Mapping) or name not in value:
-        raise Unreadable(f"expected an object with {name}")
-    return cast(Mapping[str, object], value)[name]
-
-
-def _integer(value: object, name: str, bits: int) -> int:
-    number = _member(value, name)
-    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 1 << bits:
-        raise Unreadable(f"{name}: expected an integer of {bits} bits without sign")
-    return number
-
-
-def _text(value: object, name: str) -> str:
-    text = _member(value, name)
-    if not isinstance(text, str):
-        raise Unreadable(f"{name}: expected a text")
-    return text
-
-
-def _bytes(value: object, name: str) -> bytes:
-    try:
-        return base64.b64decode(_text(value, name), validate=True)
-    except (binascii.Error, ValueError):
-        raise Unreadable(f"{name}: expected base64") from None

@@ -126,7 +126,6 @@ def make_script(
     logins: Sequence[Reply] = (),
     creations: Sequence[Reply] = (),
     sessions: Sequence[int] = (),
-    batches: Sequence[Batch] | None = None,
     pieces: Pieces | None = None,
 ) -> Script:
     """Return a script for a client of generation apache."""
@@ -139,7 +138,6 @@ def make_script(
         logins=tuple(logins),
         creations=tuple(creations),
         sessions=tuple(sessions),
-        batches=None if batches is None else tuple(batches),
         pieces=pieces,
         generation=APACHE,
     )

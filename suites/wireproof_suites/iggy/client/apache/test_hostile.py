@@ -17,6 +17,7 @@ from wireproof_kit.iggy.clients.script import (
     Odd,
     Raw,
     Reply,
+    Silence,
     Transport,
 )
 from wireproof_kit.observation import Observation
@@ -30,6 +31,7 @@ SENT = in_order(0, [make_frame(b"wireproof %d" % number, id=number + 1) for numb
 ASKS = (ask_poll(0, 3), ask_poll(LATER, 3))
 _LARGEST = (1 << 32) - 1
 FRAMES: Mapping[str, Reply] = {
+    "silence": Silence(),
     "closed": Raw(b""),
     "reset": Raw(b"", reset=True),
     "header-cut": Raw(bytes(100)),

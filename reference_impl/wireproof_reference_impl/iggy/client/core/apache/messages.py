@@ -1,13 +1,12 @@
 """Messages of generation apache: batches made for the server, and batches and JSON read."""
 
-import base64
-import binascii
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.client.core.calls import Unreadable
+from wireproof_reference_impl.iggy.client.core.json_values import data, integer, member, text
 from wireproof_reference_impl.iggy.client.core.settings import Settings
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy.apache import batch as batches
@@ -164,16 +163,16 @@ def read_object(value: object) -> Message:
     Raises:
         Unreadable: a member is missing, or not of its type.
     """
-    header = _member(value, "header")
-    numbers = {name: _integer(header, name, bits) for name, bits in _BITS.items()}
+    header = member(value, "header")
+    numbers = {name: integer(header, name, bits) for name, bits in _BITS.items()}
     return Received(
         offset=numbers["offset"],
         state=None,
         timestamp=numbers["timestamp"],
         id=numbers["id"],
         checksum=numbers["checksum"],
-        headers=tuple(read_json_headers(_member(value, "user_headers"))),
-        payload=_bytes(_member(value, "payload")),
+        headers=tuple(read_json_headers(member(value, "user_headers"))),
+        payload=data(value, "payload"),
         origin_timestamp=numbers["origin_timestamp"],
     )
 
@@ -192,31 +191,11 @@ def read_json_headers(value: object) -> Iterator[Header]:
     if not isinstance(value, list):
         raise Unreadable(f"user_headers: expected an array, found {type(value).__name__}")
     for each in cast(list[object], value):
-        yield _header(UserHeader(_typed(_member(each, "key")), _typed(_member(each, "value"))))
+        yield _header(UserHeader(_typed(member(each, "key")), _typed(member(each, "value"))))
 
 
 def _typed(value: object) -> TypedBytes:
-    kind = kind_code(str(_member(value, "kind")))
+    kind = kind_code(text(value, "kind"))
     if kind is None:
         raise Unreadable("a user header has an unknown kind")
-    return TypedBytes(kind, _bytes(_member(value, "value")))
-
-
-def _member(value: object, name: str) -> object:
-    if not isinstance(value, Mapping) or name not in value:
-        raise Unreadable(f"expected an object with {name}")
-    return cast(Mapping[str, object], value)[name]
-
-
-def _integer(value: object, name: str, bits: int) -> int:
-    number = _member(value, name)
-    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 1 << bits:
-        raise Unreadable(f"{name}: expected an integer of {bits} bits without sign")
-    return number
-
-
-def _bytes(value: object) -> bytes:
-    try:
-        return base64.b64decode(cast(str, value), validate=True)
-    except (binascii.Error, ValueError, TypeError):
-        raise Unreadable("expected base64") from None
+    return TypedBytes(kind, data(value, "value"))
