@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # What `make test-clients` tests: all clients, or those whose names are given.
 CLIENTS ?= all
-PYTHON_CLIENTS := pynsq gnsq ansq iggy_py
+PYTHON_CLIENTS := pynsq gnsq ansq iggy_py apache_iggy_python
 SPACE := $(subst ,, )
 
 .PHONY: selftest-nsq selftest-others run quick affected test test-busy test-clients test-allure test-spark bench-aggregate bench-layouts bench-pipeline kills races setup check lint types mypy pyright imports selftest matrix crash connections mutation bench bench-reference fuzz-first fuzz-proof bench-fuzz clean help edges test-oms hostile readme flips selftest-clients licences share release wheels pictures site

@@ -72,6 +72,7 @@ Int32ub = Integer("L")
 Int64ub = Integer("Q")
 Int32sb = Integer("l")
 Int64sb = Integer("q")
+Int16ul = Integer("H", "<")
 Int32ul = Integer("L", "<")
 Int64ul = Integer("Q", "<")
 

@@ -8,7 +8,7 @@ import sys
 import threading
 
 _writing = threading.Lock()
-_OPERATIONS = ("produce", "consume", "poll", "send")
+_OPERATIONS = ("produce", "consume", "create_stream", "poll", "send")
 _NOT_OF_THE_ORIGINAL = ("key", "ext", "tag", "trace_id", "ordered", "trace")
 
 

@@ -1,4 +1,4 @@
-"""What real clients do not simply pass, and what of it docs/peers/nsq-clients.md explains."""
+"""What real clients do not simply pass, and what of it a page of docs/peers/ explains."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -7,7 +7,10 @@ from typing import NamedTuple
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "peers" / "nsq-clients.md"
+PEERS = Path(__file__).resolve().parents[3] / "docs" / "peers"
+PAGE = PEERS / "nsq-clients.md"
+SDKS_PAGE = PEERS / "iggy-sdks.md"
+FIRST_CELLS = ("| `nsq/client-", "| `iggy/apache/client-")
 
 
 class Row(NamedTuple):
@@ -18,10 +21,10 @@ class Row(NamedTuple):
     clients: tuple[str, ...]
 
 
-def read_rows() -> Iterator[Row]:
-    """Yield the rows of the page's tables of cases."""
-    for line in PAGE.read_text().splitlines():
-        if line.startswith("| `nsq/client-"):
+def read_rows(page: Path = PAGE) -> Iterator[Row]:
+    """Yield the rows of a page's tables of cases."""
+    for line in page.read_text().splitlines():
+        if line.startswith(FIRST_CELLS):
             cases, level, clients, *_ = (cell.strip() for cell in line.split("|")[1:-1])
             names = tuple(cases.replace("`", "").split(", "))
             yield Row(names, level, tuple(clients.split(", ")))
@@ -29,7 +32,7 @@ def read_rows() -> Iterator[Row]:
 
 def find_level(case: str) -> str:
     """Return the level of a case's clause in the catalogue; a recording may have an older one."""
-    found = load_catalogue("nsq").find_law(case)
+    found = load_catalogue(case.partition("/")[0]).find_law(case)
     return found[0].level if found else ""
 
 
@@ -45,6 +48,6 @@ def list_to_explain(cases: Iterable[CaseRecord]) -> set[str]:
     }
 
 
-def read_explained(client: str) -> set[str]:
-    """Return the cases that the page explains for this client."""
-    return {case for row in read_rows() if client in row.clients for case in row.cases}
+def read_explained(client: str, page: Path = PAGE) -> set[str]:
+    """Return the cases that a page explains for this client."""
+    return {case for row in read_rows(page) if client in row.clients for case in row.cases}

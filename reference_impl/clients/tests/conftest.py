@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from go_nsq_client import GoNsq
+from iggy_sdk_drivers import SDKS
 from ready_drivers import DRIVERS, CannotFetch
 from served_cluster import Cluster, RealCluster, reference_cluster
 from tool_modules import load_tool
@@ -24,6 +25,7 @@ PROGRAM = Path(__file__).resolve().parents[1] / "go_nsq"
 CRATE = Path(__file__).resolve().parents[1] / "iggy_crate"
 CRATE_TARGET = Path(__file__).resolve().parents[3] / "out" / "iggy_crate"
 REAL = os.environ.get("WIREPROOF_CLIENTS_LOOKUPD", "")
+KINDS = {**DRIVERS, **SDKS}
 NOT_RUN = pytest.StashKey[dict[str, str]]()
 
 
@@ -86,14 +88,20 @@ def iggy_crate_program(request: pytest.FixtureRequest) -> Path:
     return CRATE_TARGET / "debug" / "iggy_crate"
 
 
+@cache
+def built(name: str) -> str:
+    """Return the command of a driver; it is built once."""
+    return KINDS[name].build()
+
+
 @pytest.fixture
 def driver(request: pytest.FixtureRequest) -> str:
     """The command of the driver that the test's parameter names; or why there is none."""
-    kind = DRIVERS[request.param]
+    kind = KINDS[request.param]
     reason = missing(kind.compiler) if kind.compiler else ""
     if not reason:
         try:
-            return kind.build()
+            return built(request.param)
         except CannotFetch as error:
             reason = f"what it needs could not be fetched: {error}"
     request.config.stash.setdefault(NOT_RUN, {})[f"judged {request.param}"] = reason

@@ -5,7 +5,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from uuid import uuid4
 
 from wireproof_reference_impl.addresses import (
@@ -41,6 +41,9 @@ from wireproof_reference_impl.overrides import apply
 from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 
 _MICROSECOND_NS = 1_000
+
+Place: TypeAlias = tuple[str, int]
+"""A host and a port."""
 
 _DESCRIPTION = "Run the reference Iggy server until SIGTERM or Ctrl-C."
 _CONTROL_HELP = (
@@ -133,11 +136,15 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
 
 
 class Listeners(NamedTuple):
-    """What serves the connections of a server: over TCP, over HTTP, of the control API."""
+    """What serves the connections of a server: over TCP, over HTTP, of the control API.
+
+    `settle` is told where the server listens for TCP and for HTTP.
+    """
 
     tcp: Connect
     http: Connect
     control: Callable[[ControlAccess], Connect] | None
+    settle: Callable[[Place, Place], None]
 
 
 def _listeners(behaviour: Behaviour, around: ServerEnvironment, number: str | None) -> Listeners:
@@ -155,7 +162,10 @@ def _listeners(behaviour: Behaviour, around: ServerEnvironment, number: str | No
     def controlled(access: ControlAccess) -> Connect:
         return lambda tell, now_us: control.connection(server, access)
 
-    return Listeners(connect, over_http, controlled)
+    def settle(tcp: Place, http: Place) -> None:
+        """Do nothing: earlier servers tell nobody where they are."""
+
+    return Listeners(connect, over_http, controlled, settle)
 
 
 def _listeners_of_apache(
@@ -174,7 +184,10 @@ def _listeners_of_apache(
     def over_http(tell: Callable[[], str], now_us: int) -> HttpConnection[Node]:
         return routes_of_apache.connection(node)
 
-    return Listeners(connect, over_http, None)
+    def settle(tcp: Place, http: Place) -> None:
+        node.addresses = tcp, http
+
+    return Listeners(connect, over_http, None, settle)
 
 
 async def _listen(
@@ -184,6 +197,7 @@ async def _listen(
     source = ServerSource()
     tcp = await shell.listen(source, options.tcp, connector(source, listeners.tcp))
     http = await shell.listen(source, options.http, connector(source, listeners.http))
+    listeners.settle(tcp, http)
     access = ControlAccess()
     controlled: tuple[str, int] | None = None
     if options.control is not None and listeners.control is not None:

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"log"
 	"os"
+	"sort"
 	"strconv"
 	"sync"
 	"time"
@@ -154,14 +155,43 @@ func Message(of int, id []byte, body []byte, attempts uint16, timestamp int64) L
 // Logger returns the logger of a library: standard error is free for it.
 func Logger() *log.Logger { return log.New(os.Stderr, "", log.Lmicroseconds) }
 
-// Serve greets, and answers requests until the input ends.
+// Operation carries out a request, which is a line in JSON, and returns the members of `ok`.
+type Operation func(line []byte) (Line, error)
+
+// Serve serves a client of NSQ until the input ends.
 func Serve(name string, version string, claims []string, client Client) {
+	read := func(do func(Request) (Line, error)) Operation {
+		return func(line []byte) (Line, error) {
+			var asked Request
+			if err := json.Unmarshal(line, &asked); err != nil {
+				log.Fatalf("no request: %v", err)
+			}
+			return do(asked)
+		}
+	}
+	ServeOperations(name, version, claims, map[string]Operation{
+		"open":    read(func(asked Request) (Line, error) { client.Open(asked.Settings); return Line{}, nil }),
+		"produce": read(client.Produce),
+		"consume": read(func(asked Request) (Line, error) { return Line{}, client.Consume(asked) }),
+		"close":   read(func(Request) (Line, error) { client.Close(); return Line{}, nil }),
+	})
+}
+
+// ServeOperations greets, and answers requests until the input ends.
+func ServeOperations(name string, version string, claims []string, operations map[string]Operation) {
+	names := []string{}
+	for name := range operations {
+		if name != "open" && name != "close" {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
 	Say(Line{
 		"hello":      "wireproof-driver",
 		"versions":   []int{1},
 		"name":       name,
 		"version":    version,
-		"operations": []string{"produce", "consume"},
+		"operations": names,
 		"claims":     claims,
 	})
 	lines := bufio.NewReader(os.Stdin)
@@ -170,29 +200,21 @@ func Serve(name string, version string, claims []string, client Client) {
 		if err != nil {
 			return
 		}
-		var asked Request
+		var asked struct {
+			ID int    `json:"id"`
+			Op string `json:"op"`
+		}
 		if err := json.Unmarshal(text, &asked); err != nil {
 			log.Fatalf("no request: %v", err)
 		}
-		result, err := do(client, asked)
+		operation, known := operations[asked.Op]
+		if !known {
+			answer(asked.ID, nil, Unsupported(asked.Op))
+			continue
+		}
+		result, err := operation(text)
 		answer(asked.ID, result, err)
 	}
-}
-
-func do(client Client, asked Request) (Line, error) {
-	switch asked.Op {
-	case "open":
-		client.Open(asked.Settings)
-	case "produce":
-		return client.Produce(asked)
-	case "consume":
-		return Line{}, client.Consume(asked)
-	case "close":
-		client.Close()
-	default:
-		return nil, Unsupported(asked.Op)
-	}
-	return Line{}, nil
 }
 
 func answer(id int, result Line, err error) {

@@ -1,5 +1,7 @@
 """The node: the state that all connections share, and the log position of what was done."""
 
+from typing import TypeAlias
+
 from wireproof_reference_impl.iggy.apache.partition import Partition
 from wireproof_reference_impl.iggy.apache.refusals import Denied, Rejected
 from wireproof_reference_impl.iggy.apache.session import Registered
@@ -18,6 +20,11 @@ CLUSTER = 0x462DA7E87BC20E8DB8BA2787C805BB21
 """The cluster id of the measured server, which a single node has by default."""
 
 
+Place: TypeAlias = tuple[str, int]
+"""A host and a port."""
+NOWHERE: Place = ("127.0.0.1", 0)
+
+
 class Node:
     """The state of a server of generation `apache`: streams, sessions, and the log position."""
 
@@ -34,6 +41,8 @@ class Node:
         self.registered: dict[int, Registered] = {}
         """Logged-in clients by client id."""
         self.tokens: set[str] = set()
+        self.addresses: tuple[Place, Place] = (NOWHERE, NOWHERE)
+        """Where the node listens for TCP and for HTTP: each a host and a port."""
         for kept in around.storage.streams():
             stream = Stream(kept.id, kept.name, created_us=around.started_us)
             self.streams[kept.id] = stream

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from wireproof_reference_impl.iggy.apache import (
+    cluster,
     login,
     messages,
     metadata,
@@ -22,6 +23,7 @@ Change = Callable[[Node, bytes, int], bytes]
 """Does a metadata operation; returns the payload behind the result section."""
 
 READS: Mapping[int, Read] = {
+    operations.GET_CLUSTER_METADATA: cluster.get_cluster,
     operations.GET_STREAM: metadata.get_stream,
     operations.GET_STREAMS: metadata.get_streams,
     operations.GET_TOPIC: metadata.get_topic,

@@ -14,7 +14,9 @@ from wireproof_reference_impl.iggy.apache.http.access import (
 from wireproof_reference_impl.iggy.apache.http.message_json import polled_object
 from wireproof_reference_impl.iggy.apache.http.streams import DONE
 from wireproof_reference_impl.iggy.apache.node import partition_of
+from wireproof_reference_impl.iggy.apache.partition import Partition
 from wireproof_reference_impl.iggy.apache.records import Batch, Frame, make_frame
+from wireproof_reference_impl.iggy.apache.refusals import Denied
 from wireproof_reference_impl.iggy.http.reading import Fields, Query, bad_shape, json_object
 from wireproof_reference_impl.iggy.wire.exchange import Answer
 from wireproof_reference_impl.iggy.wire.requests import PARTITIONINGS
@@ -30,7 +32,7 @@ _KINDS = {name: code for code, name in HEADER_KINDS.items()}
 _STRATEGIES = {name: code for code, name in STRATEGIES.items()}
 _MOST_NUMBER = (1 << 64) - 1
 _MOST_ID = (1 << 128) - 1
-_CREATED, _ACCEPTED = 201, 202
+_CREATED, _ACCEPTED, _ABSENT = 201, 202, 404
 _DURABLE = ("Iggy-Durability", "replicated-memory")
 _NOT_DURABLE = ("Iggy-Durability", "none")
 
@@ -49,8 +51,7 @@ def send_messages(exchange: Asked) -> Answer:
         raise refusal(statuses.INVALID_MESSAGES_COUNT)
     metadata = SendMetadata(*place(exchange), how, len(frames))
     batch = Batch(0, 0, 0, exchange.now_us, frames)
-    topic = exchange.site.topic(metadata.stream, metadata.topic)
-    partition = partition_of(topic, topic.choose(how))
+    partition = _target(exchange, metadata)
     found = messages.confirm(partition, exchange.site, metadata, batch, exchange.now_us)
     if Query(exchange).text("ack", "") == "none":
         return Answer(_ACCEPTED, headers=(_NOT_DURABLE,))
@@ -110,8 +111,15 @@ def put_offset(exchange: Asked) -> Answer:
     return DONE
 
 
+def _target(exchange: Asked, metadata: SendMetadata) -> Partition:
+    try:
+        return messages.target(exchange.site, metadata)
+    except Denied as denied:
+        reason = "Resource with key:  was not found."
+        raise refusal(denied.status, _ABSENT, reason) from None
+
+
 def _frame(exchange: Asked, fields: Fields, delta: int) -> Frame:
-    _refuse_others(fields, "id", "payload", "user_headers")
     payload = fields.base64("payload")
     if not payload:
         raise bad_shape("Failed to create message: Invalid message payload length")
@@ -147,7 +155,6 @@ def _read_headers(fields: Fields) -> bytes:
         return fields.base64("user_headers")
     found: dict[bytes, bytes] = {}
     for each in fields.array("user_headers"):
-        _refuse_others(each, "key", "value")
         found[_typed(each.inner("key"))] = _typed(each.inner("value"))
     return b"".join(key + header for key, header in found.items())
 
@@ -159,6 +166,7 @@ def _typed(fields: Fields) -> bytes:
 
 
 def _refuse_others(fields: Fields, *known: str) -> None:
+    """Refuse further members; in messages and headers the measured server ignores them."""
     for name in fields.names():
         if name not in known:
             expected = ", ".join(f"`{each}`" for each in known)
