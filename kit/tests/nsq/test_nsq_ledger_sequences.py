@@ -88,7 +88,7 @@ def deliver_two(exchange: Exchange, topic: Topic, ids: tuple[int, int]) -> str:
     for body in (BODY, OTHER):
         exchange.publish(topic, body)
     conn = exchange.subscribe(topic)
-    exchange.deliver(conn, topic, {"internal_id": ids[0]})
+    exchange.send(conn, frames.fin(exchange.deliver(conn, topic, {"internal_id": ids[0]})))
     later = {"internal_id": ids[1], "body": OTHER}
     exchange.deliver(conn, topic, later | ({"disk_queue_offset": 42} if topic.ordered else {}))
     return conn
@@ -149,7 +149,7 @@ def test_an_ordered_channel_delivers_in_the_order_of_publishing(
     conn = exchange.subscribe(ORDERED)
     late = [{"body": OTHER, "internal_id": 8, "disk_queue_offset": 42}, {}]
     for changes in late if is_first_late else late[::-1]:
-        exchange.deliver(conn, ORDERED, changes)
+        exchange.send(conn, frames.fin(exchange.deliver(conn, ORDERED, changes)))
 
     broken = {"smart.order.in-order": "out-of-order"} if is_first_late else {}
     assert exchange.broken() == broken
@@ -157,6 +157,7 @@ def test_an_ordered_channel_delivers_in_the_order_of_publishing(
 
 def test_an_ordered_message_that_comes_again_is_in_order(exchange: Exchange) -> None:
     conn = deliver_two(exchange, ORDERED, (7, 8))
+    exchange.send(conn, frames.fin((8).to_bytes(8, "big") + bytes(8)))
     exchange.deliver(conn, ORDERED, {"attempts": 2})
 
     assert exchange.broken() == {}

@@ -21,7 +21,7 @@ BUSY_LIMIT = 4.0
 SHORTEST_S = 0.2
 """The time limit in seconds of every wait of a hurried case."""
 # A case is given up after two minutes: it must have seen before that its wait was in vain.
-SETTLING_MOST = 80.0
+LONGEST_WAIT = 80.0
 
 ANSWER = Wait.ANSWER
 PUSH = Wait.PUSH
@@ -78,7 +78,7 @@ class Patience:
         seconds = self.seconds(SETTLING)
         if self.settling is None:
             return seconds
-        return max(seconds, min(seconds * machine_load(), SETTLING_MOST))
+        return max(seconds, min(seconds * machine_load(), LONGEST_WAIT))
 
 
 def machine_load() -> float:

@@ -19,6 +19,8 @@ PARSER = "parser"
 VARIANT = "variant"
 ALTERNATIVE = "alternative"
 MIX = "mix"
+CONDITION = "condition"
+"""The way of a fault that is wrong in some circumstances only."""
 LIST_WITHIN_S = 300.0
 MIXES = 50
 LEAST_MIXED, MOST_MIXED = 2, 6

@@ -21,6 +21,7 @@ from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.runner.run_cases import OpenRun
 from wireproof_kit.selftest.plan import (
     ALTERNATIVE,
+    CONDITION,
     FAULT,
     MIX,
     VARIANT,
@@ -52,9 +53,11 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     """Return the cases to run in a trial of the selftest, first those that must fail.
 
     For a fault, these are all cases of the clauses that it breaks and the other cases of their
-    interfaces. For a fault in one corner, they are the cases of its clauses and those of combined
-    ways, which run only until the clause is red: the ledger may show there what no case of the
-    clause meets. For a permitted variant or a mix of variants, they are cases of all interfaces.
+    interfaces. A fault that is wrong in some circumstances only also meets the cases of combined
+    ways, until its clauses are red. For a fault in one corner, they are the cases of its clauses
+    and those of combined ways, which run only until the clause is red: the ledger may show there
+    what no case of the clause meets. For a permitted variant or a mix of variants, they are cases
+    of all interfaces.
     Cases that must not fail are all taken if ``trial.every``; otherwise one case of each function,
     of a third of the functions or, for a mix, of a quarter: other functions in each trial, and at
     least one case of each clause.
@@ -73,7 +76,13 @@ def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     must_fail = [by_clause.pop(clause, []) for clause in trial.breaks]
     rounds = zip_longest(*must_fail)
     first = [item for each in rounds for item in each if item is not None]
-    return first + [item for items in by_clause.values() for item in items]
+    first += [item for items in by_clause.values() for item in items]
+    return first + [item for item in instances if _may_show(item, trial) and item not in first]
+
+
+def _may_show(item: Instance, trial: Trial) -> bool:
+    """Return True for a case of combined ways if a fault is wrong in some circumstances only."""
+    return trial.way == CONDITION and _is_of_ways(item) and item.clause.id not in trial.breaks
 
 
 def _is_of_ways(item: Instance) -> bool:
@@ -200,15 +209,16 @@ class _TrialRun:
     def _run(self, instance: Instance) -> None:
         clause, trial = instance.clause.id, self._trial
         with self._lock:
-            is_spared = clause in self._red or bool(trial.candidates and not self._is_hidden())
+            is_spared = clause in self._red or self._needs_no_more(instance)
             if trial.kind == FAULT and is_spared:
                 self._spared += 1
                 return
         self._keep(self._opened.run_case(instance), instance.law)
 
-    def _is_hidden(self) -> bool:
-        """Return True if the fault is wrong in one corner only, and no case has shown it yet."""
-        return bool(self._trial.candidates) and not self._red.keys() >= {*self._trial.breaks}
+    def _needs_no_more(self, instance: Instance) -> bool:
+        """Return True if a fault in one corner, or one that combined ways may show, was seen."""
+        is_last = bool(self._trial.candidates) or _may_show(instance, self._trial)
+        return is_last and self._red.keys() >= {*self._trial.breaks}
 
     def _keep(self, record: CaseRecord, law: Law) -> None:
         with self._lock:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from wireproof_kit.ledger.entries import Entry
+from wireproof_kit.ledger.entries import Entry, Place
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.nsq.broker import ORDERED
 from wireproof_kit.nsq.ledger.deliveries import Delivery
@@ -18,6 +18,7 @@ from wireproof_kit.nsq.ledger.events import (
     Ready,
     Subscription,
 )
+from wireproof_kit.nsq.ledger.flights import Flights
 from wireproof_kit.nsq.ledger.holding import Holding
 from wireproof_kit.nsq.ledger.publishes import Content
 from wireproof_kit.nsq.ledger.sequences import is_before, judge_growth, place_of
@@ -27,6 +28,8 @@ from wireproof_spec.nsq.limits import MAX_ATTEMPTS
 AGAIN, LATER_CLIENT = "again", "later-client"
 """What the way of a delivery can have besides the usual: the first, to the first client."""
 _HIGH_BITS: Final = 0xF000
+_SHORTEST_MS: Final = 1000
+"""A time-out that is not known is taken to be this one."""
 
 
 @dataclass(slots=True)
@@ -51,9 +54,13 @@ class Channel:
     """How many messages its topic got in the run."""
     members: dict[Subscription, _Member] = field(default_factory=dict[Subscription, _Member])
     joined: int = 0
-    has_left: bool = False
-    """True once a client left; the broker may give it messages until it notices."""
+    _takers: dict[Subscription, None] = field(default_factory=dict[Subscription, None])
+    """Clients that were ever ready, also those that left: until the broker notices, it may give
+    them messages."""
     _holding: Holding = field(default_factory=Holding)
+    _flights: Flights = field(default_factory=Flights)
+    _seen: dict[int, tuple[int, Place]] = field(default_factory=dict[int, tuple[int, Place]])
+    """The most attempts of each entry on any subscription, and where it was delivered last."""
     _ids: dict[int, bytes] = field(default_factory=dict[int, bytes])
     _latest: dict[Subscription, tuple[Entry[Content], Delivery]] = field(
         default_factory=dict[Subscription, tuple[Entry[Content], Delivery]]
@@ -65,19 +72,31 @@ class Channel:
         if isinstance(event, Joined):
             self.members[event.by] = _Member(self.joined)
             self.joined += 1
+            if event.by.command in ORDERED:
+                self._takers[event.by] = None  # it may need no RDY
         elif isinstance(event, Left):
-            self.has_left |= self.members.pop(event.by, None) is not None
-        elif (member := self.members.get(event.by)) is None:
-            return
-        elif isinstance(event, Ready):
+            self.members.pop(event.by, None)
+            self._flights.leave(event.by)
+        elif event.by in self.members:
+            self._follow_member(event)
+
+    def _follow_member(self, event: ChannelEvent) -> None:
+        if isinstance(event, Ready):
+            member = self.members[event.by]
             member.ready_since = member.ready_since if member.ready else event.order
             member.ready = event.count
+            self._flights.ready(event)
+            if event.count:
+                self._takers[event.by] = None
         elif isinstance(event, Acknowledged):
             self._holding.command(event)
+            self._flights.command(event)
         elif isinstance(event, Answered):
             self._holding.answer(event)
+            self._flights.answer(event)
         elif isinstance(event, Objected):
             self._holding.object(event.by)
+            self._flights.leave(event.by)
 
     def way(self, delivery: Delivery, entry: Entry[Content]) -> frozenset[str]:
         """Return what is unusual in how a message came."""
@@ -92,6 +111,7 @@ class Channel:
     def judge(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
         """Yield what a delivery shows, given what the channel delivered before."""
         yield from self._judge_attempts(delivery, entry)
+        yield from self._flights.judge(delivery, entry)
         if self._holding.is_finished(delivery, entry):
             yield Finding("smart.message-id.finish", "again")
         if (before := self._ids.get(id(entry))) is not None:
@@ -103,6 +123,9 @@ class Channel:
     def note(self, delivery: Delivery, entry: Entry[Content]) -> None:
         """Note a delivery."""
         self._holding.note(delivery, entry)
+        self._flights.note(delivery, entry)
+        most, _ = self._seen.get(id(entry), (0, None))
+        self._seen[id(entry)] = max(most, delivery.message.attempts), delivery.at
         self._ids.setdefault(id(entry), delivery.message.message_id)
         latest = self._latest.get(delivery.by)
         if latest is None or place_of(entry) > place_of(latest[0]):
@@ -121,12 +144,29 @@ class Channel:
             return
         # Whether a time-out ended between two deliveries rests on time, so that no rule asks it.
         least = last + (before is None or before.is_counted)
-        is_alone = len(self.members) == 1 and not self.has_left
-        if least <= found and (found <= last + 1 or not is_alone):
+        most = self._most_attempts(delivery, entry)
+        if least <= found and (most is None or found <= most):
             yield Finding(clause)
-        else:
-            due = str(least) if is_alone else f"at least {least}"
-            yield Finding(clause, "attempts:other", difference=_count(due, found))
+            return
+        due = f"at least {least}" if most is None or found < least else f"at most {most}"
+        yield Finding(clause, "attempts:other", difference=_count(due, found))
+
+    def _most_attempts(self, delivery: Delivery, entry: Entry[Content]) -> int | None:
+        """Return how often a message may have been delivered; None if that is not known.
+
+        To each other client that was ever ready it may have been sent once since it came last,
+        and once more for each time-out since then.
+        """
+        by = delivery.by
+        seen, last_at = self._seen.get(id(entry), (0, entry.at))
+        others = [each for each in self._takers if each != by and _may_share(each, by)]
+        if not others:
+            return seen + 1
+        if {last_at.case, *(each.case for each in others)} != {by.case}:
+            return None
+        passed_ms = (delivery.at.step.at_us - last_at.step.at_us) // 1000
+        shortest = (each.timeout_ms or _SHORTEST_MS for each in others)
+        return seen + 1 + sum(1 + passed_ms // timeout_ms for timeout_ms in shortest)
 
     def _judge_order(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
         """Judge a message that comes for the first time by what came before on its connection."""
@@ -160,6 +200,11 @@ class Channel:
         )
         clause = "ext.dispatch.never-other-tag" if is_other else "ext.dispatch.other-tag-alone"
         yield Finding(clause, "to:other", difference=Difference("tag", None, own, tag))
+
+
+def _may_share(one: Subscription, other: Subscription) -> bool:
+    """Return True if two subscriptions to a channel may be of the same partition."""
+    return None in (one.partition, other.partition) or one.partition == other.partition
 
 
 def _attempts_clause(delivery: Delivery) -> str:

@@ -79,6 +79,12 @@ class Matcher:
             keys.append(("id", content.topic, content.answer.internal_id))
         self.entries.add(entry, keys)
 
+    def learn(self, delivery: Delivery, entry: Entry[Content]) -> None:
+        """Note with which id a message came on a channel: it may come again with another body."""
+        key = _came(delivery.by, delivery.message)
+        if not self.entries.find([key]):
+            self.entries.add(entry, [key])
+
     def match(self, event: Delivered) -> Delivery | None:
         """Return a delivery with what may explain it; None if nothing does for certain."""
         found = [*self._find_all(event)]
@@ -125,10 +131,16 @@ class Matcher:
                 if None in (entry.content.partition, event.by.partition)
                 or entry.content.partition == event.by.partition
             ]
+        if not found and message is not None:
+            found = self.entries.find([_came(event.by, message)])
         if len(found) != 1 or layout is None or message is None:
             self.unmatched += 1
             return None
         return Delivery(event, layout, message, tuple(found), altered=True)
+
+
+def _came(by: Subscription, message: Message) -> tuple[object, ...]:
+    return "came", *by.place, by.partition, message.internal_id
 
 
 def token_of(body_head: bytes) -> bytes | None:

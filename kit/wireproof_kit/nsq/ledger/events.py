@@ -70,6 +70,8 @@ class Acknowledged(ChannelEvent):
 
     command: str
     message_id: bytes
+    delay_ms: int = 0
+    """For how long REQ puts the message off."""
 
 
 @dataclass(frozen=True, slots=True)

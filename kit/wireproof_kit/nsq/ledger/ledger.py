@@ -95,6 +95,7 @@ class NsqLedger:
         if len(bound) == 1:
             channel.note(delivery, entry)
             if not delivery.altered:
+                self.matcher.learn(delivery, entry)
                 self._ids.setdefault(id(entry), (delivery.message.internal_id, delivery.at))
 
 

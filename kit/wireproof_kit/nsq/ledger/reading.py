@@ -203,7 +203,8 @@ class _CaseReader:
         if isinstance(line, Finish | Requeue | Touch):
             node.has_silent = True
             name = {Finish: "FIN", Requeue: "REQ", Touch: "TOUCH"}[type(line)]
-            self._event(node, Acknowledged, name, line.message_id)
+            delay_ms = line.timeout_ms if isinstance(line, Requeue) else 0
+            self._event(node, Acknowledged, name, line.message_id, delay_ms)
             return
         name = line.name.decode("latin-1")
         words = tuple(word.decode("latin-1") for word in line.parameters)

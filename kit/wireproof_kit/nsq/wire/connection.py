@@ -27,7 +27,7 @@ from wireproof_kit.nsq.wire.answers import (
     refusal,
 )
 from wireproof_kit.nsq.wire.outgoing import Outgoing
-from wireproof_kit.runner.patience import ANSWER, Patience, Wait, machine_load
+from wireproof_kit.runner.patience import ANSWER, LONGEST_WAIT, Patience, Wait, machine_load
 from wireproof_kit.wire.address import format_address
 from wireproof_kit.wire.connection import Wire
 from wireproof_kit.wire.transcript import Transcript
@@ -299,8 +299,9 @@ class Connection:
     def seconds(self, wait: Wait) -> float:
         """Return the time limit of one wait in seconds, longer while this machine is busy."""
         seconds = self._patience.seconds(wait)
-        scales = wait is ANSWER or self._patience.in_rounds
-        return seconds * machine_load() if scales else seconds
+        if not (wait is ANSWER or self._patience.in_rounds):
+            return seconds
+        return max(seconds, min(seconds * machine_load(), LONGEST_WAIT))
 
 
 def _is_not_writable(answer: Answer) -> bool:

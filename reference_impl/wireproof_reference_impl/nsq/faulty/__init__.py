@@ -11,6 +11,7 @@ from wireproof_reference_impl.nsq.faulty.clusters import (
     lookup_nodes,
 )
 from wireproof_reference_impl.nsq.faulty.consuming import (
+    company,
     consume,
     disk,
     dispatch,
@@ -52,6 +53,7 @@ _FAMILIES = (
     trace,
     publish,
     codes,
+    company,
     consume,
     content,
     dispatch,

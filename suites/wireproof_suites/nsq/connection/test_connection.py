@@ -14,12 +14,13 @@ from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.frames import (
+    cls,
     identify,
     pub,
     raw,
 )
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.runner.patience import ANSWER, REDELIVERY
+from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_suites.nsq.steps.publish_results import then_goes_on
 from wireproof_suites.nsq.steps.subscriptions import receive_all
 
@@ -33,6 +34,8 @@ UNANSWERED_S = 6.0
 # A client that was silent for so many intervals would have been disconnected.
 ENOUGH_HEARTBEATS = 4
 GLANCE_S = 0.1
+MANY = 20
+EARLIER = b"before the others"
 INTERVAL_S = 1.0
 LATE_INTERVALS = 1.7
 """Heartbeats that come after so many intervals come at twice the interval that was asked for."""
@@ -180,6 +183,48 @@ def test_ready(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 
         came = other.next(left)
     return observed("to-the-other") if came else observed("not-to-the-other", overdue=True)
+
+
+@case("nsq/connection/ready-none", clause="smart.connection.ready", waiting=True)
+def test_not_ready(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A client that sends RDY 0 receives no more messages, and another client receives them."""
+    with broker.subscribe(fresh_plain_topic, ready=MANY) as consumer:
+        consumer.ready(0)
+        return _who_receives(broker, consumer)
+
+
+@case("nsq/connection/close", clause="smart.connection.close", waiting=True)
+def test_close(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A client that sends CLS receives no more messages, and another client receives them."""
+    with broker.subscribe(fresh_plain_topic, ready=MANY) as consumer:
+        answer = observe(consumer.connection.ask(cls()))
+        if answer.value.startswith("error:"):
+            return observed("unsupported:refused", note=answer.value)
+        return _who_receives(broker, consumer)
+
+
+def _who_receives(broker: Broker, left_out: Consumer) -> Observation:
+    """Publish messages, and return whether another client of the channel receives them.
+
+    One of them may have been on its way to the client that is left out.
+    """
+    topic, bodies = left_out.topic, {broker.unique_body() for _ in range(MANY)}
+    left_out.connection.ask(pub(topic, EARLIER))  # its answer shows that RDY was read
+    for body in bodies:
+        broker.publish_accepted(topic, body)
+    with broker.subscribe(topic, channel=left_out.channel, ready=MANY) as other:
+        came: dict[Consumer, set[bytes]] = {other: set(), left_out: set()}
+
+        def have_all() -> bool | None:
+            for client, got in came.items():
+                while delivery := client.next(seconds=GLANCE_S):
+                    got |= {delivery.body} & bodies
+            return bodies <= came[other] | came[left_out] or None
+
+        is_whole = until(have_all, seconds=MANY * GLANCE_S + other.connection.seconds(PUSH))
+    if len(came[left_out]) > 1:
+        return observed("to-the-left-out")
+    return observed("to-the-other") if is_whole else observed("missing", overdue=True)
 
 
 @case("nsq/connection/ready-again", clause="smart.connection.ready-again", waiting=True)

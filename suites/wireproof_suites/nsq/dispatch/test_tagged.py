@@ -78,6 +78,25 @@ def test_matching_client_of_three(broker: Broker, fresh_ext_topic: Topic) -> Obs
     return channel.takers(bodies, owed_to=matching, others=[untagged, other])
 
 
+@case("nsq/dispatch/many-tags", clause="ext.dispatch.to-matching", waiting=True)
+@pytest.mark.parametrize("place", [0, 1, 2, 3], ids=["first", "second", "third", "last"])
+def test_one_of_many_tags(broker: Broker, fresh_ext_topic: Topic, place: int) -> Observation:
+    """With clients of four tags on a channel, a tagged message goes to the client of its tag."""
+    channel = channel_of(broker, fresh_ext_topic)
+    others = [channel.join("untagged")]
+    tags = [f"tag{number}" for number in range(4)]
+    words = {tag: "matching" if tag == tags[place] else "other-tag" for tag in tags}
+    # The others are sure to be ready once they have their sentinels.
+    tagged = [
+        channel.join(word, tag=tag, proven=word == "matching") for tag, word in words.items()
+    ]
+    matching = tagged.pop(place)
+
+    bodies = channel.publish(tags[place], count=6)
+
+    return channel.takers(bodies, owed_to=matching, others=[*others, *tagged])
+
+
 @case("nsq/dispatch/interleaved", clause="ext.dispatch.to-matching", waiting=True)
 def test_interleaved(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """Messages of one tag, mixed with others, reach the client that desires that tag."""

@@ -21,6 +21,7 @@ WITH_SUPPORT: dict[str, Identify] = {
     "alone": {EXTEND_SUPPORT: True},
     "tag": {EXTEND_SUPPORT: True, DESIRED_TAG: TAG},
 }
+SENT = "delivered:as-sent"
 # A broker may fall silent towards an old client and close only when its answers to heartbeats
 # stay out: the shortest interval shows that soon.
 SOON_GIVEN_UP = {"heartbeat_interval": 1000}
@@ -44,6 +45,22 @@ def test_upgrade(broker: Broker, upgradable_topic: Topic) -> Observation:
 
     seen = deliver(broker, result.topic, broker.unique_body(), header={"k": "v"})
     return replace(seen, value=f"{answer.value},{seen.value}")
+
+
+@case("nsq/upgrade/accept-everywhere", clause="ext.upgrade.accept", waiting=True)
+def test_upgrade_of_each_partition(
+    broker: Broker, fresh_wide_upgraded_topic: Topic
+) -> Observation:
+    """After an upgrade, each partition accepts PUB_EXT, and its message is delivered."""
+    seen = observed("no-partition")
+    for place in fresh_wide_upgraded_topic.places:
+        topic = fresh_wide_upgraded_topic.at(place.partition)
+        if not takes_headers(broker, topic):
+            return observed("headers-refused", note=f"in partition {topic.partition}")
+        seen = deliver(broker, topic, broker.unique_body(), header={"k": "v"})
+        if seen.value != SENT:
+            break
+    return seen
 
 
 @case("nsq/upgrade/accept-used", clause="ext.upgrade.accept", waiting=True)

@@ -28,9 +28,11 @@ def _needs_of(rows: Mapping[str, Row]) -> Mapping[str, tuple[str, ...]]:
 
 def _needs(row: Row) -> Iterator[str]:
     """Yield what a broker must be able to do for a row, beside the kind of topic."""
-    if row["command"] in ("batch", "http"):
-        yield row["command"]
-    if row["delivery"] == "touched":
+    if row["command"] == "batch":
+        yield "batch"
+    if row["command"] in ("http", "lines"):
+        yield "http"
+    if row["delivery"].startswith("touched"):
         yield "touch"
     if row["trace"] == "traced" and row["header"] == "no-header":
         yield "trace"

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl.faults import Change, list_faults, setting
+from wireproof_reference_impl.nsq.core.commands import publish_ext
+from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
@@ -137,6 +139,17 @@ def upgrade_refuses_headers_when_used(data: bytes, topic: TopicKind) -> bool:
 def upgrade_loses_headers(header: bytes, topic: TopicKind) -> bytes | None:
     """Headers published after a topic's upgrade to ext are lost."""
     return header if topic.born_extend else None
+
+
+@condition("upgrade.accept", around(publish_ext, "read_header"))
+def upgrade_of_the_first_partition_alone(
+    original: Original, connection: Connection, partition: Partition, data: bytes
+) -> object:
+    """After a topic's upgrade to ext, all its partitions but the first refuse headers."""
+    topic = partition.topic
+    if partition.number and topic.extend and not topic.born_extend:
+        raise publish_ext.not_supported(topic)
+    return original(connection, partition, data)
 
 
 @missing("upgrade.old-messages", setting("delivery.extend"))

@@ -4,9 +4,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from wireproof_reference_impl.nsq.core import connection as connections
-from wireproof_reference_impl.nsq.core.commands import partition_word, sized
+from wireproof_reference_impl.nsq.core.commands import partition_word, publish, sized
 from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.http import publish as http_publish
+from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.nsq.wire.line import Line
+from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.preset import Preset, alternative
@@ -34,6 +39,28 @@ def _split_at_blanks(
         return line
     words = _BLANKS.split(b" ".join(line.words).strip(b" \t"))
     return Line(words, line.end)
+
+
+def _last_led(partition: Partition) -> Partition:
+    led = [each for each in partition.topic.partitions.values() if each.leads]
+    return max(led, key=lambda each: each.number, default=partition)
+
+
+def _batch_in_the_last(
+    original: Original,
+    connection: Connection,
+    partition: Partition,
+    entries: Sequence[NewMessage],
+) -> object:
+    is_batch = connection.command == names.MPUB
+    return original(connection, _last_led(partition) if is_batch else partition, entries)
+
+
+def _post_to_the_last(
+    original: Callable[..., Partition], node: Node, request: Request, number: int | None
+) -> Partition:
+    partition = original(node, request, number)
+    return _last_led(partition) if request.path in ("/pub", "/mpub") else partition
 
 
 def _by_word(command: bytes, text: str) -> str | None:
@@ -186,5 +213,13 @@ ALTERNATIVES: tuple[Preset, ...] = (
         "only-sub-ordered",
         "ordered subscriptions have the deployed name only",
         {"unknown_commands": frozenset({names.SUB_ORDER})},
+    ),
+    alternative(
+        "partition-not-heeded",
+        "MPUB, /pub and /mpub ignore the partition, which no text gives them",
+        overrides=(
+            around(publish, "store", _batch_in_the_last),
+            around(http_publish, "_find_partition", _post_to_the_last),
+        ),
     ),
 )
