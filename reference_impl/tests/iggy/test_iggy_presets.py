@@ -30,7 +30,7 @@ from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.iggy import commands
 
 EVERY = [*FAULTS.values(), *VARIANTS.values()]
-OFFERED_BY_NO_BROKER = ("iggy.client.",)
+OFFERED_BY_NO_BROKER = ("iggy.client.", "iggy.apache.client.")
 OF_OTHER_SERVER = "framing.generation"
 """Faults that set it are of generation `apache`: test_apache_faults.py has the same for them."""
 OURS = {name: each for name, each in FAULTS.items() if OF_OTHER_SERVER not in each.settings}

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from wireproof_reference_impl.client_faults import client_variant, constant
 from wireproof_reference_impl.iggy.client import driver
 from wireproof_reference_impl.iggy.client.core import operations
-from wireproof_reference_impl.iggy.client.core.apache import messages, session
+from wireproof_reference_impl.iggy.client.core.apache import messages, session, tcp
 from wireproof_reference_impl.iggy.client.core.apache.session import Session
 from wireproof_reference_impl.iggy.client.core.apache.tcp import ApacheTransport
 from wireproof_reference_impl.iggy.client.core.calls import Call, Evicted, Poll, Send
@@ -126,6 +126,11 @@ def _name_incarnation(original: Original, self: Session, call: Call) -> Request:
     return Request(header, request.body)
 
 
+def _without_window(original: Original, eviction: object) -> Evicted:
+    found = cast(Evicted, original(eviction))
+    return Evicted(found.code, str(found).partition(";")[0])
+
+
 def _as_given(original: Original, message: SentMessage, settings: object) -> object:
     frame = cast(MessageFrame, original(message, settings))
     return replace(frame, id=message.id)
@@ -213,6 +218,11 @@ VARIANTS = (
         "never-compares",
         "No checksum is compared.",
         constant(operations, "matches", value=True),
+    ),
+    _alternative(
+        "window-untold",
+        "The user is not told which versions a server accepts.",
+        around(tcp, "evicted", _without_window),
     ),
     _alternative(
         "ids-left-zero",
