@@ -206,12 +206,16 @@ def test_close(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 def _who_receives(broker: Broker, left_out: Consumer) -> Observation:
     """Publish messages, and return whether another client of the channel receives them.
 
-    One of them may have been on its way to the client that is left out.
+    One of them may have been on its way to the client that is left out. The other one subscribes
+    once they have come on another channel: those meant for the client that is left out have, too.
     """
     topic, bodies = left_out.topic, {broker.unique_body() for _ in range(MANY)}
     left_out.connection.ask(pub(topic, EARLIER))  # its answer shows that RDY was read
-    for body in bodies:
-        broker.publish_accepted(topic, body)
+    with broker.subscribe(topic, ready=MANY) as beside:
+        for body in bodies:
+            broker.publish_accepted(topic, body)
+        if receive_all(beside, bodies).overdue:
+            return observed("missing", overdue=True)
     with broker.subscribe(topic, channel=left_out.channel, ready=MANY) as other:
         came: dict[Consumer, set[bytes]] = {other: set(), left_out: set()}
 
