@@ -187,6 +187,10 @@ class TargetRecord(msgspec.Struct, frozen=True):
         """Return True if the traffic between clients and a broker was judged."""
         return self.role == PROXY
 
+    def name(self) -> str:
+        """Return what a reader knows the target by: a client's command, else its title."""
+        return self.url.partition(":")[2] if self.is_client() else self.title
+
     @property
     def title(self) -> str:
         """The target's URL, or words for the traffic between clients and it."""

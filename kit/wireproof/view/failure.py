@@ -12,7 +12,7 @@ from wireproof_kit.protocols import kit_part
 from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import first_difference
 from wireproof_reports.exchange.last_words import last_words
-from wireproof_reports.exchange.repeating import way_again
+from wireproof_reports.exchange.repeating import run_again, way_again
 from wireproof_reports.wording import count_noun, repeated, spoken
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, DifferenceRecord, HeaderRecord
@@ -138,8 +138,8 @@ def _short(name: str, beside: str) -> str:
 
 def _further(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
     way = way_again(case, scene.header.target)
-    if way == "client":
-        repeat = f"{scene.header.command} {case.case}"
+    if way in ("run", "hazardous", "client"):
+        repeat = run_again(case, scene.header)
         yield from wrap_after_heading("  repeat", repeat, indent=INDENT)
     elif way == "replay" and case.signature and scene.bundle:
         yield f"  replay    wireproof replay {case.signature} --bundle {scene.bundle}"
