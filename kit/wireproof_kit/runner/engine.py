@@ -70,6 +70,8 @@ FAR_S = 0.2
 """Seconds of a round trip from which on cases run faster in parallel."""
 SIDE_BY_SIDE = 4
 """How many times more cases run in parallel then than waiting cases: they do little else."""
+CLIENTS_AT_ONCE = 6
+"""Cases of a client that may wait at once by default: each starts a process of its own."""
 WAITING_SHARE = 0.5
 """If more than this share of a case's time passed in vain waits, the target caused it."""
 
