@@ -342,6 +342,36 @@ def test_a_fault_is_an_event_too() -> None:
     assert not told["verdicts"]
 
 
+DOCUMENT = b'{"producers": %s}' % (b'["a", 7, true], ' * 20)
+
+
+def test_what_a_client_was_sent_is_shown_in_part_and_whole(bundle: Bundle) -> None:
+    failed = next(record for record in bundle.cases if record.verdict == "fail")
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(DOCUMENT) + DOCUMENT
+    asked = b"GET /lookup?topic=t HTTP/1.1\r\nHost: a\r\n\r\n"
+    frame = b"\x00\x00\x00\x0a\x00\x00\x00\x09\xff\x00\x81\x02\xf0\xf1"
+    steps = (
+        StepRecord(1, "lookupd1.1", "open"),
+        StepRecord(2, "lookupd1.1", "send", asked.hex()),
+        StepRecord(3, "lookupd1.1", "receive", answer.hex()),
+        StepRecord(4, "nsqd1.1", "open"),
+        StepRecord(5, "nsqd1.1", "receive", frame.hex()),
+    )
+    ended = msgspec.structs.replace(failed, transcript=TranscriptRecord(steps))
+    target = msgspec.structs.replace(bundle.header.target, role="client")
+    header = msgspec.structs.replace(bundle.header, target=target)
+    one = replace(bundle, header=header, cases=(ended,))
+    brief, verbose, whole = ("\n".join(told(one, verbose=count)) for count in range(3))
+
+    assert f"200, {len(DOCUMENT)} bytes" in brief
+    assert "producers" not in brief
+    assert 'bytes\n              {"producers": ["a", 7, true],' in verbose
+    assert len(verbose) < len(whole)
+    shown = "".join(line.strip() for line in whole.splitlines()).replace(" ", "")
+    assert DOCUMENT.decode().replace(" ", "") in shown
+    assert "ff 00 81 02 f0 f1" in verbose
+
+
 def test_the_end_of_a_clients_stderr_is_shown(bundle: Bundle) -> None:
     failed = next(record for record in bundle.cases if record.verdict == "fail")
     lines = [f"line {number}\n" for number in range(30)] + ["KeyError: 'id' \x1b[31m\n"]
