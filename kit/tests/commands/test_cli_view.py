@@ -213,6 +213,26 @@ def test_long_runs_tell_their_progress_to_another_stream(bundle: Bundle) -> None
     assert lines[0] == "progress [ 5/40, 5.0 s, about 35 s left ]"
 
 
+def test_the_time_left_is_estimated_from_all_cases_that_have_ended() -> None:
+    clock = Clock()
+    progress = Progress(clock)
+    progress.begin(297)
+    progress.done = 2
+    clock.now += 120.0
+
+    assert progress.line() == "[ 2/297, 120.0 s ]", "two of 297 say nothing of the rest"
+    progress.ended = 60
+    assert progress.line() == "[ 2/297, 120.0 s, about 474 s left ]"
+
+
+def test_limits_that_a_busy_machine_lengthens_are_said() -> None:
+    progress = Progress(Clock(), load=lambda: 3.2)
+    progress.begin(297)
+
+    told = "; the machine is busy, limits are 3.2 times as long"
+    assert progress.line() == f"[ 0/297, 0.0 s{told} ]"
+
+
 def test_short_runs_tell_no_progress(bundle: Bundle) -> None:
     progress = io.StringIO()
     display = LineDisplay(io.StringIO(), progress, PLAIN, clock=Clock())

@@ -120,6 +120,8 @@ class Engine:
         default_factory=dict[SimpleQueue[Observation], tuple[str, Transcript]]
     )
     """The cases that run whose exchanges the ways have not read yet."""
+    _ended: int = 0
+    _counting: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self._deaths = Deaths(self.session, self.options.restart, self.options.process)
@@ -194,7 +196,18 @@ class Engine:
         for pool in self._pools:
             pool.shutdown(wait=False, cancel_futures=True)
 
+    def count_ended(self) -> int:
+        """Return how many cases have ended, also those whose turn to be told has not come."""
+        return self._ended
+
     def _run(self, instance: Instance) -> CaseRecord:
+        try:
+            return self._run_uncounted(instance)
+        finally:
+            with self._counting:
+                self._ended += 1
+
+    def _run_uncounted(self, instance: Instance) -> CaseRecord:
         since = self._deaths.begin()
         if since is None:
             empty = Outcome(observed(UNDECIDED))
