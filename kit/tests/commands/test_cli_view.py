@@ -119,6 +119,31 @@ def test_what_is_neither_pass_nor_failure_is_told_by_reason(bundle: Bundle) -> N
     assert "upgrade not judged" in text
 
 
+def test_undecided_cases_that_differ_in_a_port_are_one_entry(bundle: Bundle) -> None:
+    (undecided,) = (each for each in bundle.cases if each.verdict == "inconclusive")
+    cases = tuple(
+        msgspec.structs.replace(
+            undecided, case=f"nsq/x/{port}", reason=f"nobody came to 127.0.0.1:{port} in time"
+        )
+        for port in (4150, 41500)
+    )
+    text = "\n".join(told(replace(bundle, cases=cases)))
+
+    assert "undecided  2 nobody came to 127.0.0.1:… in time" in text
+
+
+def test_an_undecided_observation_is_said_in_words(bundle: Bundle) -> None:
+    (undecided,) = (each for each in bundle.cases if each.verdict == "inconclusive")
+    reason = "saw incomplete, which neither keeps nor breaks the clause"
+    case = msgspec.structs.replace(
+        undecided, case="nsq/client-lookup/x", observation="incomplete", reason=reason
+    )
+    text = " ".join("\n".join(told(replace(bundle, cases=(case,)))).split())
+
+    said = "saw incomplete (what the case waits for did not come), which neither keeps"
+    assert f"undecided 1 {said} nor breaks the clause" in text
+
+
 def test_quiet_is_the_last_line_alone(bundle: Bundle) -> None:
     assert told(bundle, quiet=True) == told(bundle)[-1:]
 

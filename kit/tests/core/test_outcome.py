@@ -163,7 +163,7 @@ def test_the_statement_counts_conforming_and_asserted_cases_by_level() -> None:
 
 def test_a_level_of_which_nothing_is_supported_is_told() -> None:
     records = [core("pass"), side("unsupported")]
-    said = "t.i 1/1 must, 0/0 should (0 of 1 judged, 1 unsupported)"
+    said = "t.i 1/1 must, none of 1 should judged (1 unsupported)"
     assert conclude(header(), records, LAWS, RunFactors()).statement == said
 
 

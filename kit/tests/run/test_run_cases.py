@@ -115,7 +115,7 @@ def test_no_case_is_no_run() -> None:
     ("lying", "judged"),
     [
         (("trace",), "smart.trace (part) 2/2 must"),
-        (("trace", "trace-header", "trace-again"), "(0 of 2 judged, 2 unsupported)"),
+        (("trace", "trace-header", "trace-again"), "none of 2 must judged (2 unsupported)"),
     ],
 )
 def test_a_wrong_answer_to_one_probe_hides_nothing(

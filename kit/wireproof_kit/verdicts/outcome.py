@@ -89,9 +89,12 @@ def conclude(
 
 
 def _describe_ways(counted: Counter[str]) -> str:
-    """Return how many ways were kept, of all that count; empty without any."""
+    """Return how many ways were kept, of all that count; empty without any.
+
+    Readers are told of rules: a rule is a clause on one way.
+    """
     total = counted.total()
-    return f"messages of any case: {counted['pass']}/{total} ways kept" if total else ""
+    return f"messages of all cases: {counted['pass']}/{total} rules kept" if total else ""
 
 
 def exit_code(
@@ -199,6 +202,8 @@ def _describe_level(header: HeaderRecord, group: GroupRecord, level: str) -> str
     if not asserted and not unsupported:
         return ""
     origins = by_origin(group.origins, header.origins) if level == "must" else ""
+    if not asserted:
+        return f"none of {asked} {level} judged ({unsupported} unsupported)"
     missing = f"{asserted} of {asked} judged, {unsupported} unsupported" if unsupported else ""
     notes = ", ".join(note for note in (origins, missing) if note)
     return f"{conforming}/{asserted} {level}{f' ({notes})' if notes else ''}"
