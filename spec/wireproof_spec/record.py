@@ -237,6 +237,13 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
         """Return True if this level is must and the run was not asked to count this origin."""
         return level == "must" and origin in set(BINDING) - set(self.origins)
 
+    def list_left_out(self) -> dict[str, list[str]]:
+        """Return the clause groups that are not selected, by the reason why."""
+        groups: dict[str, list[str]] = {}
+        for group, why in self.not_selected.items():
+            groups.setdefault(why, []).append(group)
+        return groups
+
     def scope(self) -> str:
         """Return which failures count: ``level must``, or ``level must (origin text, base)``."""
         few = "" if set(self.origins) >= set(BINDING) else f" (origin {', '.join(self.origins)})"

@@ -25,8 +25,8 @@ def banner(header: HeaderRecord, *, bundle: Path | None) -> Iterator[str]:
     yield from flow_pieces(
         "claims", [_claim(name, claim) for name, claim in header.claims.items()]
     )
-    for group, why in header.not_selected.items():
-        yield from wrap_after_heading("", f"not selected: {group} ({why})")
+    for why, groups in header.list_left_out().items():
+        yield from wrap_after_heading("", f"not selected: {', '.join(groups)} ({why})")
 
 
 def _target(header: HeaderRecord) -> Iterator[str]:

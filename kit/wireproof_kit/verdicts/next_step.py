@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from wireproof_kit.verdicts.judge import JudgeContext, missing_capability
-from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE
+from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE, describe_above
 from wireproof_spec.clauses.catalogue import Capability, Catalogue, is_below
 from wireproof_spec.protocol import Group, package_of
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
@@ -43,7 +43,7 @@ def next_step(
         excluded = " ".join(f"--exclude {group}" for group in groups)
         steps.append(f"judge the rest alone with {excluded}")
     about = f"not judged: {', '.join(groups)}; " if groups and steps else ""
-    return about + "; or ".join(steps)
+    return about + "; or ".join(steps) if steps else describe_above(header, records)
 
 
 def _list_lacking(
