@@ -23,9 +23,8 @@ from wireproof_spec.step_record import TranscriptRecord
 from wireproof_spec.wording import show_value
 
 _NOTES: Mapping[type[Event], str] = {
-    Expired: "nothing more came in time",
     Flooded: "too much came",
-    Marked: "time is over",
+    Marked: "the period in which the case looks at the client is over",
 }
 TEXT = 48
 Describe = Callable[[Event], str | None]
@@ -86,6 +85,9 @@ def _tell_process(event: Event) -> str | None:
         return f"driver                {event.fault}"
     if isinstance(event, Ended):
         return f"client                ends with exit code {event.code}"
+    if isinstance(event, Expired):
+        limit = f" of {event.limit}" if event.limit else ""
+        return f"kit                   the time limit{limit} is over; the awaited did not come"
     found = next((text for kind, text in _NOTES.items() if isinstance(event, kind)), None)
     return f"kit                   {found}" if found else None
 
