@@ -220,6 +220,18 @@ def test_the_banner_names_target_claims_and_what_is_left_out(bundle: Bundle) -> 
     assert "not selected: ext.disk (give --data to judge it)" in text
 
 
+def test_the_banner_says_which_cases_an_option_leaves(bundle: Bundle) -> None:
+    header = msgspec.structs.replace(
+        bundle.header,
+        narrowed=("-k trace", "--lf"),
+        not_selected={"a.b": "old", "a.c": "--exclude", "a.d": "old"},
+    )
+    text = " ".join("\n".join(banner(header, bundle=None)).split())
+
+    assert "narrowed by: -k trace, --lf (cases that failed last time, or in which a" in text
+    assert "not selected: a.b, a.d (old) not selected: a.c (--exclude)" in text
+
+
 def bundle_count(bundle: Bundle, name: str) -> int:
     return sum(record.verdict == name for record in bundle.cases)
 

@@ -161,9 +161,6 @@ def _run(
             echo(
                 f"wireproof: {LF}: {LAST_FAILED} names no failed case; all are selected", err=True
             )
-        if LF in narrowed:
-            which = "only cases that failed last time, or in which a message broke a clause"
-            echo(f"wireproof: {LF}: {which}", err=True)
         if few := describe_few_files(request.engine.waiters):
             echo(f"wireproof: {few}", err=True)
         plan = replace(request.plan, narrowed=narrowed)
