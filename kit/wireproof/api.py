@@ -6,7 +6,7 @@ Errors of the user's and of the target's are `wireproof_kit.errors.KitError`: on
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 from wireproof.commands.bundles.judge import Terms, judge_again
 from wireproof_kit.bundle.file import Bundle, read_bundle
@@ -83,7 +83,11 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of `run`; each is the option of ``wireproof run`` with that name.
+    """The options of `run`: each does what an option of ``wireproof run`` does.
+
+    Most have the name of that option. ``origins`` is ``--origin``, ``spec_revision`` is
+    ``--spec-rev``, ``claims`` and ``topics`` are ``--claim`` and ``--topic``, ``keys`` is
+    ``--http``, ``--data`` and all others that say more of the target.
 
     ``keys`` are target keys, such as ``{"http": "127.0.0.1:4151"}``; a key with several values has
     a sequence. ``timeout`` is in seconds and replaces measured patience. ``restart`` is a command.
@@ -122,6 +126,7 @@ def run(
         KeyboardInterrupt: interrupted before the first case.
     """
     asked = options or Options()
+    _check_ids(ids)
     _check(asked)
     plan = _plan(target, ids, asked)
     if target == REFERENCE:
@@ -227,6 +232,7 @@ def _check(asked: Options) -> None:
     _check_choices(asked.profile, asked.origins, asked.reading)
     if isinstance(asked.exclude, str):
         raise UsageFault(f"exclude: expected a sequence of ids; found the text {asked.exclude!r}")
+    _check_keys(asked.keys)
     check_seconds("timeout", asked.timeout)
     for name, least in (("seed", 0), ("maxfail", 1), ("repeat_failed", 1), ("spec_revision", 1)):
         value: object = getattr(asked, name)
@@ -235,6 +241,30 @@ def _check(asked: Options) -> None:
     for name, value in asked.claims.items():
         if not isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UsageFault(f"claims: {name} expected True or False; found {value!r}")
+
+
+def _check_ids(ids: Sequence[object]) -> None:
+    """Check that each id is a text: a list of ids is given as ``*ids``.
+
+    Raises:
+        UsageFault: one is not.
+    """
+    for each in ids:
+        if not isinstance(each, str):
+            raise UsageFault(f"ids: expected texts, as in run(URL, *ids); found {each!r}")
+
+
+def _check_keys(keys: Mapping[str, object]) -> None:
+    """Check that each value of a target key is a text or a sequence of texts.
+
+    Raises:
+        UsageFault: one is not.
+    """
+    for name, value in keys.items():
+        is_text = isinstance(value, str)
+        values = cast(Sequence[object], value) if isinstance(value, list | tuple) else [value]
+        if not is_text and not all(isinstance(each, str) for each in values):
+            raise UsageFault(f"keys: {name} expected a text such as 'HOST:PORT'; found {value!r}")
 
 
 def _check_choices(

@@ -37,6 +37,7 @@ from wireproof_spec.protocol import (
 )
 
 if TYPE_CHECKING:
+    from wireproof_kit.clients.course import CourseLine
     from wireproof_kit.drivers.check import CheckDriver
     from wireproof_kit.fuzz.driver import (
         CheckChoice,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from wireproof_spec.step_record import TranscriptRecord
 
 Names: TypeAlias = Callable[[Target], Sequence[str]]
-TellCourse: TypeAlias = "Callable[[TranscriptRecord], Iterable[str]]"
+TellCourse: TypeAlias = "Callable[[TranscriptRecord], Iterable[CourseLine]]"
 WriteProgramScript: TypeAlias = "Callable[[FindingRecord, str], str]"
 RecordedArguments: TypeAlias = "Callable[[TranscriptRecord], Mapping[str, object]]"
 

@@ -88,8 +88,8 @@ CLAIM_WORDS: dict[str, tuple[str, str]] = {
 
 SHARED_WORDS = {
     "ok": "OK",
-    "conforms": "messages as the clause says",
-    "deviates": "a message that breaks the clause",
+    "conforms": "every message that came keeps the clause",
+    "deviates": "a message that came breaks the clause",
     "closed": "the connection closed without an answer",
     "silence": "no answer",
     "died": "the target died",

@@ -187,6 +187,10 @@ class TargetRecord(msgspec.Struct, frozen=True):
         """Return True if the traffic between clients and a broker was judged."""
         return self.role == PROXY
 
+    def name(self) -> str:
+        """Return what a reader knows the target by: a client's command, else its title."""
+        return self.url.partition(":")[2] if self.is_client() else self.title
+
     @property
     def title(self) -> str:
         """The target's URL, or words for the traffic between clients and it."""
@@ -238,6 +242,13 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     def pinned(self) -> str:
         """Return to which clauses the run was pinned, or an empty text."""
         return f"only clauses up to revision {self.spec_rev}" if self.spec_rev else ""
+
+    def list_left_out(self) -> dict[str, list[str]]:
+        """Return the clause groups that are not selected, by the reason why."""
+        groups: dict[str, list[str]] = {}
+        for group, why in self.not_selected.items():
+            groups.setdefault(why, []).append(group)
+        return groups
 
     def scope(self) -> str:
         """Return which failures count: ``level must``, or ``level must (origin text, base)``."""

@@ -6,15 +6,18 @@ import pytest
 
 from wireproof_kit.clients.client import StartedClient
 from wireproof_kit.clients.events import Answered, Event, Expired, Greeted, Measured, Wrote
-from wireproof_kit.clients.session import open_client
-from wireproof_kit.clients.story import DRIVER, STDERR, Story
+from wireproof_kit.clients.session import explain, open_client
+from wireproof_kit.clients.story import DRIVER, EXPIRED, MARK, STDERR, Story
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
+from wireproof_kit.nsq.clients.course import tell
 from wireproof_kit.nsq.clients.events import Commanded, Requested
 from wireproof_kit.nsq.clients.probes import observe_capability
 from wireproof_kit.nsq.clients.script import LOOKUP_1, LOOKUP_2, NODE_1, Script
 from wireproof_kit.protocols import read_target
+from wireproof_kit.runner.records import steps_record
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.verdicts.judge import claim_state
+from wireproof_kit.wire.transcript import Step
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.driver.lines import Hello, Result, Unsupported
 
@@ -55,6 +58,28 @@ def test_a_capability_is_only_absent_if_the_client_could_have_shown_it(
     assert ("order" in found.note) == (state == "unknown")
     assert sum(script.ordered for script in tries) == (3 if state == "unknown" else 1)
     assert session.probe_capability("client-consumer").observation.value == "ok"
+
+
+def test_what_a_client_sent_that_is_no_command_is_said() -> None:
+    step = Step(1, CONN, "send", b"GET / HTTP/1.0\r\n\r\n")
+    story = Story(NSQ_CLIENTS.decode())
+    for each in (Step(0, CONN, "open"), step, Step(2, "kit", "note", note=f"{EXPIRED}: 8 s")):
+        story.add(each)
+
+    told = explain(NSQ_CLIENTS, "./mine", "producer", story)
+
+    assert "connected but published nothing as a producer (what it sent is malformed: " in told
+    assert "found b'GET / HTTP/1.0" in told
+
+
+def test_the_course_says_which_limit_is_over() -> None:
+    limits = [f"{MARK}over", f"{EXPIRED}: 24.7 s"]
+    steps = steps_record(Step(1, "kit", "note", note=note) for note in limits)
+
+    first, second = (line.text for line in tell(steps))
+
+    assert "the period in which the case looks at the client is over" in first
+    assert "the time limit of 24.7 s is over" in second
 
 
 def story_of(*events: Event) -> Story:

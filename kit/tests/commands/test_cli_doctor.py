@@ -59,6 +59,19 @@ def test_keys_of_the_target_are_checked_too(
     assert (found["target"], found["http"], found["data"]) == (True, False, True)
 
 
+@pytest.mark.parametrize(
+    ("url", "name"), [("nsq+client", "client"), ("oms+exec", "adapter"), ("oms+file", "documents")]
+)
+def test_what_has_no_address_is_opened(
+    url: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", f"{url}:./nowhere", "--json"]) == 2
+
+    found = {item["name"]: item for item in json.loads(capsys.readouterr().out)}
+    assert not found[name]["ok"]
+    assert "nowhere" in found[name]["found"]
+
+
 def test_a_missing_extra_is_no_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,6 @@
 """`wireproof init`: what it writes is read by the kit and by the CI, and nothing is replaced."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from wireproof.running.request import check_kit
 from wireproof_kit.text_file import read_text
 
 LOCAL, FAR = "nsq://127.0.0.1:4150?http=127.0.0.1:4151", "nsq://10.0.0.1:4150"
+CLIENT = "nsq+client:./consume {topic}"
 ODD = 'oms+exec:./adapter "a: b" # c'
 
 
@@ -63,6 +65,36 @@ def test_a_script_has_the_target(url: str) -> None:
     assert f"BROKER_URL='{url}'\n" in text or f"BROKER_URL={url}\n" in text
     assert "PROFILE=may\n" in text
     assert ("wireproof serve" in text) == ("trap" in text) == (url == LOCAL)
+
+
+@pytest.mark.parametrize("ci", ["github", "gitlab", "plain"])
+def test_a_client_has_files_of_its_own(ci: Ci, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "--url", CLIENT, "--profile", "should", "--ci", ci]) == 0
+
+    out = capsys.readouterr().out
+    text = read_text(Path(PLACES[ci][1]), "")
+    assert "next: build your client, then run `wireproof client --config wireproof.toml" in out
+    assert "roker" not in out
+    assert "Conformance of a client" in text
+    assert re.search(r"wireproof client \$SELECTION --profile [^|]*--config wireproof.toml", text)
+    for word in ("doctor", "serve", "BROKER", "roker", "wireproof run"):
+        assert word not in text
+    if ci != "plain":
+        assert set(variables(Answers(CLIENT, "should", ci))) == {
+            "WIREPROOF",
+            "PROFILE",
+            "SELECTION",
+        }
+    role = '# role = "consumer"'
+    settings = read_text(Path("wireproof.toml"), "")
+    assert role in settings
+    Path("wireproof.toml").write_text(settings.replace(role, role[2:]))
+    read = read_settings(Path("wireproof.toml"), folder=Path(), environment={})
+    assert (read.url, read.keys) == (CLIENT, (("role", "consumer"),))
+
+
+def test_an_adapter_is_not_waited_for() -> None:
+    assert "doctor" not in make_files(Answers(ODD, "must", "plain"))["conformance.sh"]
 
 
 def test_a_reference_of_the_protocol_is_started() -> None:

@@ -12,7 +12,7 @@ import pytest
 from bundle_fixture import write_bundle
 
 from wireproof.view.banner import banner
-from wireproof.view.display import EventDisplay, LineDisplay, LiveDisplay, Progress
+from wireproof.view.display import EventDisplay, LineDisplay, LiveDisplay
 from wireproof.view.rows import SIGNS, UNCOUNTED, by_interface, case_line, counts, row
 from wireproof.view.style import PLAIN, Style
 from wireproof.view.summary import Result, summary, verdict
@@ -119,6 +119,31 @@ def test_what_is_neither_pass_nor_failure_is_told_by_reason(bundle: Bundle) -> N
     assert "upgrade not judged" in text
 
 
+def test_undecided_cases_that_differ_in_a_port_are_one_entry(bundle: Bundle) -> None:
+    (undecided,) = (each for each in bundle.cases if each.verdict == "inconclusive")
+    cases = tuple(
+        msgspec.structs.replace(
+            undecided, case=f"nsq/x/{port}", reason=f"nobody came to 127.0.0.1:{port} in time"
+        )
+        for port in (4150, 41500)
+    )
+    text = "\n".join(told(replace(bundle, cases=cases)))
+
+    assert "undecided  2 nobody came to 127.0.0.1:… in time" in text
+
+
+def test_an_undecided_observation_is_said_in_words(bundle: Bundle) -> None:
+    (undecided,) = (each for each in bundle.cases if each.verdict == "inconclusive")
+    reason = "saw incomplete, which neither keeps nor breaks the clause"
+    case = msgspec.structs.replace(
+        undecided, case="nsq/client-lookup/x", observation="incomplete", reason=reason
+    )
+    text = " ".join("\n".join(told(replace(bundle, cases=(case,)))).split())
+
+    said = "saw incomplete (what the case waits for did not come), which neither keeps"
+    assert f"undecided 1 {said} nor breaks the clause" in text
+
+
 def test_quiet_is_the_last_line_alone(bundle: Bundle) -> None:
     assert told(bundle, quiet=True) == told(bundle)[-1:]
 
@@ -195,39 +220,20 @@ def test_the_banner_names_target_claims_and_what_is_left_out(bundle: Bundle) -> 
     assert "not selected: ext.disk (give --data to judge it)" in text
 
 
+def test_the_banner_says_which_cases_an_option_leaves(bundle: Bundle) -> None:
+    header = msgspec.structs.replace(
+        bundle.header,
+        narrowed=("-k trace", "--lf"),
+        not_selected={"a.b": "old", "a.c": "--exclude", "a.d": "old"},
+    )
+    text = " ".join("\n".join(banner(header, bundle=None)).split())
+
+    assert "narrowed by: -k trace, --lf (cases that failed last time, or in which a" in text
+    assert "not selected: a.b, a.d (old) not selected: a.c (--exclude)" in text
+
+
 def bundle_count(bundle: Bundle, name: str) -> int:
     return sum(record.verdict == name for record in bundle.cases)
-
-
-def test_long_runs_tell_their_progress_to_another_stream(bundle: Bundle) -> None:
-    clock, progress = Clock(), io.StringIO()
-    display = LineDisplay(io.StringIO(), progress, PLAIN, clock=clock)
-    display.begin(bundle.header, selected=40)
-
-    for record in bundle.cases[:20]:
-        clock.now += 1.0
-        display.case(record)
-
-    lines = progress.getvalue().splitlines()
-    assert len(lines) == 4
-    assert lines[0] == "progress [ 5/40, 5.0 s, about 35 s left ]"
-
-
-def test_short_runs_tell_no_progress(bundle: Bundle) -> None:
-    progress = io.StringIO()
-    display = LineDisplay(io.StringIO(), progress, PLAIN, clock=Clock())
-    display.begin(bundle.header, selected=40)
-
-    for record in bundle.cases[:40]:
-        display.case(record)
-
-    assert progress.getvalue() == ""
-
-
-def test_a_log_shows_what_a_long_wait_is_for() -> None:
-    progress = io.StringIO()
-    LineDisplay(io.StringIO(), progress, PLAIN).wait("the topics that the cases need", 20.4)
-    assert progress.getvalue() == "waiting  [ 20 s for the topics that the cases need ]\n"
 
 
 def test_a_terminal_shows_a_long_wait_below_the_rows_and_draws_over_it(bundle: Bundle) -> None:
@@ -243,16 +249,6 @@ def test_a_terminal_shows_a_long_wait_below_the_rows_and_draws_over_it(bundle: B
     assert out.getvalue().splitlines()[drawn] == "waiting  [ 30 s for nsq/cluster/moved ]"
     rows_and_progress = 2
     assert f"\x1b[{rows_and_progress + 1}F" in out.getvalue()
-
-
-def test_progress_at_the_end_is_a_speed() -> None:
-    clock = Clock()
-    progress = Progress(clock)
-    progress.begin(4)
-    progress.done = 4
-    clock.now += 2.0
-
-    assert progress.line() == "[ 4/4, 2.0 s, 2 cases/s ]"
 
 
 def test_live_rows_are_redrawn_in_place_and_end_whole(bundle: Bundle) -> None:
@@ -340,6 +336,36 @@ def test_a_fault_is_an_event_too() -> None:
     told = json.loads(out.getvalue())
     assert (told["event"], told["exit"], told["fault"]) == ("verdict", 2, "cannot reach it")
     assert not told["verdicts"]
+
+
+DOCUMENT = b'{"producers": %s}' % (b'["a", 7, true], ' * 20)
+
+
+def test_what_a_client_was_sent_is_shown_in_part_and_whole(bundle: Bundle) -> None:
+    failed = next(record for record in bundle.cases if record.verdict == "fail")
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(DOCUMENT) + DOCUMENT
+    asked = b"GET /lookup?topic=t HTTP/1.1\r\nHost: a\r\n\r\n"
+    frame = b"\x00\x00\x00\x0a\x00\x00\x00\x09\xff\x00\x81\x02\xf0\xf1"
+    steps = (
+        StepRecord(1, "lookupd1.1", "open"),
+        StepRecord(2, "lookupd1.1", "send", asked.hex()),
+        StepRecord(3, "lookupd1.1", "receive", answer.hex()),
+        StepRecord(4, "nsqd1.1", "open"),
+        StepRecord(5, "nsqd1.1", "receive", frame.hex()),
+    )
+    ended = msgspec.structs.replace(failed, transcript=TranscriptRecord(steps))
+    target = msgspec.structs.replace(bundle.header.target, role="client")
+    header = msgspec.structs.replace(bundle.header, target=target)
+    one = replace(bundle, header=header, cases=(ended,))
+    brief, verbose, whole = ("\n".join(told(one, verbose=count)) for count in range(3))
+
+    assert f"200, {len(DOCUMENT)} bytes" in brief
+    assert "producers" not in brief
+    assert 'bytes\n              {"producers": ["a", 7, true],' in verbose
+    assert len(verbose) < len(whole)
+    shown = "".join(line.strip() for line in whole.splitlines()).replace(" ", "")
+    assert DOCUMENT.decode().replace(" ", "") in shown
+    assert "ff 00 81 02 f0 f1" in verbose
 
 
 def test_the_end_of_a_clients_stderr_is_shown(bundle: Bundle) -> None:

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from small_law import CATALOGUE, header, record
 
+from wireproof_kit.verdicts.next_step import next_step
 from wireproof_kit.verdicts.outcome import RunFactors, conclude
 from wireproof_spec.clauses.catalogue import Capability, Clause, Group, Law
 from wireproof_spec.record import CaseRecord, ClaimRecord
@@ -108,6 +109,23 @@ def test_a_selection_above_the_profile_is_not_green_and_names_the_profile(
     )
 
 
+def test_what_counts_and_was_not_judged_leaves_a_reason_and_the_next_step() -> None:
+    narrow = header(selection=("p/i",))
+    records = [core("unsupported"), side("pass")]
+    footer = conclude(narrow, records, LAWS, RunFactors())
+    told = "nothing up to level must was judged: --profile should lets others count"
+    assert footer.exit == 2
+    assert footer.statement.endswith(told)
+    part = msgspec.structs.replace(footer, groups=())
+    assert next_step(narrow, records, part, LAWS) == told
+
+
+def test_groups_that_are_left_out_for_one_reason_are_named_together() -> None:
+    narrow = header(not_selected={"t.a": "old", "t.b": "--exclude", "t.c": "old"})
+    footer = conclude(narrow, [core("pass")], LAWS, RunFactors())
+    assert footer.statement.endswith("t.a, t.c not selected (old); t.b not selected (--exclude)")
+
+
 SMALL = msgspec.structs.replace(
     LAWS,
     groups=(Group("t.i", "0", "T", (msgspec.structs.replace(CORE, needs=("nodes",)), SIDE)),),
@@ -163,7 +181,7 @@ def test_the_statement_counts_conforming_and_asserted_cases_by_level() -> None:
 
 def test_a_level_of_which_nothing_is_supported_is_told() -> None:
     records = [core("pass"), side("unsupported")]
-    said = "t.i 1/1 must, 0/0 should (0 of 1 judged, 1 unsupported)"
+    said = "t.i 1/1 must, none of 1 should judged (1 unsupported)"
     assert conclude(header(), records, LAWS, RunFactors()).statement == said
 
 

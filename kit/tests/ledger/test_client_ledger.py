@@ -81,7 +81,9 @@ def test_the_evidence_of_a_breach_can_be_told(ledger: Ledger) -> None:
     steps = [*opened(FIRST), sent(FIRST, b"RDY 9\n"), sent(FIRST, b"RDY x\n"), closed(FIRST)]
     broken(ledger, steps)
     told = {
-        outcome.clause: list(tell(steps_record(place.step for place in outcome.evidence)))
+        outcome.clause: [
+            line.text for line in tell(steps_record(place.step for place in outcome.evidence))
+        ]
         for outcome in ledger.conclude()
         if outcome.broken
     }

@@ -1,8 +1,10 @@
 """The interface for programs: run, judge, diff and load give what the command line gives."""
 
+import re
 from contextlib import closing
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import cli_bundle as made
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import wireproof
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.target import start_alone
+from wireproof_kit.version import KIT_VERSION
 
 CASES = "nsq/publish/trace"
 
@@ -85,6 +88,8 @@ def test_a_run_says_what_it_leaves_on_the_target(
         ({"exclude": "iggy/poll"}, "exclude: expected a sequence of ids; found the text"),
         ({"repeat_failed": 0}, "repeat_failed: expected a whole number from 1; found 0"),
         ({"seed": "x"}, "seed: expected a whole number from 0; found 'x'"),
+        ({"keys": {"http": 1}}, "keys: http expected a text such as 'HOST:PORT'; found 1"),
+        ({"keys": {"lookupd": ["h:1", 2]}}, "keys: lookupd expected a text"),
         ({"claims": {"poll": "yes"}}, "claims: poll expected True or False; found 'yes'"),
     ],
 )
@@ -94,6 +99,23 @@ def test_options_are_checked_as_those_of_the_command_line(
     with pytest.raises(KitError) as refusal:
         wireproof.run("reference", options=wireproof.Options(**wrong))
     assert sentence in str(refusal.value)
+
+
+def test_a_list_of_ids_is_refused_in_one_sentence() -> None:
+    with pytest.raises(KitError, match=r"ids: expected texts, as in run\(URL, \*ids\); found \["):
+        wireproof.run("reference", cast(str, ["nsq/publish"]))
+
+
+def test_the_package_names_what_it_has_and_its_version() -> None:
+    assert dir(wireproof) == sorted(wireproof.__all__)
+    assert wireproof.__version__ == KIT_VERSION
+
+
+def test_the_page_lists_every_option() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "programs.md").read_text("utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    listed = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert {each.name for each in fields(wireproof.Options)} <= listed
 
 
 def test_a_kind_of_change_that_there_is_not_is_refused(tmp_path: Path) -> None:

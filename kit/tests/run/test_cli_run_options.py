@@ -10,7 +10,7 @@ from wireproof.options.run_options import run_options
 from wireproof.options.target_choice import NamedTarget, named_target
 from wireproof.running.request import RunParameters, make_request
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.engine import CLIENTS_AT_ONCE, RunOptions
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import RunPlan
 
@@ -34,6 +34,13 @@ def test_nothing_said_means_what_is_usual() -> None:
     assert request(NamedTarget("nsq://a:1")) == RunRequest(
         RunPlan("nsq://a:1", command=command), bundle=Path("b")
     )
+
+
+def test_clients_run_few_cases_at_once_and_the_recorded_command_does_not_say_so() -> None:
+    made = request(NamedTarget("nsq+client:x", keys=(("role", "consumer"),)))
+
+    assert made.engine.waiters == CLIENTS_AT_ONCE
+    assert made.plan.command == "wireproof client --protocol nsq --exec x --role consumer"
 
 
 def test_every_option_reaches_the_request() -> None:

@@ -10,15 +10,13 @@ from wireproof.commands.run import judge_target, list_chosen
 from wireproof.options.global_options import MannerOption, manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.run_options import client_options
-from wireproof.options.target_choice import NamedTarget, given_keys, key_options, settings_for
+from wireproof.options.target_choice import key_options, named_client, settings_for
 from wireproof.running.request import RunParameters
 from wireproof_kit.drivers.child import split_command
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, known_protocols
-from wireproof_kit.targets.target import ON_CLIENTS, ROLE, ROLES
+from wireproof_kit.targets.target import ON_CLIENTS, ROLES
 
-AT_ONCE = 6
-"""Cases that run at once unless told otherwise: each starts a process of its own."""
 EXAMPLES = (
     (
         "wireproof client --role consumer --exec './consume {lookupd} {topic}'",
@@ -41,6 +39,10 @@ EXAMPLES = (
         "say whether a driver keeps to the driver protocol",
     ),
     (
+        "wireproof client --config wireproof.toml",
+        "judge the client that a configuration names (`wireproof init` writes one)",
+    ),
+    (
         "wireproof client --exec CMD nsq/client-lookup",
         "only cases whose id, or whose clause id, begins with this",
     ),
@@ -59,10 +61,11 @@ class ClientParameters(RunParameters, total=False):
 def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters]) -> int:
     """Judge a client, clause by clause.
 
-    The command is started once a case. The kit fills in {role} and, for NSQ, {lookupd}, {topic},
-    {channel}, {nsqd} and others, for Iggy {tcp}, {http}, {transport}, {stream}, {topic} and
-    {partition}. It sets the same as WIREPROOF_ROLE and so on. Arguments are prefixes of
-    case or clause ids. Exit codes are those of `wireproof run`.
+    The command is started once a case. Without --exec, [target] url and role of the configuration
+    name it. The kit fills in {role} and, for NSQ, {lookupd}, {topic}, {channel}, {nsqd} and
+    others, for Iggy {tcp}, {http}, {transport}, {stream}, {topic} and {partition}. It sets the
+    same as WIREPROOF_ROLE and so on. Arguments are prefixes of case or clause ids. Exit codes are
+    those of `wireproof run`.
     """
     command, driver = given.pop("command", None), given.pop("check_driver", None)
     protocol, role = given.pop("protocol", None), given.pop("role", None)
@@ -74,21 +77,17 @@ def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters])
         from wireproof.commands.check_driver import report
 
         return report(driver, protocol or _protocols()[0])
-    if command is None:
-        raise UsageFault("no client named: give --exec 'COMMAND', or --check-driver 'COMMAND'")
-    split_command(command)
-    named = NamedTarget(
-        url=f"{protocol or _protocols()[0]}{ON_CLIENTS}:{command}",
-        prefixes=tuple(each.rstrip("/") for each in arguments),
-        keys=(*(((ROLE, role),) if role else ()), *given_keys()),
-    )
+    if command is not None:
+        split_command(command)
+        protocol = protocol or _protocols()[0]
+    settings = settings_for(manner())
+    named = named_client(arguments, settings, command=command, protocol=protocol, role=role)
     options = cast(RunParameters, given)
-    options["waiters"] = given["waiters"] or AT_ONCE
     options["reference"], options["topic"] = False, ()
     options["restart"], options["hazardous"], options["pid"] = None, False, None
     if options["dry_run"]:
         return list_chosen([(named, options)])
-    return judge_target(named, options, settings_for(manner()), name="")
+    return judge_target(named, options, settings, name="")
 
 
 def _refuse_beside_check(context: click.Context) -> None:

@@ -170,6 +170,7 @@ def _run(
             told,
             is_stopped=interruption.is_asked,
             tell_wait=display.wait,
+            tell_ended=display.ended,
         )
     write_last_failed(LAST_FAILED, records.cases, records.ways)
     return records

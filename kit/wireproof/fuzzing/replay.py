@@ -115,5 +115,7 @@ def _report(repetition: Repetition, done: Repetitions) -> int:
             for line in whole_exchange(record, protocol, all_bytes=manner().verbose > 1):
                 echo(line)
         more = "; the target is dead" if done.died else ""
+        if not count:
+            more = f"{more}; the finding no longer shows against this target"
         echo(f"shown {count} of {len(shown)} times{more}")
     return 0 if count == len(shown) else 1

@@ -16,6 +16,7 @@ from wireproof.options.suggestions import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
 from wireproof_kit.runner.request import read_origins
+from wireproof_kit.targets.target import ROLE, ROLES
 from wireproof_kit.text_file import parse_toml, read_text
 from wireproof_spec.clauses.catalogue import Level
 
@@ -23,7 +24,7 @@ _KEYS = target_keys()
 _WHAT = "configuration"
 
 TABLES = {
-    "target": ("url", *_KEYS, "reset"),
+    "target": ("url", *_KEYS, ROLE, "reset"),
     "claims": (),
     "run": ("profile", "origin", "reading", "baseline", "spec_rev", "kit"),
     "reports": ("bundle", "junit", "html", "allure", "pcap"),
@@ -34,6 +35,7 @@ PATHS = (
 )
 CHOICES = {
     **{key: ("true", "false") for key, known in _KEYS.items() if known.form == "flag"},
+    ROLE: ROLES,
     "profile": ("must", "should", "may", "observed"),
     "reading": ("any", "published", "deployed"),
 }
@@ -48,7 +50,8 @@ Values = dict[str, object]
 class Settings:
     """The settings from configuration file and environment; None for what neither of them sets.
 
-    ``keys`` are target keys with their values, those of several values several times;
+    ``keys`` are target keys with their values, those of several values several times, and the
+    role in which a client is judged;
     ``claims`` are NAME → true, false or probe; ``reset`` is a command run before the cases.
     ``spec_rev`` is a revision of the law, and ``kit`` the beginning of a version of the kit.
     ``found`` is the file in the current folder, which may be somebody else's, if no other was
@@ -93,7 +96,7 @@ def read_settings(
     found = None if file is None else _found_file(file, of_file)
     values.update(from_environment)
     keys = tuple(_target_keys(values))
-    others = {name: value for name, value in values.items() if name not in _KEYS}
+    others = {name: value for name, value in values.items() if name not in _KEYS and name != ROLE}
     return Settings(keys=keys, found=found, **others)  # type: ignore[arg-type]  # checked key by key
 
 
@@ -114,7 +117,7 @@ def _found_file(path: Path, values: Values) -> FoundFile:
 
 
 def _target_keys(values: Values) -> Iterator[tuple[str, str]]:
-    for key in _KEYS:
+    for key in (*_KEYS, ROLE):
         value = values.get(key, ())
         each = cast(tuple[str, ...], value if isinstance(value, tuple) else (value,))
         yield from ((key, text) for text in each if text)

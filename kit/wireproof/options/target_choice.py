@@ -13,7 +13,7 @@ from wireproof.options.confirmation import confirm_found
 from wireproof.options.global_options import OutputStyle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import example_url, known_protocols, target_keys, url_of
-from wireproof_kit.targets.target import Form, is_url, option_of
+from wireproof_kit.targets.target import ON_CLIENTS, ROLE, Form, is_url, option_of
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 """Target keys with their values; a key of several values stands several times."""
@@ -23,6 +23,10 @@ REFERENCE = "reference"
 NO_TARGET = (
     f"no target named: give a URL such as {example_url()}, or [target] url in wireproof.toml, or "
     "--reference"
+)
+NO_CLIENT = (
+    "no client named: give --exec 'COMMAND', or [target] url = \"PROTOCOL+client:COMMAND\" in "
+    "wireproof.toml; --check-driver 'COMMAND' checks a driver"
 )
 EMPTY_URL = f"the broker URL is empty (a variable that is not set?); give e.g. {example_url()}"
 
@@ -127,6 +131,37 @@ def named_target(
     return NamedTarget(url, prefixes, tuple(_keys(configured, given)), configured.reset)
 
 
+def named_client(
+    arguments: Sequence[str],
+    settings: Settings,
+    *,
+    command: str | None,
+    protocol: str | None,
+    role: str | None,
+) -> NamedTarget:
+    """Return the client that a command line names, or else the configuration.
+
+    Without a command, the configuration names the client and its protocol. ``role`` takes
+    precedence over the configuration.
+
+    Raises:
+        UsageFault: no client is named, or as `named_target`.
+    """
+    given = (*(((ROLE, role),) if role else ()), *given_keys())
+    if command is not None:
+        url = f"{protocol or known_protocols()[0]}{ON_CLIENTS}:{command}"
+        prefixes = tuple(argument.rstrip("/") for argument in arguments)
+        is_same = settings.url in (None, url)
+        configured = [pair for pair in settings.keys if pair[0] == ROLE] if is_same else []
+        return NamedTarget(url, prefixes, given if role else (*configured, *given))
+    scheme = (settings.url or "").partition(":")[0]
+    if not scheme.endswith(ON_CLIENTS):
+        raise UsageFault(NO_CLIENT)
+    if protocol not in (None, scheme.removesuffix(ON_CLIENTS)):
+        raise UsageFault(f"--protocol {protocol}: the configuration names {settings.url}")
+    return named_target(arguments, settings, given=given)
+
+
 def sole_target(
     arguments: Sequence[str], settings: Settings, *, reference: bool = False, advice: str = ""
 ) -> NamedTarget:
@@ -164,5 +199,5 @@ def _hint(prefixes: Sequence[str]) -> str:
 def _keys(settings: Settings, given: Pairs) -> Iterator[tuple[str, str]]:
     said = {key for key, _ in given}
     pairs = [*given, *(pair for pair in settings.keys if pair[0] not in said)]
-    for key in target_keys():
+    for key in (*target_keys(), ROLE):
         yield from (pair for pair in pairs if pair[0] == key)

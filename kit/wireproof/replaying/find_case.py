@@ -5,6 +5,7 @@ from pathlib import Path
 from wireproof.options.suggestions import nearest_words
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
+from wireproof_reports.exchange.repeating import run_again
 from wireproof_spec.record import CaseRecord, WayRecord
 
 OUT = Path("out")
@@ -34,7 +35,7 @@ def locate(what: str, bundle: Path | None) -> tuple[Bundle, CaseRecord]:
     if found.header.target.is_client():
         raise UsageFault(
             f"{case.case}: a client was judged, whose exchange only the client can repeat; run "
-            f"`{found.header.command} {case.case}`"
+            f"`{run_again(case, found.header)}`"
         )
     if found.header.target.is_traffic():
         raise UsageFault(

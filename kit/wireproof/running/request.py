@@ -10,7 +10,7 @@ from wireproof.options.target_choice import REFERENCE, NamedTarget
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import read_target, target_keys
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.engine import CLIENTS_AT_ONCE, RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.last_failed import has_last_failed, keep_last_failed
 from wireproof_kit.runner.request import (
@@ -23,7 +23,7 @@ from wireproof_kit.runner.request import (
 from wireproof_kit.runner.run import LF, RunPlan
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.restart import restart_with
-from wireproof_kit.targets.target import ROLE, option_of
+from wireproof_kit.targets.target import ROLE, command_in, option_of
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.record import ReadingChoice
@@ -110,7 +110,7 @@ def make_request(
     configured = _with_settings(given, settings)
     return RunRequest(
         plan=_plan(named, configured),
-        engine=_engine_options(configured),
+        engine=_engine_options(configured, at_once=_at_once(named)),
         maxfail=_maxfail(configured),
         baseline=configured["baseline"],
         bundle=bundle,
@@ -168,12 +168,18 @@ def _plan(named: NamedTarget, given: RunParameters) -> RunPlan:
     )
 
 
-def _engine_options(given: RunParameters) -> RunOptions:
+def _at_once(named: NamedTarget) -> int:
+    """Return how many cases run at once unless the user says it."""
+    is_client = command_in(named.url) and read_target(named.url).is_client()
+    return CLIENTS_AT_ONCE if is_client else RunOptions().waiters
+
+
+def _engine_options(given: RunParameters, *, at_once: int) -> RunOptions:
     usual = RunOptions()
     limit = check_seconds("--case-timeout", given["case_timeout"])
     return RunOptions(
         repeats=given["repeat_failed"] or usual.repeats,
-        waiters=given["waiters"] or usual.waiters,
+        waiters=given["waiters"] or at_once,
         case_timeout_s=limit or usual.case_timeout_s,
         restart=None if given["restart"] is None else restart_with(given["restart"]),
         process=None if given["pid"] is None else find_process(given["pid"]),

@@ -5,9 +5,12 @@ from pathlib import Path
 
 from wireproof.view.style import flow_pieces, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
+from wireproof_kit.runner.run import LF
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import ClaimRecord, HeaderRecord
 
+MEANING = {LF: "cases that failed last time, or in which a message broke a clause"}
+"""What an option selects, where its name does not say it."""
 CLAIM_WORDS = {"shown": "yes", "absent": "no", "broken": "claimed, BROKEN", "unknown": "unclear"}
 
 
@@ -26,8 +29,17 @@ def banner(header: HeaderRecord, *, bundle: Path | None) -> Iterator[str]:
     yield from flow_pieces(
         "claims", [_claim(name, claim) for name, claim in header.claims.items()]
     )
-    for group, why in header.not_selected.items():
-        yield from wrap_after_heading("", f"not selected: {group} ({why})")
+    if header.narrowed:
+        options = (
+            f"{each} ({MEANING[each]})" if each in MEANING else each for each in header.narrowed
+        )
+        yield from wrap_after_heading("", f"narrowed by: {', '.join(options)}")
+    for why, groups in header.list_left_out().items():
+        yield from wrap_after_heading("", f"not selected: {', '.join(groups)} ({why})")
+
+
+def _option(option: str) -> str:
+    return f"{option} ({MEANING[option]})" if option in MEANING else option
 
 
 def _target(header: HeaderRecord) -> Iterator[str]:

@@ -21,11 +21,16 @@ from wireproof.view.style import Style, wrap_after_heading
 from wireproof.view.summary import Result, summary
 from wireproof.view.terminal import columns
 from wireproof_kit.decoding.printable import clip, printable
+from wireproof_kit.runner.patience import machine_load
 from wireproof_kit.runner.run_cases import COUNTED
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 PROGRESS_EVERY_S = 5.0
 REDRAW_EVERY_S = 0.1
+LEAST_ENDED = 20
+"""Cases from which the time left is estimated, or a tenth of all if that is less."""
+LEAST_LOAD = 1.5
+"""How many times longer limits are before the user is told."""
 
 Clock = Callable[[], float]
 
@@ -39,6 +44,10 @@ class Display(Protocol):
 
     def case(self, record: CaseRecord) -> None:
         """Show one judged case."""
+        ...
+
+    def ended(self, count: int) -> None:
+        """Receive how many cases have ended; some of them are shown later, in their order."""
         ...
 
     def wait(self, what: str, seconds: float) -> None:
@@ -56,16 +65,23 @@ class Display(Protocol):
 
 @dataclass(slots=True)
 class Progress:
-    """Counts the completed cases of a run and estimates the remaining time."""
+    """Counts the completed cases of a run and estimates the remaining time.
+
+    ``done`` cases are shown. ``ended`` may be more: cases run in parallel and are shown in their
+    order, so that one that hangs holds back those behind it. The estimate is made from ``ended``.
+    ``load`` returns how many times the limits of the run's cases are lengthened just now.
+    """
 
     clock: Clock
+    load: Callable[[], float] = lambda: 1.0
     selected: int = 0
     done: int = 0
+    ended: int = 0
     started: float = 0.0
 
     def begin(self, selected: int) -> None:
         """Start the clock for a run of `selected` cases."""
-        self.selected, self.done, self.started = selected, 0, self.clock()
+        self.selected, self.done, self.ended, self.started = selected, 0, 0, self.clock()
 
     def seconds(self) -> float:
         """Return the seconds since the run began."""
@@ -77,10 +93,12 @@ class Progress:
         told = f"{self.done}/{self.selected}, {spent:.1f} s"
         if self.done >= self.selected:
             return f"[ {told}, {self.done / max(spent, 0.001):.0f} cases/s ]"
-        if spent < PROGRESS_EVERY_S or not self.done:
-            return f"[ {told} ]"
-        left = spent / self.done * (self.selected - self.done)
-        return f"[ {told}, about {left:.0f} s left ]"
+        ended = max(self.ended, self.done)
+        if spent >= PROGRESS_EVERY_S and ended >= min(LEAST_ENDED, self.selected / 10):
+            told += f", about {spent / ended * (self.selected - ended):.0f} s left"
+        if (load := self.load()) >= LEAST_LOAD:
+            told += f"; the machine is busy, limits are {load:.1f} times as long"
+        return f"[ {told} ]"
 
 
 @dataclass(slots=True)
@@ -108,7 +126,7 @@ class LineDisplay:
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
         """Write the first lines of the run: versions, target, claims, readings."""
         self._header = header
-        self._progress = Progress(self.clock)
+        self._progress = Progress(self.clock, _limit_load(header))
         self._progress.begin(selected)
         if not self.quiet:
             write_lines(self.out, banner(header, bundle=self.bundle))
@@ -118,6 +136,11 @@ class LineDisplay:
         if self._header is not None and self._shows(record, self._header):
             write_lines(self.out, [case_line(record, self._header, self.style)])
         self._tell_progress()
+
+    def ended(self, count: int) -> None:
+        """Keep how many cases have ended, for the estimate of the time left."""
+        if self._progress is not None:
+            self._progress.ended = count
 
     def wait(self, what: str, seconds: float) -> None:
         """Write to the progress stream what the run waits for."""
@@ -183,7 +206,7 @@ class LiveDisplay:
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
         """Write the first lines of the run: versions, target, claims, readings."""
         self._header = header
-        self._progress = Progress(self.clock)
+        self._progress = Progress(self.clock, _limit_load(header))
         self._progress.begin(selected)
         write_lines(self.out, [*banner(header, bundle=self.bundle), ""])
 
@@ -194,6 +217,11 @@ class LiveDisplay:
             self._progress.done += 1
         if self.clock() - self._drawn_at >= REDRAW_EVERY_S:
             self._draw(whole=False)
+
+    def ended(self, count: int) -> None:
+        """Keep how many cases have ended, for the estimate of the time left."""
+        if self._progress is not None:
+            self._progress.ended = count
 
     def wait(self, what: str, seconds: float) -> None:
         """Write below the rows what the run waits for; the next case overwrites the line."""
@@ -246,6 +274,10 @@ class EventDisplay:
         self.human.case(record)
         write_event(self.out, case_event(record))
 
+    def ended(self, count: int) -> None:
+        """Pass how many cases have ended to the display for people."""
+        self.human.ended(count)
+
     def wait(self, what: str, seconds: float) -> None:
         """Pass what the run waits for to the display for people."""
         self.human.wait(what, seconds)
@@ -259,6 +291,11 @@ class EventDisplay:
         """Write the last event of a run that could not be completed."""
         self.human.fault(sentence)
         write_event(self.out, VerdictEvent(exit=2, fault=sentence))
+
+
+def _limit_load(header: HeaderRecord) -> Callable[[], float]:
+    """Return the function that says how many times the limits of a client's cases are longer."""
+    return machine_load if header.target.is_client() else lambda: 1.0
 
 
 def waiting_line(what: str, seconds: float) -> str:

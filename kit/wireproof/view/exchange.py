@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from wireproof.view.terminal import columns
 from wireproof_kit.decoding.dump import BRIEF, Measure, dump_parts
-from wireproof_kit.decoding.printable import clip, printable, width
+from wireproof_kit.decoding.printable import clip, escape_unprintable, printable, width, wrap_text
 from wireproof_kit.wire.transcript import Part
 from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_reports.exchange.evidence import FIRST_SENT, first_difference, received_parts
@@ -28,6 +28,8 @@ from wireproof_spec.step_record import StepRecord, TranscriptRecord
 TEXT = "text"
 """A step that shows a line of a text, with a part marked in it."""
 WHOLE = Measure(rows=1_000_000, parts=1_000_000)
+CONTENT = " " * 14
+"""Stands before each row of a text below the line that names it."""
 TEXT_LINES = 12
 MOST_SEARCHED = 1000
 """Answers in which the field that differs is looked for, from the last one back; ours."""
@@ -110,6 +112,25 @@ def whole_exchange(
         if step.kind in (*SENT, *FROM_TARGET, TEXT):
             marked = not failing or index in failing
             yield from shown.lines("", transcript.steps, index, marked=marked)
+
+
+def show_content(data: bytes, *, rows: int | None) -> Iterator[str]:
+    """Yield a body or frame below the line that names it: as text, or in hex if it is none.
+
+    Of more than ``rows`` rows the middle is left out.
+    """
+    most = WHOLE.rows if rows is None else rows
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = ""
+    if "".join(text.split()).isprintable() and text:
+        room = columns() - len(CONTENT)
+        lines = wrap_text(escape_unprintable(text), columns=room, rows=most)
+        yield from (f"{CONTENT}{line}" for line in lines)
+        return
+    measure = Measure(rows=most, parts=WHOLE.parts, columns=columns())
+    yield from dump_parts("", data, measure=measure)
 
 
 def step_line(step: StepRecord) -> Iterator[str]:

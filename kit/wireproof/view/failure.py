@@ -4,21 +4,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wireproof.view.exchange import key_exchange, whole_exchange
+from wireproof.view.exchange import key_exchange, show_content, whole_exchange
 from wireproof.view.style import Style, cut_id, flow_pieces, wrap_after_heading
 from wireproof.view.terminal import columns
+from wireproof_kit.clients.course import CourseLine
 from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.protocols import kit_part
 from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import first_difference
 from wireproof_reports.exchange.last_words import last_words
-from wireproof_reports.exchange.repeating import way_again
+from wireproof_reports.exchange.repeating import run_again, way_again
 from wireproof_reports.wording import count_noun, repeated, spoken
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, DifferenceRecord, HeaderRecord
 
 INDENT = 12
 LISTED = 6
+CONTENT_ROWS = 2
+"""Rows of a body or frame that a verbose course shows."""
 COURSE_LINES = 14
 """Of a case with a client its last steps are shown: they decided it."""
 
@@ -88,7 +91,7 @@ def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
     protocol = scene.header.target.protocol
     tell = kit_part(protocol).tell_course if scene.header.target.is_client() else None
     if tell is not None:
-        yield from _course(list(tell(case.transcript)), verbose=bool(scene.verbose))
+        yield from _course(list(tell(case.transcript)), verbose=scene.verbose)
         yield from _last_words(case)
     elif scene.verbose:
         yield from whole_exchange(
@@ -102,15 +105,20 @@ def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
         yield from key_exchange(case, protocol)
 
 
-def _course(lines: Sequence[str], *, verbose: bool) -> Iterator[str]:
-    """Return the course of a case with a client; its last lines, unless asked for all."""
+def _course(lines: Sequence[CourseLine], *, verbose: int) -> Iterator[str]:
+    """Return the course of a case with a client; its last lines, unless asked for all.
+
+    Verbose shows all lines with the beginning of bodies and frames, twice verbose with all bytes.
+    """
     shown = lines if verbose else lines[-COURSE_LINES:]
     if len(shown) < len(lines):
         hidden = count_noun(len(lines) - len(shown), "line")
         yield f"  course    … {hidden} before (-v shows all)"
     for index, line in enumerate(shown):
         head = "  course  " if not index and len(shown) == len(lines) else ""
-        yield clip(f"{head:<10}{printable(line)}", columns())
+        yield clip(f"{head:<10}{printable(line.text)}", columns())
+        if verbose and line.data:
+            yield from show_content(line.data, rows=CONTENT_ROWS if verbose == 1 else None)
 
 
 def _last_words(case: CaseRecord) -> Iterator[str]:
@@ -138,8 +146,8 @@ def _short(name: str, beside: str) -> str:
 
 def _further(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
     way = way_again(case, scene.header.target)
-    if way == "client":
-        repeat = f"{scene.header.command} {case.case}"
+    if way in ("run", "hazardous", "client"):
+        repeat = run_again(case, scene.header)
         yield from wrap_after_heading("  repeat", repeat, indent=INDENT)
     elif way == "replay" and case.signature and scene.bundle:
         yield f"  replay    wireproof replay {case.signature} --bundle {scene.bundle}"

@@ -1,5 +1,6 @@
 """The output at the end of a run, or after a bundle was judged again."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,13 +11,15 @@ from wireproof_kit.decoding.printable import printable
 from wireproof_kit.verdicts.judge import DIED
 from wireproof_kit.verdicts.next_step import next_step
 from wireproof_reports.causes import Cause, count_sides, fold
-from wireproof_reports.wording import count_noun
+from wireproof_reports.wording import count_noun, spoken
 from wireproof_spec.clauses.catalogue import is_way
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord, list_broken
 
 INDENT = 13
 LISTED = 8
+_PORT = re.compile(r"(127\.0\.0\.1|\[::1\]|localhost):\d+")
+"""An address of one case alone: the reasons of many cases differ in nothing else."""
 
 
 def remarks(header: HeaderRecord, records: Sequence[CaseRecord]) -> Iterator[str]:
@@ -100,7 +103,7 @@ def _by_reason(
     told_of: dict[str, list[str]] = {}
     for record in records:
         if record.verdict in verdicts:
-            reason = printable(record.reason)
+            reason = _PORT.sub(r"\1:…", printable(_reason(record)))
             reasons.setdefault(reason, []).append(record.case)
             told_of.setdefault(reason, []).extend(_difference(record))
     for reason, cases in reasons.items():
@@ -109,6 +112,13 @@ def _by_reason(
             yield from wrap_after_heading("", _list_cases(cases), indent=INDENT)
         for told in list(dict.fromkeys(told_of[reason]))[:LISTED]:
             yield from wrap_after_heading("", told, indent=INDENT)
+
+
+def _reason(record: CaseRecord) -> str:
+    """Return why a case has its verdict, with the observation in words if it is the reason."""
+    seen = f"saw {record.observation},"
+    words = spoken(record.observation, record.case)
+    return record.reason.replace(seen, f"{seen[:-1]} ({words}),", 1)
 
 
 def _seen_once(header: HeaderRecord, records: Sequence[CaseRecord]) -> Iterator[str]:
@@ -134,11 +144,13 @@ def _difference(record: CaseRecord) -> Iterator[str]:
 
 
 def _broken_ways(ways: Sequence[WayRecord]) -> Iterator[str]:
-    """Yield what messages that came in any case show besides what the cases ask for."""
+    """Yield the clauses outside the selection that messages of the selected cases broke."""
     broken = [way for way in ways if way.result.verdict == "fail" and not way.counted]
     if not broken:
         return
-    text = "of the messages that came in any case, some break a clause; shown, not counted"
+    text = "a message broke a clause that the selection leaves out; shown, not counted"
+    if len(broken) > 1:
+        text = "messages broke clauses that the selection leaves out; shown, not counted"
     yield from wrap_after_heading(f"{'besides':<9}{len(broken):>3}", text, indent=INDENT)
     for way in broken[:LISTED]:
         result = way.result

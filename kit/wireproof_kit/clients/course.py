@@ -1,6 +1,7 @@
-"""The course of a recorded case with a client as text, one line for each event."""
+"""The course of a recorded case with a client: a line for each event, and the bytes in it."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from wireproof_kit.clients.events import (
     Answered,
@@ -22,26 +23,40 @@ from wireproof_spec.step_record import TranscriptRecord
 from wireproof_spec.wording import show_value
 
 _NOTES: Mapping[type[Event], str] = {
-    Expired: "nothing more came in time",
     Flooded: "too much came",
-    Marked: "time is over",
+    Marked: "the period in which the case looks at the client is over",
 }
 TEXT = 48
 Describe = Callable[[Event], str | None]
 """Returns the content of a protocol's event as text, or None for other events."""
 
 
+@dataclass(frozen=True, slots=True)
+class CourseLine:
+    """What happened at one time of a case with a client: a line of text, and the bytes in it."""
+
+    text: str
+    data: bytes = b""
+    """The body or frame that the line counts or cuts: what a client could not bear is in it."""
+
+
 def tell(
-    transcript: TranscriptRecord, decoder: Decoder, *, sent: Describe, answer: Describe
-) -> Iterator[str]:
+    transcript: TranscriptRecord,
+    decoder: Decoder,
+    *,
+    sent: Describe,
+    answer: Describe,
+    content: Callable[[Event], bytes],
+) -> Iterator[CourseLine]:
     """Yield one line for each event of a client case: time, sender, receiver and content.
 
-    ``sent`` describes what the client sent, ``answer`` what the kit's servers sent.
+    ``sent`` describes what the client sent, ``answer`` what the kit's servers sent. ``content``
+    returns the bytes that either of them had in it, such as the body of an HTTP answer.
     """
     for event in read_story(transcript, decoder).events:
         told = tell_event(event, sent, answer)
         if told is not None:
-            yield f"{event.at:7.3f} s  {told}"
+            yield CourseLine(f"{event.at:7.3f} s  {told}", content(event))
 
 
 def tell_event(event: Event, sent: Describe, answer: Describe) -> str | None:
@@ -70,6 +85,9 @@ def _tell_process(event: Event) -> str | None:
         return f"driver                {event.fault}"
     if isinstance(event, Ended):
         return f"client                ends with exit code {event.code}"
+    if isinstance(event, Expired):
+        limit = f" of {event.limit}" if event.limit else ""
+        return f"kit                   the time limit{limit} is over; the awaited did not come"
     found = next((text for kind, text in _NOTES.items() if isinstance(event, kind)), None)
     return f"kit                   {found}" if found else None
 

@@ -102,7 +102,9 @@ class Measured(Event):
 
 @dataclass(frozen=True, slots=True)
 class Expired(Event):
-    """The kit's time limit passed before the awaited event."""
+    """The kit's time limit passed before the awaited event; ``limit`` is its length as text."""
+
+    limit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from wireproof_kit.clients.events import (
     Expired,
     Flooded,
     Greeted,
+    Malformed,
     Wrote,
 )
 from wireproof_kit.clients.launch import PREFIX, check_command
@@ -295,7 +296,9 @@ def explain(
     ended = story.first(Ended)
     after = f"ended with exit code {ended.code}" if ended else _describe_wait(story)
     undone = undone or f"but {part.undone[role]} as a {role}"
-    return f"`{command}` connected {undone}, and {after}{told}"
+    malformed = story.first(Malformed)
+    sent = f" (what it sent is malformed: {malformed.error})" if malformed is not None else ""
+    return f"`{command}` connected {undone}{sent}, and {after}{told}"
 
 
 def _explain_unconnected(part: ClientPart[S], story: Story) -> str:

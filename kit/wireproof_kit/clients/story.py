@@ -174,7 +174,7 @@ def _read_note(at: float, step: Step) -> Iterator[Event]:
     if step.note.startswith(ENDED):
         yield Ended(at, PROCESS, int(step.note.removeprefix(ENDED)))
     elif step.note.startswith(EXPIRED):
-        yield Expired(at, KIT)
+        yield Expired(at, KIT, step.note.removeprefix(EXPIRED).lstrip(": "))
     elif step.note.startswith(GIVEN):
         yield Given(at, KIT, json.loads(step.note.removeprefix(GIVEN)))
     elif step.note.startswith(MARK):

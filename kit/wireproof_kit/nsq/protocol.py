@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterator, Mapping
 
+    from wireproof_kit.clients.course import CourseLine
     from wireproof_kit.drivers.check import Finding
     from wireproof_kit.fuzz.driver import (
         Choice,
@@ -99,7 +100,7 @@ def _proxy() -> "ProxyPart":
     return make_part()
 
 
-def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
+def _tell_course(transcript: "TranscriptRecord") -> "Iterator[CourseLine]":
     from wireproof_kit.nsq.clients.course import tell
 
     return tell(transcript)

@@ -71,6 +71,8 @@ FAR_S = 0.2
 """Seconds of a round trip from which on cases run faster in parallel."""
 SIDE_BY_SIDE = 4
 """How many times more cases run in parallel then than waiting cases: they do little else."""
+CLIENTS_AT_ONCE = 6
+"""Cases of a client that may wait at once by default: each starts a process of its own."""
 WAITING_SHARE = 0.5
 """If more than this share of a case's time passed in vain waits, the target caused it."""
 
@@ -119,6 +121,8 @@ class Engine:
         default_factory=dict[SimpleQueue[Observation], tuple[str, Transcript]]
     )
     """The cases that run whose exchanges the ways have not read yet."""
+    _ended: int = 0
+    _counting: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self._deaths = Deaths(self.session, self.options.restart, self.options.process)
@@ -193,7 +197,18 @@ class Engine:
         for pool in self._pools:
             pool.shutdown(wait=False, cancel_futures=True)
 
+    def count_ended(self) -> int:
+        """Return how many cases have ended, also those whose turn to be told has not come."""
+        return self._ended
+
     def _run(self, instance: Instance) -> CaseRecord:
+        try:
+            return self._run_uncounted(instance)
+        finally:
+            with self._counting:
+                self._ended += 1
+
+    def _run_uncounted(self, instance: Instance) -> CaseRecord:
         since = self._deaths.begin()
         if since is None:
             empty = Outcome(observed(UNDECIDED))

@@ -66,6 +66,8 @@ class OpenRun:
     _activity: Activity
     _known: dict[str, CaseRecord] = field(default_factory=dict[str, CaseRecord])
     """The first known failure of each signature."""
+    _lacking: int = 0
+    """Cases told that were not run: the target lacks what they need."""
 
     @classmethod
     def open(
@@ -113,11 +115,16 @@ class OpenRun:
         lacking = self._unsupported
         self._engine.start(item for item in self.cases if item.id not in lacking)
 
+    def count_ended(self) -> int:
+        """Return how many cases have ended; more than were told where cases run in parallel."""
+        return self._lacking + self._engine.count_ended()
+
     def run_case(self, instance: Instance) -> CaseRecord:
         """Run and judge a case; a failure in the deviations file gets the verdict `known`."""
         self._activity.begin(instance.id)
         if instance.id in self._unsupported:
             record = record_unsupported(instance, self.run.bench)
+            self._lacking += 1
         else:
             record = self._engine.run(instance)
         version = self.header.target.fingerprint.get("version", "")
@@ -175,11 +182,12 @@ def run_cases(
     *,
     is_stopped: Callable[[], bool],
     tell_wait: Tell = lambda what, seconds: None,
+    tell_ended: Callable[[int], None] = lambda count: None,
 ) -> RunRecords:
     """Run the requested cases until ``is_stopped``, which is called after every case.
 
     Return all records. ``tell_wait`` is called with the current step and its seconds while a step
-    takes long.
+    takes long; ``tell_ended`` before each record, with the number of cases that have ended.
 
     Raises:
         KitError: the deviations file is wrong, the target cannot be opened, or no case is
@@ -195,7 +203,7 @@ def run_cases(
         told = [recorder, *listeners]
         for listener in told:
             listener.begin(opened.header, selected=len(opened.cases))
-        interrupted = _run_all(opened, request.maxfail, told, is_stopped)
+        interrupted = _run_all(opened, request.maxfail, told, is_stopped, tell_ended)
         for way in opened.ways(repeats=not interrupted):
             recorder.way(way)
     footer = recorder.close(today=utc_date(), interrupted=interrupted)
@@ -230,6 +238,7 @@ def _run_all(
     maxfail: int | None,
     listeners: Sequence[Listener],
     is_stopped: Callable[[], bool],
+    tell_ended: Callable[[int], None],
 ) -> bool:
     """Run the cases in their order; return True if interrupted."""
     failures = 0
@@ -237,6 +246,7 @@ def _run_all(
         opened.start()
         for instance in opened.cases:
             record = opened.run_case(instance)
+            tell_ended(opened.count_ended())
             for listener in listeners:
                 listener.case(record)
             failures += record.verdict in COUNTED and _counts(opened.header, record)

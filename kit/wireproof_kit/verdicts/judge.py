@@ -194,7 +194,7 @@ def _unsupported_reason(need: str, context: JudgeContext) -> str:
         return f"needs {title}; the deployment is too small for it (probe: {seen})"
     if claim is not None and claim.note:
         seen = f"{seen}: {claim.note.replace(';', ',')}"  # a statement parts groups with it
-    return f"needs {title}, which the target neither claims nor shows (probe: {seen})"
+    return f"needs {title}, which the target was not seen to offer (probe: {seen})"
 
 
 def _by_law(value: str, law: Law, context: JudgeContext) -> Judgement:
@@ -204,7 +204,11 @@ def _by_law(value: str, law: Law, context: JudgeContext) -> Judgement:
     if followed is not None:
         return _by_reading(followed, accepted, context)
     if matches(value, law.undecided):
-        return Judgement("inconclusive", f"{value} decides nothing", accepted=accepted)
+        return Judgement(
+            "inconclusive",
+            f"saw {value}, which neither keeps nor breaks the clause",
+            accepted=accepted,
+        )
     return Judgement("fail", f"expected {_format_list(accepted)}; saw {value}", accepted=accepted)
 
 

@@ -10,7 +10,7 @@ from wireproof_kit.verdicts.judge import (
     JudgeContext,
     missing_capability,
 )
-from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE, EXIT_UNDECIDED
+from wireproof_kit.verdicts.outcome import EXIT_NOT_DONE, EXIT_UNDECIDED, describe_above
 from wireproof_spec.clauses.catalogue import Capability, Catalogue, is_below
 from wireproof_spec.protocol import Group, package_of
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
@@ -51,7 +51,7 @@ def next_step(
         excluded = " ".join(f"--exclude {group}" for group in groups)
         steps.append(f"judge the rest alone with {excluded}")
     about = f"not judged: {', '.join(groups)}; " if groups and steps else ""
-    return about + "; or ".join(steps)
+    return about + "; or ".join(steps) if steps else describe_above(header, records)
 
 
 def _repeat_undecided(records: Sequence[CaseRecord]) -> str:

@@ -78,7 +78,11 @@ def conclude(
         coverage=coverage(records, catalogue),
         exit=code,
         statement=statement(
-            header, groups, code, above=_above(header, records), ways=_describe_ways(counted)
+            header,
+            groups,
+            code,
+            above=describe_above(header, records),
+            ways=_describe_ways(counted),
         ),
         stale=standing.stale,
         expired=standing.expired,
@@ -89,9 +93,12 @@ def conclude(
 
 
 def _describe_ways(counted: Counter[str]) -> str:
-    """Return how many ways were kept, of all that count; empty without any."""
+    """Return how many ways were kept, of all that count; empty without any.
+
+    Readers are told of rules: a rule is a clause on one way.
+    """
     total = counted.total()
-    return f"messages of any case: {counted['pass']}/{total} ways kept" if total else ""
+    return f"messages of all cases: {counted['pass']}/{total} rules kept" if total else ""
 
 
 def exit_code(
@@ -160,23 +167,37 @@ def statement(
     said += [ways] if ways else []
     if above and code == EXIT_NOT_DONE:
         said.append(above)
-    for name, why in header.not_selected.items():
-        said.append(f"{name} not selected ({why})")
+    for why, names in header.list_left_out().items():
+        said.append(f"{', '.join(names)} not selected ({why})")
     if header.narrowed:
         said.append(f"narrowed by {', '.join(header.narrowed)}")
     ending = {EXIT_GOOD: "", EXIT_INTERRUPTED: "; interrupted"}.get(code, "")
     return "; ".join(said) + ending if said else "nothing was judged"
 
 
-def _above(header: HeaderRecord, records: Sequence[CaseRecord]) -> str:
-    """Return a note when no case counts: each is above the level, or of another origin."""
-    kinds = {(record.level, record.origin) for record in records}
-    if not kinds or any(header.counts(*kind) for kind in kinds):
+def describe_above(header: HeaderRecord, records: Sequence[CaseRecord]) -> str:
+    """Return a note when no case that counts was judged: what was is above the level, or the like.
+
+    ``header`` says which levels and origins count.
+    """
+    if any(record.verdict in CONCLUSIVE and _counts(header, record) for record in records):
         return ""
+    was_run = any(_counts(header, record) for record in records)
+    others = [record for record in records if not _counts(header, record)]
+    if was_run:
+        others = [record for record in others if record.verdict in CONCLUSIVE]
+    if not others:
+        return ""
+    kinds = {(record.level, record.origin) for record in others}
     musts = sorted({origin for level, origin in kinds if level == "must"})
     last = max((level for level, _ in kinds), key=level_rank)
     option = f"--origin {','.join(musts)}" if musts else f"--profile {last}"
-    return f"nothing up to {header.scope()} was run: {option} lets these count"
+    done, those = ("judged", "others") if was_run else ("run", "these")
+    return f"nothing up to {header.scope()} was {done}: {option} lets {those} count"
+
+
+def _counts(header: HeaderRecord, record: CaseRecord) -> bool:
+    return header.counts(record.level, record.origin)
 
 
 def _describe_group(header: HeaderRecord, group: GroupRecord) -> str:
@@ -199,6 +220,8 @@ def _describe_level(header: HeaderRecord, group: GroupRecord, level: str) -> str
     if not asserted and not unsupported:
         return ""
     origins = by_origin(group.origins, header.origins) if level == "must" else ""
+    if not asserted:
+        return f"none of {asked} {level} judged ({unsupported} unsupported)"
     missing = f"{asserted} of {asked} judged, {unsupported} unsupported" if unsupported else ""
     notes = ", ".join(note for note in (origins, missing) if note)
     return f"{conforming}/{asserted} {level}{f' ({notes})' if notes else ''}"

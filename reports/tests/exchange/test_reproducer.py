@@ -11,7 +11,8 @@ from bundle_fixture import URL, crash, failed, failures, header, http_header
 from script_fixture import answer_all, broker, ran, subscribed
 from wire_fixture import TOPIC, Exchange, ok, server_frame
 
-from wireproof_reports.exchange.reproducer import repeat_command, reproducer, script
+from wireproof_reports.exchange.repeating import repeat_command
+from wireproof_reports.exchange.reproducer import reproducer, script
 from wireproof_spec.record import TargetRecord
 from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
@@ -244,7 +245,8 @@ def test_without_a_bundle_a_case_is_run_again_against_its_target() -> None:
     record = next(failures())
     reference = header(target=TargetRecord("reference", "nsq"))
 
-    assert repeat_command(record, header(), "") == f"wireproof run {URL} {record.case}"
+    plain = header(command="")
+    assert repeat_command(record, plain, "") == f"wireproof run {URL} {record.case}"
     assert repeat_command(record, reference, "") == f"wireproof run --reference {record.case}"
 
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from bundle_fixture import header_name, write_bundle
+from bundle_fixture import header, header_name, write_bundle
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.render.html import render, write_cause
@@ -46,6 +46,21 @@ def test_a_page_stands_alone(bundle: Path) -> None:
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert page == written(bundle, cause.id)
     assert len(page) < len(render(bundle))
+
+
+def test_the_page_of_a_client_has_no_tools_for_a_broker(tmp_path: Path) -> None:
+    target = {"url": "nsq+client:./run {topic}", "protocol": "nsq", "role": "client"}
+    command = "wireproof client --protocol nsq --exec './run {topic}' --role consumer"
+    first = header(target=target, command=command)
+    case = header_name(b'{"a b":"1"}')
+    client = write_bundle(tmp_path / "client.jsonl", [case], first=first)
+    (cause,) = read_page(client).causes
+    for page in (written(client, cause.id), render(client)):
+        shown = page.replace("&#39;", "'")
+        assert f"--exec './run {{topic}}' {case.case} --role consumer" in shown
+        assert "<h1>./run {topic}</h1>" in shown
+        for tool in ("import socket", "nc HOST", "As bytes", "Python script", "needs nothing but"):
+            assert tool not in page
 
 
 def test_an_unknown_cause_is_answered_with_those_that_are_there(bundle: Path) -> None:

@@ -40,6 +40,9 @@ def test_the_product_is_named_as_the_target_does(tmp_path: Path) -> None:
     embedded = {"url": "reference", "protocol": "nsq"}
     own = read_page(write_bundle(tmp_path / "c.jsonl", [], first=header(target=embedded)))
     assert own.product == "The embedded reference"
+    documents = {"url": "oms+file:out/", "protocol": "oms"}
+    read = read_page(write_bundle(tmp_path / "d.jsonl", [], first=header(target=documents)))
+    assert read.product == "oms+file:out/"
 
 
 def client(**fingerprint: str) -> HeaderRecord:
@@ -74,6 +77,7 @@ def test_a_client_without_a_driver_is_said_to_have_none(tmp_path: Path) -> None:
     page = read_page(write_bundle(tmp_path / "b.jsonl", [], first=client()))
 
     assert Fact("Client's driver", "none: judged by its connections alone") in page.facts
+    assert page.product == "./run a:b"
 
 
 @pytest.mark.parametrize(("revision", "is_withdrawn"), [(1, True), (2, False)])

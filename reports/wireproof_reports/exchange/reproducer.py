@@ -1,8 +1,7 @@
-"""Three ways to reproduce a failure: a command, hex for a socket, and a Python script."""
+"""What reproduces a failure: a command and, of a broker, hex for a socket and a Python script."""
 
 import base64
 import re
-import shlex
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import jinja2
 from wireproof_reports.exchange.addresses import HTTP, Addresses, addresses_of, split_address
 from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_reports.exchange.protocol import Act, Plan, report_part
-from wireproof_reports.exchange.repeating import REFERENCE, way_again
+from wireproof_reports.exchange.repeating import harmless, repeat_command
 from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.growth import ROUNDS, least_growth, repetitions
 from wireproof_spec.record import CaseRecord, HeaderRecord, TargetRecord
@@ -80,7 +79,10 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Reproducer:
-    """Three ways to reproduce a case: a wireproof command, the raw bytes, a Python script."""
+    """What reproduces a case: a wireproof command, the raw bytes, a Python script.
+
+    ``streams`` and ``script`` are empty if sending the bytes again would reproduce nothing.
+    """
 
     command: str
     streams: tuple[Stream, ...]
@@ -90,35 +92,19 @@ class Reproducer:
 
 
 def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Reproducer:
-    """Return a command, the raw bytes and a script, each of which reproduces a case."""
-    file = f"reproduce-{case.case_hash}.py"
+    """Return what reproduces a case: a command and, of a broker, its bytes and a script.
+
+    What a client sent to the peers of the kit was its own: sent to a server, it would not show
+    how the client fails.
+    """
+    is_client = header.target.is_client()
     return Reproducer(
         command=repeat_command(case, header, bundle_name),
-        streams=tuple(_streams(case.transcript.steps)),
+        streams=() if is_client else tuple(_streams(case.transcript.steps)),
         address=split_address(addresses_of(header, case).target) or "HOST PORT",
-        file=_harmless(file),
-        script=script(case, header),
+        file=harmless(f"reproduce-{case.case_hash}.py"),
+        script="" if is_client else script(case, header),
     )
-
-
-def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> str:
-    """Return the command that shows a case again: it replays or runs the case.
-
-    Traffic that passed a proxy is not the kit's to send: it is judged again as recorded.
-    """
-    way = way_again(case, header.target)
-    if way == "judge" and bundle_name:
-        return f"wireproof judge {_harmless(bundle_name)}"
-    if way == "replay" and bundle_name:
-        return f"wireproof replay {_harmless(case.case)} --bundle {_harmless(bundle_name)}"
-    flag = " --hazardous" if way == "hazardous" else ""
-    return f"wireproof run {named_target(header)} {_quote(case.case)}{flag}"
-
-
-def named_target(header: HeaderRecord) -> str:
-    """Return the target of a run as command-line argument: its URL, or ``--reference``."""
-    url = header.target.url
-    return f"--{REFERENCE}" if url == REFERENCE else _quote(url)
 
 
 def script(case: CaseRecord, header: HeaderRecord, finding: FindingRecord | None = None) -> str:
@@ -139,7 +125,7 @@ def script(case: CaseRecord, header: HeaderRecord, finding: FindingRecord | None
     modules += ["contextlib", "glob", "os"] if plan.grows else []
     modules += ["shlex", "subprocess"] if restarts else []
     return _TEMPLATE.render(
-        file=_harmless(f"reproduce-{case.case_hash}.py"),
+        file=harmless(f"reproduce-{case.case_hash}.py"),
         imports=sorted(set(modules)),
         case=repr(case.case),
         clause=repr(case.clause),
@@ -269,16 +255,6 @@ def _streams(steps: Sequence[StepRecord]) -> Iterator[Stream]:
     for connection, data in sent.items():
         shown = data.hex() if len(data) <= LONGEST_HEX else ""
         yield Stream(connection, len(data), shown)
-
-
-def _quote(text: str) -> str:
-    """Return a word quoted for a shell."""
-    return shlex.quote(text if text.isprintable() else _harmless(text))
-
-
-def _harmless(name: str) -> str:
-    """Return a name with every character replaced that needs quoting in a shell or a path."""
-    return re.sub(r"[^\w./#@%+,:-]", "_", name)
 
 
 _TEMPLATE = jinja2.Environment(

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import Exchange, case_exchange, share_lines, talk
-from wireproof_reports.exchange.reproducer import repeat_command
+from wireproof_reports.exchange.repeating import repeat_command
 from wireproof_reports.wording import (
     VERDICT_WORDS,
     Word,

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as etree
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.exchange.evidence import talk
-from wireproof_reports.exchange.reproducer import repeat_command
+from wireproof_reports.exchange.repeating import repeat_command
 from wireproof_reports.render.fingerprint import target_facts
 from wireproof_reports.wording import escape_acting
 from wireproof_spec.private_file import make_private

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.causes import Cause, count_sides, fold
-from wireproof_reports.exchange.reproducer import named_target
+from wireproof_reports.exchange.repeating import REFERENCE, target_command
 from wireproof_reports.render.choices import ClaimView, ReadingView, claim_views, reading_views
 from wireproof_reports.render.clauses import CaseView, ClauseView, GroupView, group_views
 from wireproof_reports.render.findings import CauseView, Lack, cause_views, lacks, with_verdict
@@ -201,12 +201,13 @@ def run_command(bundle: Bundle) -> str:
     origins = ["--origin", ",".join(header.origins)] if few else []
     words = [*header.selection, "--profile", header.profile, *origins]
     words += ["--reading", header.reading]
-    return f"wireproof run {named_target(header)} {shlex.join(words)} {seed}"
+    return f"{target_command(header.target)} {shlex.join(words)} {seed}"
 
 
 def _product(bundle: Bundle) -> str:
-    title = bundle.header.target.title
-    return _name(bundle) or (title if "://" in title else "The embedded reference")
+    target = bundle.header.target
+    is_reference = target.url == REFERENCE and not target.is_traffic()
+    return _name(bundle) or ("The embedded reference" if is_reference else target.name())
 
 
 def _name(bundle: Bundle) -> str:

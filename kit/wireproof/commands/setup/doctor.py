@@ -33,6 +33,7 @@ from wireproof_spec.extras import install_command
 EXAMPLES = (
     ("wireproof doctor", "check this machine"),
     ("wireproof doctor nsq://127.0.0.1:4150", "also check whether a target can be reached"),
+    ("wireproof doctor 'nsq+client:./consume {topic}'", "also start a client, as a run would"),
 )
 CONNECT_S = 3.0
 JAVA_S = 20.0
@@ -61,6 +62,8 @@ class Finding:
 @click.argument("url", required=False)
 def doctor(url: str | None) -> int:
     """Check versions, packages, Java, ports, limits, and whether a target can be reached.
+
+    A client or an adapter is started as for a run.
 
     Exit code: 2 if something is missing that a run needs.
     """
@@ -181,7 +184,11 @@ def _target(target: Target) -> Iterator[Finding]:
         advice = f"--{key} of {place} must be HOST:PORT of its HTTP port"
         yield _reach(key, host.strip("[]"), int(port), shown=address, advice=advice)
     if target.path is not None:
-        yield _documents(target)
+        yield _open(target, "documents", str(target.path))
+    if target.is_client():
+        yield _open(target, "client", f"`{target.command}`")
+    if target.adapter is not None:
+        yield _open(target, "adapter", f"`{target.adapter}`")
     if target.tls or target.auth_env is not None:
         yield _let_in(target)
     if target.data is not None:
@@ -200,16 +207,19 @@ def _let_in(target: Target) -> Finding:
     return Finding("door", ok=True, found=f"{target.url} lets the kit in with {shown}")
 
 
-def _documents(target: Target) -> Finding:
+def _open(target: Target, name: str, shown: str) -> Finding:
+    """Return whether a run could begin with a target that has no address: it is started."""
     try:
         session = kit_part(target.protocol).open_session(
             target, SessionOptions(seed=0, run_token="doctor")
         )
     except KitError as error:
-        return Finding("documents", ok=False, found=str(error))
-    name = session.fingerprint().get("name", "")
+        return Finding(name, ok=False, found=str(error))
+    said = session.fingerprint()
     session.close()
-    return Finding("documents", ok=True, found=f"{target.path}: {name}")
+    product = " ".join(filter(None, [said.get("name"), said.get("version")]))
+    found = f"{shown}: {product}" if product else f"{shown} can be judged"
+    return Finding(name, ok=True, found=found)
 
 
 def _reach(name: str, host: str, port: int, *, shown: str, advice: str) -> Finding:

@@ -1,4 +1,4 @@
-"""``wireproof init``: the files by which a repository judges its broker, here and in CI."""
+"""``wireproof init``: the files by which a repository judges its target, here and in CI."""
 
 import json
 import re
@@ -37,12 +37,15 @@ SETTINGS = """\
 # is only found in the current folder may choose cases, but asks before it does anything else.
 [target]
 url = "{url}"
-[run]
+{more}[run]
 profile = "{profile}"
 baseline = "deviations.toml"
 kit = "{kit}"
 spec_rev = {revision}
 """
+ROLE_LINE = (
+    '# role = "consumer"  # judge this role alone; without it, each role that the client plays\n'
+)
 DEVIATIONS = """\
 # Known deviations: failures with a reason and a date on which they end. Fill it with
 #
@@ -62,9 +65,29 @@ _STARTS = re.compile(
     r"|.*\bBROKER(?:_HTTP)?[:=].*\n"
     r"|# Put yours where the reference is started: .*\n"
 )
+_READY = re.compile(r".*\buntil wireproof doctor .*\n\n?")
+"""The line that waits for a target at an address."""
+_FOR_CLIENTS = (
+    ("Conformance of a broker", "Conformance of a client"),
+    (
+        "# Put yours where the reference is started: .*",
+        '# Build your client before the command "wireproof client".',
+    ),
+    (r".*\bBROKER_URL[:=].*\n", ""),
+    (r'wireproof run "\$BROKER_URL"', "wireproof client"),
+    (
+        r"everything; or e\.g\. .*",
+        "everything; or ids, as `wireproof client --dry-run` lists them",
+    ),
+)
+"""What a CI file says of a client: pattern and replacement. The configuration names the client."""
 
 EXAMPLES = (
     ("wireproof init", "ask three questions, and write the files"),
+    (
+        "wireproof init --url 'nsq+client:./consume {topic}' --profile must --ci none",
+        "write them for a client",
+    ),
     (
         "wireproof init --url nsq://127.0.0.1:4150 --profile must --ci github",
         "write them without a question",
@@ -90,7 +113,8 @@ def init(url: str | None, profile: Level | None, ci: Ci | None, *, force: bool) 
     """Write wireproof.toml, an empty deviations file, and a file for CI into this folder.
 
     What no option says is asked on a terminal. The configuration pins this version of the kit and
-    of the law. The CI file starts the reference where your broker is to be started.
+    of the law. The CI file starts the reference where your broker is to be started. The URL of a
+    client is PROTOCOL+client:COMMAND, such as nsq+client:./consume.
     """
     answers = Answers(
         url=url or _ask("URL of the target", example_url()),
@@ -101,11 +125,24 @@ def init(url: str | None, profile: Level | None, ci: Ci | None, *, force: bool) 
     _write(files, force=force)
     for name in files:
         echo(f"wrote {name}")
-    echo("next: start your broker, then run `wireproof run --bundle out/run.jsonl`")
+    echo(f"next: {_next_step(read_target(answers.url))}")
     if answers.ci in PLACES and _is_started(read_target(answers.url)):
         echo(f"      and put the start of your broker into {PLACES[answers.ci][1]}")
     if answers.ci in ("github", "gitlab"):
         echo("      WIREPROOF in that file names the wheel or address that pip installs")
+
+
+def _next_step(target: Target) -> str:
+    """Return what the user does after the files are written."""
+    if target.is_client():
+        words = "build your client, then run `wireproof client"
+    elif target.port:
+        words = "start your broker, then run `wireproof run"
+    else:
+        words = "run `wireproof run"
+    # The configuration is named: one that is only found asks before it runs a command.
+    named = "" if target.port else " --config wireproof.toml"
+    return f"{words}{named} --bundle out/run.jsonl`"
 
 
 def make_files(answers: Answers) -> dict[str, str]:
@@ -119,6 +156,7 @@ def make_files(answers: Answers) -> dict[str, str]:
     kit = ".".join(KIT_VERSION.split(".")[:2])
     settings = SETTINGS.format(
         url=answers.url.replace("\\", "\\\\").replace('"', '\\"'),
+        more=ROLE_LINE if target.is_client() else "",
         profile=answers.profile,
         kit=kit,
         revision=revision,
@@ -138,8 +176,12 @@ def _fit(text: str, answers: Answers) -> str:
     text = re.sub(r"(PROFILE[:=] ?)must", rf"\g<1>{answers.profile}", text)
     text = re.sub(r"wireproof-[\d.]+-py3", f"wireproof-{KIT_VERSION}-py3", text)
     text = re.sub(r"(BROKER_URL[:=] ?).*", lambda found: found[1] + url, text)
+    if target.is_client():
+        for pattern, instead in _FOR_CLIENTS:
+            text = re.sub(pattern, instead, text)
     if not _is_started(target):
-        return _STARTS.sub("", text)
+        text = _STARTS.sub("", text)
+        return text if target.port else _READY.sub("", text)
     broker = format_address((target.host, target.port))
     http = target.http or format_address((target.host, target.port + 1))
     text = re.sub(r"(\bBROKER[:=] ?)\S+", rf"\g<1>{broker}", text)

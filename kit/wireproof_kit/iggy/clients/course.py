@@ -17,9 +17,15 @@ from wireproof_spec.step_record import TranscriptRecord
 from wireproof_spec.wire_error import WireError
 
 
-def tell(transcript: TranscriptRecord) -> Iterator[str]:
+def tell(transcript: TranscriptRecord) -> Iterator[course.CourseLine]:
     """Yield one line for each event of a client case: time, sender, receiver and content."""
-    return course.tell(transcript, IggyDecoder(), sent=_describe_sent, answer=_describe_answer)
+    return course.tell(
+        transcript,
+        IggyDecoder(),
+        sent=_describe_sent,
+        answer=_describe_answer,
+        content=_read_content,
+    )
 
 
 def tell_event(event: Event) -> str | None:
@@ -37,6 +43,15 @@ def _describe_sent(event: Event) -> str | None:
     if event.sending is not None:
         return f"{event.command}, {len(event.sending.messages)} messages"
     return event.command
+
+
+def _read_content(event: Event) -> bytes:
+    """Return the body of an answer."""
+    if not isinstance(event, Responded):
+        return b""
+    if event.peer.startswith(HTTP):
+        return event.data.partition(b"\r\n\r\n")[2]
+    return event.data[RESPONSE_HEAD_SIZE:]
 
 
 def _describe_answer(event: Event) -> str | None:

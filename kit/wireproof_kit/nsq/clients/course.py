@@ -14,12 +14,20 @@ from wireproof_spec.nsq.frame import (
 from wireproof_spec.step_record import TranscriptRecord
 from wireproof_spec.wording import show_value
 
+_SHOWN = {FRAME_TYPE_RESPONSE, FRAME_TYPE_ERROR}
+"""Frames with a text that their line shows."""
 _ID = slice(10, 26)
 
 
-def tell(transcript: TranscriptRecord) -> Iterator[str]:
+def tell(transcript: TranscriptRecord) -> Iterator[course.CourseLine]:
     """Yield one line for each event of a client case: time, sender, receiver and content."""
-    return course.tell(transcript, NsqDecoder(), sent=_describe_sent, answer=_describe_answer)
+    return course.tell(
+        transcript,
+        NsqDecoder(),
+        sent=_describe_sent,
+        answer=_describe_answer,
+        content=_read_content,
+    )
 
 
 def tell_event(event: Event) -> str | None:
@@ -38,6 +46,17 @@ def _describe_sent(event: Event) -> str | None:
         return None
     words = " ".join([event.name, event.message_id.hex(), *event.words]).replace("  ", " ")
     return f"{words.strip()}{f' + {len(event.body)} bytes' if event.body else ''}"
+
+
+def _read_content(event: Event) -> bytes:
+    """Return the bytes of an event that its line does not show whole."""
+    if isinstance(event, Responded):
+        return event.data.partition(b"\r\n\r\n")[2]
+    if isinstance(event, Commanded):
+        return event.body
+    if isinstance(event, Sent) and event.frame_type not in _SHOWN:
+        return event.data
+    return b""
 
 
 def _describe_answer(event: Event) -> str | None:

@@ -1,0 +1,84 @@
+"""What a user is told while a run goes on: cases done, time left, and what it waits for."""
+
+import io
+
+import pytest
+from bundle_fixture import write_bundle
+
+from wireproof.view.display import LineDisplay, Progress
+from wireproof.view.style import PLAIN
+from wireproof_kit.bundle.file import Bundle, read_bundle
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    return read_bundle(write_bundle(tmp_path_factory.mktemp("view") / "run.jsonl"))
+
+
+def test_long_runs_tell_their_progress_to_another_stream(bundle: Bundle) -> None:
+    clock, progress = Clock(), io.StringIO()
+    display = LineDisplay(io.StringIO(), progress, PLAIN, clock=clock)
+    display.begin(bundle.header, selected=40)
+
+    for record in bundle.cases[:20]:
+        clock.now += 1.0
+        display.case(record)
+
+    lines = progress.getvalue().splitlines()
+    assert len(lines) == 4
+    assert lines[0] == "progress [ 5/40, 5.0 s, about 35 s left ]"
+
+
+def test_the_time_left_is_estimated_from_all_cases_that_have_ended() -> None:
+    clock = Clock()
+    progress = Progress(clock)
+    progress.begin(297)
+    progress.done = 2
+    clock.now += 120.0
+
+    assert progress.line() == "[ 2/297, 120.0 s ]", "two of 297 say nothing of the rest"
+    progress.ended = 60
+    assert progress.line() == "[ 2/297, 120.0 s, about 474 s left ]"
+
+
+def test_limits_that_a_busy_machine_lengthens_are_said() -> None:
+    progress = Progress(Clock(), load=lambda: 3.2)
+    progress.begin(297)
+
+    told = "; the machine is busy, limits are 3.2 times as long"
+    assert progress.line() == f"[ 0/297, 0.0 s{told} ]"
+
+
+def test_short_runs_tell_no_progress(bundle: Bundle) -> None:
+    progress = io.StringIO()
+    display = LineDisplay(io.StringIO(), progress, PLAIN, clock=Clock())
+    display.begin(bundle.header, selected=40)
+
+    for record in bundle.cases[:40]:
+        display.case(record)
+
+    assert progress.getvalue() == ""
+
+
+def test_progress_at_the_end_is_a_speed() -> None:
+    clock = Clock()
+    progress = Progress(clock)
+    progress.begin(4)
+    progress.done = 4
+    clock.now += 2.0
+
+    assert progress.line() == "[ 4/4, 2.0 s, 2 cases/s ]"
+
+
+def test_a_log_shows_what_a_long_wait_is_for() -> None:
+    progress = io.StringIO()
+    LineDisplay(io.StringIO(), progress, PLAIN).wait("the topics that the cases need", 20.4)
+    assert progress.getvalue() == "waiting  [ 20 s for the topics that the cases need ]\n"
