@@ -24,6 +24,7 @@ from wireproof_kit.targets.target import (
 )
 from wireproof_kit.wire.address import Address, format_address, is_loopback
 from wireproof_spec.clauses.loading import CatalogueFault, load_catalogue
+from wireproof_spec.clauses.unlisted import list_unlisted
 from wireproof_spec.protocol import (
     BrokenPackage,
     Group,
@@ -129,6 +130,8 @@ def _check_packages() -> None:
         try:
             part(Group.KIT, name, KitPart)
             load_catalogue(name)
+            for fault in list_unlisted(name):
+                raise CatalogueFault(fault)
             _parse_suites(name)
         except (UnknownProtocol, CatalogueFault) as error:
             leave_out(name, package, str(error))
@@ -241,6 +244,18 @@ def find_off_loopback(target: Target) -> str:
 def list_with_reference() -> tuple[str, ...]:
     """Return the protocols that have a reference."""
     return list_having(Group.SERVERS)
+
+
+def refuse_without_reference(protocol: str) -> None:
+    """Refuse a known protocol that has no reference.
+
+    Raises:
+        UsageFault: see above.
+    """
+    if protocol in known_protocols() and protocol not in list_with_reference():
+        raise UsageFault(
+            f"protocol {protocol} has no example server (entry point group {Group.SERVERS})"
+        )
 
 
 def list_with_fuzzing() -> tuple[str, ...]:
