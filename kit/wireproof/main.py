@@ -143,9 +143,8 @@ def _tell_left_out() -> list[str]:
     reasons: list[str] = list(registry.left_out().values())
     for protocol, why in registry.left_out().items():
         _refuse(f"protocol {protocol!r} is left out: {why}")
-    if registry.have_loaded():
-        for told in registry.list_strays():
-            _refuse(told)
+    for flaw in registry.list_flaws():
+        _refuse(flaw)
     return reasons
 
 

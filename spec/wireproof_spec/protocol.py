@@ -87,6 +87,14 @@ def left_out() -> Mapping[str, str]:
     return _left_out
 
 
+_flaws: dict[str, None] = {}
+
+
+def note_flaw(sentence: str) -> None:
+    """Note a mistake in a package without which its protocol can be used; see `list_flaws`."""
+    _flaws[sentence] = None
+
+
 def leave_out(protocol: str, package: str, why: str) -> None:
     """Leave a protocol out of all that the kit knows for the rest of this process."""
     _left_out.setdefault(protocol, f"its package {package} is broken: {why}")
@@ -110,7 +118,15 @@ def have_loaded() -> bool:
     return bool(_load_protocols.cache_info().currsize)
 
 
-def list_strays() -> list[str]:
+def list_flaws() -> list[str]:
+    """Return a sentence for each mistake in a package that this process did without.
+
+    They are those of `note_flaw`, and all parts that no command finds.
+    """
+    return [*_flaws, *_list_strays()] if have_loaded() else [*_flaws]
+
+
+def _list_strays() -> list[str]:
     """Return a sentence for each part of another package that no command finds.
 
     Its group is spelled almost as one of `Group`, or no protocol is registered by its name.

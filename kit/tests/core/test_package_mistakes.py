@@ -179,6 +179,21 @@ def test_the_fuzzer_refuses_a_session_without_time_limits(site: Path) -> None:
             id="argument",
         ),
         pytest.param(
+            replace(KIT_PART, '("notebook",)', '("notebook")'),
+            LIST,
+            [
+                "KitPart.arguments is the text 'notebook'; write ('notebook',)",
+                "'note' selects no case",
+            ],
+            id="text-for-a-tuple",
+        ),
+        pytest.param(
+            replace(ENTRIES, "note.server:main", "note.server:mian"),
+            ("serve", "note"),
+            ["the package wireproof-note is broken: wireproof_note.server:mian, the entry point"],
+            id="server",
+        ),
+        pytest.param(
             replace(
                 SESSION, "        self._round_trip(seconds)  #", "        open('/no/file')  #"
             ),
@@ -264,6 +279,17 @@ def test_a_connection_that_a_session_makes_by_itself_is_refused(site: Path) -> N
     told = start(site, "run", "note://127.0.0.1:1").refused()
 
     assert told.startswith("cannot reach note://127.0.0.1:1 (connection refused). Is the broker")
+
+
+def test_without_names_for_bytes_a_failure_is_reported(site: Path) -> None:
+    replace(ENTRIES, "report:REPORTS", "report:REPORT")(site)
+    replace(LAW, 'accept = ["stored"]', 'accept = ["refused"]')(site)
+
+    done = start(site, *REFERENCE)
+
+    assert (done.code, "NOT CONFORMANT" in done.out) == (1, True)
+    assert "the package wireproof-note is broken: wireproof_note.report:REPORT, the en" in done.err
+    assert "the parts of its frames have no names" in done.err
 
 
 def test_a_key_of_a_protocol_that_has_none_is_refused(site: Path) -> None:
