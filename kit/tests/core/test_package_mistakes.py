@@ -87,6 +87,11 @@ NO_PATIENCE = both(
             "NoteSession of wireproof_note.session returns None from control(), which is no Cont",
             id="control-without-return",
         ),
+        pytest.param(
+            replace(SESSION, "return accepts(self.address)", "return not accepts(self.address)"),
+            "returns False from is_alive() of a target that has just answered control()",
+            id="denied-life",
+        ),
     ],
 )
 def test_a_session_without_what_a_run_needs_is_refused(

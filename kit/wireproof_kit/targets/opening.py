@@ -91,6 +91,10 @@ def _check_returned(protocol: str, session: Session) -> None:
         if not isinstance(found, kind):
             what = f"returns {found!r} from {name}(), which is no {kind.__name__}"
             _refuse(protocol, session, what)
+    # A target may die between two calls, but not twice behind an answer.
+    if all(session.control().state == "prompt" and not session.is_alive() for _ in range(2)):
+        what = "returns False from is_alive() of a target that has just answered control()"
+        _refuse(protocol, session, what)
 
 
 def _refuse(protocol: str, session: object, what: str) -> Never:
