@@ -26,7 +26,7 @@ def site(tmp_path: Path) -> Path:
             id="level",
         ),
         pytest.param(
-            append(SUITE, "def f(:"), f"{SUITE}, line 36: SyntaxError", id="syntax-of-a-case"
+            append(SUITE, "def f(:"), f"{SUITE}, line 39: SyntaxError", id="syntax-of-a-case"
         ),
         pytest.param(
             append(f"{PACKAGE}/__init__.py", "def f(:"),
@@ -67,7 +67,7 @@ def test_a_broken_package_is_left_out_by_name(
     [
         pytest.param(
             append(SUITE, "missing"),
-            f"{SUITE}, line 36: NameError: name 'missing' is not defined",
+            f"{SUITE}, line 39: NameError: name 'missing' is not defined",
             id="name-in-a-case-file",
         ),
         pytest.param(
