@@ -104,36 +104,48 @@ def _keep_caches_at_home() -> None:
 
 
 def _invoke(arguments: list[str]) -> int:
+    """Run one command; say why it is refused after what may be the cause: packages left out."""
+    refusal = ""
     try:
-        with root_command().make_context("wireproof", arguments) as context:
-            _raise_limits()  # once it is a command that runs: the list of commands needs no kit
-            result: object = context.command.invoke(context)
-        sys.stdout.flush()
-        return result if isinstance(result, int) else 0
+        code = _run_command(arguments)
     except click.exceptions.Exit as end:
-        return end.exit_code
+        code = end.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), sys.stderr)
-        return NOT_DONE
+        code = NOT_DONE
     except click.ClickException as error:
-        return _refuse(_sentence(error))
+        code, refusal = NOT_DONE, _sentence(error)
     except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
+        code = INTERRUPTED
     except BrokenPipeError:
         raise
     except Exception as error:  # the outermost loop: whatever it is, one sentence
-        return _give_up(error)
-    finally:
-        _tell_left_out()
+        code, refusal = NOT_DONE, _explain(error)
+    told = _tell_left_out()
+    if refusal and not any(why in refusal for why in told):
+        _refuse(refusal)
+    return code
 
 
-def _tell_left_out() -> None:
-    """Name the protocols that were left out, if this command looked for protocols at all."""
-    if registry := sys.modules.get("wireproof_spec.protocol"):
-        from wireproof.view.output import echo
+def _run_command(arguments: list[str]) -> int:
+    with root_command().make_context("wireproof", arguments) as context:
+        _raise_limits()  # once it is a command that runs: the list of commands needs no kit
+        result: object = context.command.invoke(context)
+    sys.stdout.flush()
+    return result if isinstance(result, int) else 0
 
-        for protocol, why in registry.left_out().items():
-            echo(f"wireproof: protocol {protocol!r} is left out: {why}", err=True)
+
+def _tell_left_out() -> list[str]:
+    """Name what was left out, if this command looked for protocols at all; return the reasons."""
+    registry = sys.modules.get("wireproof_spec.protocol")
+    if registry is None:
+        return []
+    reasons: list[str] = list(registry.left_out().values())
+    for protocol, why in registry.left_out().items():
+        _refuse(f"protocol {protocol!r} is left out: {why}")
+    for flaw in registry.list_flaws():
+        _refuse(flaw)
+    return reasons
 
 
 def root_command() -> click.Command:
@@ -183,27 +195,44 @@ def _sentence(error: click.ClickException) -> str:
     return f"{text} (see `{context.command_path} --help`)" if context else text
 
 
-def _give_up(error: Exception) -> int:
+def _explain(error: Exception) -> str:
+    """Return one sentence on an error that ended a command, and on what to do about it."""
+    return _explain_usual(error) or _explain_mistake(error)
+
+
+def _explain_usual(error: Exception) -> str:
+    """Return a sentence on an error that a user can mend; empty if it is no such error."""
     from wireproof_kit.errors import KitError, is_exhausted
-    from wireproof_spec.protocol import UnknownProtocol, describe_mistake, find_culprit
+    from wireproof_spec.protocol import UnknownProtocol
 
     if isinstance(error, KitError):
-        return _refuse(_with_advice(str(error)))
+        return _with_advice(str(error))
     if isinstance(error, UnknownProtocol):
-        return _refuse(str(error))
+        package = getattr(error, "package", "")
+        return f"the package {package} is broken: {error}" if package else str(error)
     if is_exhausted(error):
-        return _refuse(f"the kit has used up a limit of this machine ({error}); {_DOCTOR}")
+        return f"the kit has used up a limit of this machine ({error}); {_DOCTOR}"
     if isinstance(error, OSError) and error.errno in _DISK_FULL:
         where = f" ({error.filename})" if error.filename else ""
-        return _refuse(f"a disk is full{where}; for temporary files TMPDIR can name another")
+        return f"a disk is full{where}; for temporary files TMPDIR can name another"
     if isinstance(error, ModuleNotFoundError) and error.name in _POSIX:
-        return _refuse(f"this command needs Linux or macOS: {error}; on Windows, WSL has it")
-    details = _write_down(error)
-    if package := find_culprit(error):
-        what = describe_mistake(error)
-        return _refuse(f"error in the package {package}, not in wireproof: {what}; {details}")
-    what = f"{type(error).__name__}: {error}".partition("\n")[0]
-    return _refuse(f"kit error: {what}; please report, {details}")
+        return f"this command needs Linux or macOS: {error}; on Windows, WSL has it"
+    return ""
+
+
+def _explain_mistake(error: Exception) -> str:
+    """Return a sentence on a mistake in the kit, or in the package of a protocol."""
+    from wireproof_spec.protocol import describe_type, find_culprit
+
+    details, what = _write_down(error), describe_type(error)
+    blame = find_culprit(error)
+    if blame is None:
+        return f"kit error: {what}; please report, {details}"
+    if blame.own:
+        where = f"in the package {blame.package}, not in wireproof"
+        return f"error {where}: {blame.where}: {what}; {details}"
+    called = f"called by the package {blame.package} ({blame.where})"
+    return f"kit error: {what}, {called}; if the call is right, please report, {details}"
 
 
 def _with_advice(sentence: str) -> str:
@@ -227,8 +256,7 @@ def _write_down(error: Exception) -> str:
     return f"details in {file.name}"
 
 
-def _refuse(sentence: str) -> int:
+def _refuse(sentence: str) -> None:
     from wireproof.view.output import echo
 
     echo(f"wireproof: {' '.join(sentence.splitlines())}", err=True)
-    return NOT_DONE

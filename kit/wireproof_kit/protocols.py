@@ -24,6 +24,7 @@ from wireproof_kit.targets.target import (
 )
 from wireproof_kit.wire.address import Address, format_address, is_loopback
 from wireproof_spec.clauses.loading import CatalogueFault, load_catalogue
+from wireproof_spec.clauses.unlisted import list_unlisted
 from wireproof_spec.protocol import (
     BrokenPackage,
     Group,
@@ -32,6 +33,7 @@ from wireproof_spec.protocol import (
     entry_point,
     leave_out,
     list_having,
+    load_part,
     package_of,
     part,
 )
@@ -128,11 +130,25 @@ def _check_packages() -> None:
         if package is None:
             continue
         try:
-            part(Group.KIT, name, KitPart)
+            _refuse_text(part(Group.KIT, name, KitPart))
             load_catalogue(name)
+            for fault in list_unlisted(name):
+                raise CatalogueFault(fault)
             _parse_suites(name)
         except (UnknownProtocol, CatalogueFault) as error:
             leave_out(name, package, str(error))
+
+
+def _refuse_text(part: KitPart) -> None:
+    """Refuse a text in place of a tuple of texts: ``("a")`` is one, and its letters are no names.
+
+    Raises:
+        UnknownProtocol: see above.
+    """
+    for name in ("arguments", "schemes", "reference", "adapter_reference"):
+        value: object = getattr(part, name)
+        if isinstance(value, str):
+            raise UnknownProtocol(f"KitPart.{name} is the text {value!r}; write ({value!r},)")
 
 
 def _parse_suites(protocol: str) -> None:
@@ -244,6 +260,18 @@ def list_with_reference() -> tuple[str, ...]:
     return list_having(Group.SERVERS)
 
 
+def refuse_without_reference(protocol: str) -> None:
+    """Refuse a known protocol that has no reference.
+
+    Raises:
+        UsageFault: see above.
+    """
+    if protocol in known_protocols() and protocol not in list_with_reference():
+        raise UsageFault(
+            f"protocol {protocol} has no example server (entry point group {Group.SERVERS})"
+        )
+
+
 def list_with_fuzzing() -> tuple[str, ...]:
     """Return the protocols whose targets can be fuzzed."""
     return tuple(
@@ -269,7 +297,7 @@ def suites(protocol: str) -> str:
 
 def server(protocol: str) -> Callable[[list[str]], int]:
     """Import the function that runs a protocol's reference server until it is stopped."""
-    return cast(Callable[[list[str]], int], entry_point(Group.SERVERS, protocol).load())
+    return cast(Callable[[list[str]], int], load_part(Group.SERVERS, protocol))
 
 
 def protocol_of(case_id: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from wireproof_spec.clauses.catalogue import Level
-from wireproof_spec.clauses.observations import load_observations
+from wireproof_spec.clauses.observations import ENDINGS, LITERAL, SHARED_WORDS, load_observations
 from wireproof_spec.record import RepeatsRecord, Verdict
 
 
@@ -86,42 +86,12 @@ CLAIM_WORDS: dict[str, tuple[str, str]] = {
     "unknown": ("?", "not clear"),
 }
 
-SHARED_WORDS = {
-    "ok": "OK",
-    "conforms": "every message that came keeps the clause",
-    "deviates": "a message that came breaks the clause",
-    "closed": "the connection closed without an answer",
-    "silence": "no answer",
-    "died": "the target died",
-    "withheld": "the target kept the case waiting until it was given up",
-    "inconclusive": "undecided",
-    "kit-error": "an error of the kit",
-    "nonsense": "something that is no frame",
-    "*": "anything",
-}
-"""Words of observations that mean the same in every protocol."""
 _BEFORE = {
     "response": "response",
     "http": "HTTP",
     "same": "the same answer to both:",
 }
 _ANY = {"delivered": "delivered", "http": "any HTTP status"}
-ENDINGS = {
-    "open": "connection open",
-    "closed": "connection closed",
-    "broken": "answers out of step",
-    "stuck": "no answer after it",
-    "nonsense": "then an answer that is no frame",
-    "others-open": "other connections unharmed",
-    "others-closed": "other connections closed",
-    "others-stuck": "no answer on another connection",
-    "others-broken": "answers out of step on another connection",
-    "others-nonsense": "an answer that is no frame on another connection",
-    "*": "",
-}
-"""What the last words of an observation say of the connections after the answer."""
-_LITERAL = ("error", "response", "http", "same")
-"""Kinds whose detail is a name or a number of the wire, not words of ours."""
 
 
 def spoken(observation: str, of: str = "") -> str:
@@ -175,7 +145,7 @@ def _spoken_word(word: str, of: str) -> str:
         return f"{_BEFORE[kind]} {_spoken_word(detail, of)}"
     if kind == "http":
         return f"HTTP {detail.replace('*', 'xx')}"
-    shown = detail if kind in _LITERAL else detail.replace("-", " ").replace("+", " and ")
+    shown = detail if kind in LITERAL else detail.replace("-", " ").replace("+", " and ")
     return f"{_BEFORE.get(kind, kind)} {shown}"
 
 

@@ -74,6 +74,10 @@ class BrokenPackage(UnknownProtocol):
     The error's text names what does not load, with file and line.
     """
 
+    def __init__(self, text: str, package: str = "") -> None:
+        super().__init__(text)
+        self.package = package
+
 
 _left_out: dict[str, str] = {}
 
@@ -81,6 +85,14 @@ _left_out: dict[str, str] = {}
 def left_out() -> Mapping[str, str]:
     """Return the protocols that are registered and cannot be used, each with the reason."""
     return _left_out
+
+
+_flaws: dict[str, None] = {}
+
+
+def note_flaw(sentence: str) -> None:
+    """Note a mistake in a package without which its protocol can be used; see `list_flaws`."""
+    _flaws[sentence] = None
 
 
 def leave_out(protocol: str, package: str, why: str) -> None:
@@ -99,6 +111,53 @@ def find_registered(group: Group) -> dict[str, "EntryPoint"]:
     for entry in entry_points(group=group):
         found.setdefault(entry.name, entry)
     return found
+
+
+def have_loaded() -> bool:
+    """Return True if this process has looked for protocols."""
+    return bool(_load_protocols.cache_info().currsize)
+
+
+def list_flaws() -> list[str]:
+    """Return a sentence for each mistake in a package that this process did without.
+
+    They are those of `note_flaw`, and all parts that no command finds.
+    """
+    return [*_flaws, *_list_strays()] if have_loaded() else [*_flaws]
+
+
+def _list_strays() -> list[str]:
+    """Return a sentence for each part of another package that no command finds.
+
+    Its group is spelled almost as one of `Group`, or no protocol is registered by its name.
+    """
+    from difflib import get_close_matches
+    from importlib.metadata import entry_points
+
+    groups = [str(group) for group in Group]
+    known = (*protocols(), *_left_out)
+    strays: dict[tuple[str, str], str] = {}
+    for group in sorted({*entry_points().groups} - {*groups}):
+        for meant in get_close_matches(group, groups, n=1, cutoff=0.85):
+            for entry in entry_points(group=group):
+                what = f"the group {group}, which is unknown; did you mean {meant}?"
+                _add_stray(strays, entry, what)
+    for group in Group:
+        for entry in find_registered(group).values():
+            if entry.name not in known:
+                near = get_close_matches(entry.name, known, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                what = f"{group}, but no protocol of that name in {Group.PROTOCOLS}{hint}"
+                _add_stray(strays, entry, what)
+    return list(strays.values())
+
+
+def _add_stray(strays: dict[tuple[str, str], str], entry: "EntryPoint", what: str) -> None:
+    """Add a sentence on an entry point, unless its package has one for that name already."""
+    if entry.dist is not None and entry.dist.name != OWN:
+        package = entry.dist.name
+        told = f"the package {package} registers {entry.name!r} in {what}"
+        strays.setdefault((package, entry.name), told)
 
 
 def protocols() -> Mapping[str, Protocol]:
@@ -122,13 +181,23 @@ def _load_protocols() -> Mapping[str, Protocol]:
     found: list[Protocol] = []
     for name in names:
         try:
-            found.append(part(Group.PROTOCOLS, name, Protocol))
+            found.append(_load_protocol(name))
         except UnknownProtocol as error:
             package = package_of(Group.PROTOCOLS, name)
             if package is None:
                 raise
             leave_out(name, package, str(error))
     return {each.name: each for each in sorted(found, key=lambda each: (each.rank, each.name))}
+
+
+def _load_protocol(name: str) -> Protocol:
+    found = part(Group.PROTOCOLS, name, Protocol)
+    if found.name != name:
+        raise UnknownProtocol(
+            f"the entry point {name} of {Group.PROTOCOLS} is a Protocol with the name "
+            f"{found.name!r}; both must be the same"
+        )
+    return found
 
 
 def find_protocol(name: str) -> Protocol:
@@ -169,21 +238,50 @@ def part(group: Group, name: str, kind: type[T]) -> T:
         BrokenPackage: the part is of another package and raises an error when it is imported.
         UnknownProtocol: the protocol has no such part, or the part has another type.
     """
-    entry = entry_point(group, name)
+    found = load_part(group, name)
+    if not isinstance(found, kind):
+        raise UnknownProtocol(f"{_describe(group, name)}, is no {kind.__name__}")
+    return found
+
+
+def load_part(group: Group, name: str) -> object:
+    """Import and return what a protocol registers in a group, of any type.
+
+    Raises:
+        BrokenPackage: the part is of another package and raises an error when it is imported.
+        UnknownProtocol: the protocol has no such part.
+    """
     try:
-        found: object = entry.load()
+        found: object = entry_point(group, name).load()
+    except UnknownProtocol:
+        raise
     except Exception as error:
         if package_of(group, name) is None:
             raise
-        raise BrokenPackage(
-            f"{entry.value}, the entry point {name} of {group}, cannot be imported: "
-            f"{describe_mistake(error)}"
-        ) from error
-    if not isinstance(found, kind):
-        raise UnknownProtocol(
-            f"{entry.value}, the entry point {name} of {group}, is no {kind.__name__}"
-        )
+        told = f"{_describe(group, name)}, cannot be imported: {describe_mistake(error)}"
+        raise BrokenPackage(told, package_of(group, name) or "") from error
     return found
+
+
+def call_part(group: Group, name: str, kind: type[T]) -> T:
+    """Call the function that a protocol registers in a group, and return what it returns.
+
+    Raises:
+        BrokenPackage: the part of another package cannot be imported, is no function without
+            arguments, or returns something else than it is to.
+        UnknownProtocol: the protocol has no such part.
+    """
+    make = load_part(group, name)
+    found: object = make() if callable(make) else make
+    if not callable(make) or not isinstance(found, kind):
+        wrong = f"returns {type(found).__name__}" if callable(make) else "is no function"
+        told = f"{_describe(group, name)}, {wrong}; expected to return a {kind.__name__}"
+        raise BrokenPackage(told, package_of(group, name) or "")
+    return found
+
+
+def _describe(group: Group, name: str) -> str:
+    return f"{entry_point(group, name).value}, the entry point {name} of {group}"
 
 
 def package_of(group: Group, name: str) -> str | None:
@@ -193,18 +291,49 @@ def package_of(group: Group, name: str) -> str | None:
     return None if package == OWN else package
 
 
-def find_culprit(error: BaseException) -> str | None:
-    """Return the name of the package of another author in which an error was raised, if any."""
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Another author's package that was running when an error was raised.
+
+    ``where`` is ``FILE, line N`` of its last call. ``own``: no code of wireproof was called by it.
+    """
+
+    package: str
+    where: str
+    own: bool
+
+
+def find_culprit(error: BaseException) -> Blame | None:
+    """Return the package of another author that was running when an error was raised, if any.
+
+    Code of libraries is passed over: a refused connection is raised in the module socket.
+    """
     from traceback import extract_tb
 
-    frames = extract_tb(error.__traceback__)
-    for group in Group:
-        for name, entry in find_registered(group).items():
-            package = package_of(group, name)
-            root = f"/{entry.value.partition(':')[0].partition('.')[0]}/"
-            if package is not None and frames and root in frames[-1].filename.replace("\\", "/"):
-                return package
+    packages = {
+        entry.value.partition(":")[0].partition(".")[0]: package_of(group, name)
+        for group in Group
+        for name, entry in find_registered(group).items()
+    }
+    own = True
+    for frame in reversed(extract_tb(error.__traceback__)):
+        root = next((root for root in packages if _holds(root, frame.filename)), None)
+        package = packages[root] if root is not None else None
+        if package is not None:
+            return Blame(package, f"{frame.filename}, line {frame.lineno}", own)
+        own = own and root is None
     return None
+
+
+def _holds(root: str, filename: str) -> bool:
+    """Return True if a file belongs to an imported top-level package or module."""
+    import os
+    import sys
+
+    module = sys.modules.get(root)
+    folders: list[str] = list(getattr(module, "__path__", ()))
+    inside = any(filename.startswith(f"{folder}{os.sep}") for folder in folders)
+    return inside or filename == getattr(module, "__file__", None)
 
 
 def describe_mistake(error: BaseException, within: str = "") -> str:
@@ -215,7 +344,7 @@ def describe_mistake(error: BaseException, within: str = "") -> str:
     """
     from traceback import extract_tb
 
-    text = f"{type(error).__name__}: {error}".partition("\n")[0]
+    text = describe_type(error)
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"
     run = [
@@ -226,3 +355,8 @@ def describe_mistake(error: BaseException, within: str = "") -> str:
         and "importlib" not in frame.filename
     ]
     return f"{run[-1].filename}, line {run[-1].lineno}: {text}" if run else text
+
+
+def describe_type(error: BaseException) -> str:
+    """Return ``TYPE: TEXT`` of an error, the first line of its text alone."""
+    return f"{type(error).__name__}: {error}".partition("\n")[0]

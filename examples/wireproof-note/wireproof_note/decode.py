@@ -34,7 +34,7 @@ def _decode(source: Source) -> Iterator[Entry]:
             yield Decoded(kind, reader.offset - len(built.data), built.data, frame, formatter)
         reader.finish()
     except WireError as error:
-        yield Broken(error.offset, data[reader.offset :], error, tuple)
+        yield Broken(reader.offset, data[reader.offset :], error, tuple)
 
 
 def _objects(frame: Frame) -> tuple[JsonObject, ...]:

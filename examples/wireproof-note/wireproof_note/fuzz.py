@@ -93,7 +93,7 @@ class Neighbour(driver.Health):
 
     def check(self, *, patient: bool = True) -> driver.Trouble | None:
         """Store a text over the other client's connection; return what went wrong, or None."""
-        seen = self._notebook.store(b"neighbour")
+        seen = self._notebook.store(b"neighbour").value
         return None if seen == "stored" else driver.Trouble("bystander", f"a neighbour saw {seen}")
 
     def close(self) -> None:

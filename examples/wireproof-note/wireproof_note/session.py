@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from wireproof_kit.errors import KitError
+from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import Control, Session, SessionOptions, control_round_trip
 from wireproof_kit.targets.target import Target
@@ -15,7 +17,16 @@ from wireproof_note.frame import FRAME, STORE, STORED, Frame, Frames
 from wireproof_spec.decoding import encode
 from wireproof_spec.wire_error import WireError
 
-Answer = Frame | Closed | Nonsense | Silent
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A frame that came, with the index of the transcript's step that recorded it."""
+
+    frame: Frame
+    step: int
+
+
+Answer = Received | Closed | Nonsense | Silent
 
 
 class Notebook:
@@ -24,7 +35,7 @@ class Notebook:
     def __init__(self, address: tuple[str, int], transcript: Transcript, seconds: float) -> None:
         self._seconds = seconds
         sock = connect_socket(address, "note")
-        self._wire: Wire[Frame, Frame] = Wire(
+        self._wire: Wire[Frame, Received] = Wire(
             sock, Frames(), self._take, transcript=transcript, address=address, unread=65536
         )
 
@@ -33,12 +44,13 @@ class Notebook:
         self.send(from_grammar(FRAME, Frame(kind, text), what="a frame"))
         return self.receive()
 
-    def store(self, text: bytes) -> str:
-        """Send a text to store; return the observation of the answer."""
+    def store(self, text: bytes) -> Observation:
+        """Send a text to store; return the observation, which rests on the answer."""
         answer = self.ask(STORE, text)
-        if not isinstance(answer, Frame):
-            return answer.kind
-        return "stored" if answer == Frame(STORED, text) else "other"
+        if not isinstance(answer, Received):
+            return observed(answer.kind).on(answer)
+        seen = "stored" if answer.frame == Frame(STORED, text) else "other"
+        return observed(seen).on(answer)
 
     def send(self, outgoing: Outgoing) -> None:
         """Send bytes unchanged, and record them."""
@@ -47,14 +59,13 @@ class Notebook:
 
     def receive(self) -> Answer:
         """Return the next frame, or the reason why no frame came."""
-        for frame in self._wire.answers(self._seconds):
-            return frame
+        for answer in self._wire.answers(self._seconds):
+            return answer
         return self._wire.explain_nothing(self._seconds, _cut_off)
 
-    def _take(self, frame: Frame) -> Frame:
+    def _take(self, frame: Frame) -> Received:
         """Record a frame when it comes: the case may be waiting at another connection."""
-        self._wire.record("receive", encode(FRAME, frame))
-        return frame
+        return Received(frame, self._wire.record("receive", encode(FRAME, frame)))
 
     def close(self) -> None:
         """Close the connection."""
@@ -62,7 +73,7 @@ class Notebook:
 
 
 class NoteSession(Session):
-    """A session of the kit with one server; methods of `Session` that are not here do nothing."""
+    """A session of the kit with one server: ``patience`` and what a `Session` must define."""
 
     def __init__(self, target: Target, options: SessionOptions) -> None:
         seconds = options.timeout or 2.0
@@ -97,7 +108,7 @@ class NoteSession(Session):
         notebook = Notebook(self.address, Transcript(), seconds)
         observation = notebook.store(b"are you there?")
         notebook.close()
-        if observation != "stored":
+        if observation.value != "stored":
             raise KitError(f"note://{self.address[0]}:{self.address[1]} does not speak note")
         return time.monotonic() - started
 

@@ -1,68 +1,19 @@
 """A broken package of another protocol fails alone, and is named with its file and line."""
 
-import shutil
-import subprocess
-import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_process import Done, clean_environment
+from cli_process import Done
+from note_package import ENTRIES, LAW, PACKAGE, SUITE, append, install, replace, start
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "wireproof-note"
-PACKAGE = "wireproof_note"
-ENTRIES = "wireproof_note-1.0.dist-info/entry_points.txt"
 pytestmark = pytest.mark.process
-
-
-def start(site: Path, *arguments: str) -> Done:
-    """Run a command in a new process: a fork of the tests' has imported its packages already."""
-    done = subprocess.run(
-        [sys.executable, "-m", "wireproof", *arguments],
-        cwd=site,
-        env={**clean_environment(), "PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """Return a folder in which the example package is installed."""
-    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text("utf-8"))["project"]
-    shutil.copytree(EXAMPLE / PACKAGE, tmp_path / PACKAGE)
-    entries = (tmp_path / ENTRIES, tmp_path / ENTRIES.replace("entry_points.txt", "METADATA"))
-    entries[0].parent.mkdir()
-    entries[0].write_text(
-        "\n".join(
-            f"[{group}]\n" + "\n".join(f"{name} = {value}" for name, value in its.items())
-            for group, its in project["entry-points"].items()
-        )
-    )
-    entries[1].write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1.0\n")
-    return tmp_path
-
-
-def replace(name: str, old: str, new: str) -> Callable[[Path], None]:
-    def change(site: Path) -> None:
-        text = (site / name).read_text("utf-8")
-        assert old in text
-        (site / name).write_text(text.replace(old, new, 1), "utf-8")
-
-    return change
-
-
-def append(name: str, line: str) -> Callable[[Path], None]:
-    def change(site: Path) -> None:
-        (site / name).write_text((site / name).read_text("utf-8") + line + "\n", "utf-8")
-
-    return change
-
-
-SUITE, LAW = f"{PACKAGE}/suite/test_store.py", f"{PACKAGE}/catalogue/store.toml"
+    return install(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +26,7 @@ SUITE, LAW = f"{PACKAGE}/suite/test_store.py", f"{PACKAGE}/catalogue/store.toml"
             id="level",
         ),
         pytest.param(
-            append(SUITE, "def f(:"), f"{SUITE}, line 36: SyntaxError", id="syntax-of-a-case"
+            append(SUITE, "def f(:"), f"{SUITE}, line 39: SyntaxError", id="syntax-of-a-case"
         ),
         pytest.param(
             append(f"{PACKAGE}/__init__.py", "def f(:"),
@@ -116,7 +67,7 @@ def test_a_broken_package_is_left_out_by_name(
     [
         pytest.param(
             append(SUITE, "missing"),
-            f"{SUITE}, line 36: NameError: name 'missing' is not defined",
+            f"{SUITE}, line 39: NameError: name 'missing' is not defined",
             id="name-in-a-case-file",
         ),
         pytest.param(
@@ -155,15 +106,15 @@ def test_a_sound_package_is_not_left_out(site: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "line"),
     [
-        (SUITE, 'observed(notebook.store(b"t" * size))', "missing(notebook)", "line 15"),
+        (SUITE, 'notebook.store(b"t" * size)', "missing(notebook)", "line 15"),
         (f"{PACKAGE}/session.py", "def store(", "def stored(", ""),
         (
             SUITE,
-            "return observed(notebook",
-            "observed(notebook",
+            "return notebook.store",
+            "notebook.store",
             "returned nothing (is a `return`",
         ),
-        (SUITE, "return observed(notebook", "return str(notebook", "returned '"),
+        (SUITE, 'notebook.store(b"t" * size)', "str(notebook)", "returned '"),
         (f"{PACKAGE}/server.py", "import argparse", "import nowhere", "did not start"),
         (
             f"{PACKAGE}/server.py",

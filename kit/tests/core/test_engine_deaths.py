@@ -105,3 +105,20 @@ def test_a_target_that_is_brought_back_is_judged_on() -> None:
     later = kit.run(case(scripted("ok,open")))
     assert (first.observation, first.repeats.runs) == ("died", 2)
     assert later.verdict == "pass"
+
+
+def test_a_connection_that_a_package_is_refused_is_no_error_of_the_case() -> None:
+    """A package may connect sockets by itself; a target that refuses them is dead or not ready."""
+
+    class Refused(FakeSession):
+        def is_alive(self) -> bool:
+            raise ConnectionRefusedError
+
+    def unreachable() -> Observation:
+        raise ConnectionRefusedError
+
+    alive = engine().run(case(unreachable))
+    dead = engine(Refused()).run(case(scripted("bad")))
+
+    assert (alive.verdict, alive.observation) == ("inconclusive", "inconclusive:arrangement")
+    assert (dead.verdict, dead.observation) == ("fail", "died")

@@ -31,7 +31,13 @@ from wireproof_kit.fuzz.campaign.last_words import check_log
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import TargetChoice, run_workers
 from wireproof_kit.fuzz.driver import Choice
-from wireproof_kit.protocols import adapter_reference, find_off_loopback, kit_part, read_target
+from wireproof_kit.protocols import (
+    adapter_reference,
+    find_off_loopback,
+    kit_part,
+    read_target,
+    refuse_without_reference,
+)
 from wireproof_kit.runner.activity import SHORT_RUNS, Activity
 from wireproof_kit.targets.process import find_process
 from wireproof_kit.targets.target import ON_CLIENTS, ROLE, Target
@@ -150,6 +156,7 @@ def _name_client(arguments: tuple[str, ...], command: str, options: FuzzOptions)
 def _fuzzed(named: NamedTarget) -> Target | None:
     """Return what is fuzzed; None for a reference broker, which is started later."""
     if named.protocol:
+        refuse_without_reference(named.protocol)
         return adapter_reference(named.protocol)
     return read_target(named.url, named.keys)
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from typing import BinaryIO, TypeAlias
 
 import click
 
 from wireproof.options.lazy_group import Examples
 from wireproof_kit.decoding.decoded import Entry
-from wireproof_spec.protocol import Group, entry_point, list_having
+from wireproof_spec.protocol import Group, call_part, list_having
 
 Source: TypeAlias = bytes | Path | BinaryIO
 
@@ -43,5 +43,9 @@ def decoded_protocols() -> tuple[str, ...]:
 
 
 def decoder_of(protocol: str) -> Decoder:
-    """Import and return the decoder of a protocol."""
-    return cast(Callable[[], Decoder], entry_point(Group.DECODERS, protocol).load())()
+    """Import and return the decoder of a protocol.
+
+    Raises:
+        BrokenPackage: the package of the protocol registers no function that returns one.
+    """
+    return call_part(Group.DECODERS, protocol, Decoder)

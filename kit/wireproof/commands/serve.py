@@ -4,7 +4,7 @@ import click
 
 from wireproof.options.lazy_group import HELP, Command
 from wireproof.options.suggestions import suggestion
-from wireproof_kit.protocols import list_with_reference, server
+from wireproof_kit.protocols import list_with_reference, refuse_without_reference, server
 
 EXAMPLES = (
     ("wireproof serve nsq", "run an NSQ broker on the usual ports"),
@@ -39,6 +39,7 @@ class _ServeCommand(Command):
 @click.argument("arguments", nargs=-1, metavar="[OPTIONS OF THE BROKER]")
 def serve(protocol: str, arguments: tuple[str, ...]) -> int:
     """Run the reference broker until SIGTERM or Ctrl-C."""
+    refuse_without_reference(protocol)
     if protocol not in list_with_reference():
         hint = suggestion(protocol, list(list_with_reference()))
         raise click.UsageError(f"no reference broker {protocol!r}{hint}")

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Generic, Protocol, TypeVar
 
 from wireproof.replaying.rename import Names
 from wireproof_kit.errors import UsageFault
@@ -11,7 +11,7 @@ from wireproof_kit.targets.session import Session
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.protocol import Group, entry_point, list_having
+from wireproof_spec.protocol import Group, call_part, list_having
 from wireproof_spec.record import CaseRecord
 from wireproof_spec.step_record import StepRecord
 
@@ -157,10 +157,11 @@ def replayer_of(protocol: str) -> Replayer:
 
     Raises:
         UsageFault: the protocol has no replayer.
+        BrokenPackage: the package of the protocol registers no function that returns one.
     """
     if protocol not in list_having(Group.REPLAYERS):
         raise UsageFault(
             f"what was recorded of protocol {protocol!r} cannot be sent again; run the case again "
             "instead: wireproof run URL CASE"
         )
-    return cast(Callable[[], Replayer], entry_point(Group.REPLAYERS, protocol).load())()
+    return call_part(Group.REPLAYERS, protocol, Replayer)

@@ -15,9 +15,10 @@ from wireproof.view.output import echo
 from wireproof.view.style import flow_pieces
 from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import kit_part, read_target
+from wireproof_kit.protocols import read_target, refuse_without_reference
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.targets.embedded import start_reference
+from wireproof_kit.targets.opening import open_session
 from wireproof_kit.targets.session import SessionOptions, keeps_to_loopback
 from wireproof_kit.targets.target import Target, command_in
 from wireproof_kit.wire.address import format_address, is_loopback, split_address
@@ -96,6 +97,7 @@ def open_scene(
     url = choose_url(bundle, to, keys)
     with contextlib.ExitStack() as stack:
         if url == REFERENCE:
+            refuse_without_reference(protocol)
             reference = start_reference(protocol)
             stack.callback(reference.close)
             url = reference.url
@@ -106,7 +108,7 @@ def open_scene(
             for line in flow_pieces("replay", [case.case, f"to {target.url}"]):
                 echo(line)
         options = SessionOptions(seed=bundle.header.seed, run_token=secrets.token_hex(4))
-        session = kit_part(protocol).open_session(target, options)
+        session = open_session(target, options)
         stack.callback(session.close)
         if case.hazard and not hazardous and not keeps_to_loopback(session):
             raise _hazard(case, f"a node that the servers of {target.url} name")

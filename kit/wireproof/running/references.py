@@ -5,7 +5,12 @@ from dataclasses import replace
 
 from wireproof.options.target_choice import REFERENCE, NamedTarget
 from wireproof.running.request import RunParameters, collect_narrowed
-from wireproof_kit.protocols import list_with_reference, protocol_of
+from wireproof_kit.protocols import (
+    known_protocols,
+    list_with_reference,
+    protocol_of,
+    refuse_without_reference,
+)
 from wireproof_spec.clauses.catalogue import is_below
 from wireproof_spec.clauses.loading import load_catalogue
 
@@ -45,7 +50,15 @@ def _request(
 
 
 def _select_protocols(prefixes: Sequence[str], options: RunParameters) -> list[str]:
-    """Return the protocols of which something is selected; at least one."""
+    """Return the protocols of which something is selected; at least one.
+
+    Raises:
+        UsageFault: something is selected of a protocol without a reference alone.
+    """
+    for prefix in prefixes:
+        owners = [each for each in known_protocols() if _owns(each, prefix)]
+        if owners and not any(each in list_with_reference() for each in owners):
+            refuse_without_reference(owners[0])
     named = {protocol for prefix in prefixes for protocol in _owners(prefix)}
     found = [each for each in list_with_reference() if each in named] or list(
         list_with_reference()
@@ -59,9 +72,9 @@ def _select_protocols(prefixes: Sequence[str], options: RunParameters) -> list[s
 
 def _owners(prefix: str) -> list[str]:
     """Return the protocols among whose cases and clauses a prefix may select."""
-    return [
-        protocol
-        for protocol in list_with_reference()
-        if is_below(prefix, protocol)
-        or any(is_below(clause.id, prefix) for clause in load_catalogue(protocol).clauses())
-    ]
+    return [each for each in list_with_reference() if _owns(each, prefix)]
+
+
+def _owns(protocol: str, prefix: str) -> bool:
+    clauses = load_catalogue(protocol).clauses()
+    return is_below(prefix, protocol) or any(is_below(each.id, prefix) for each in clauses)

@@ -22,6 +22,7 @@ from wireproof_reports.exchange.failing import (
 )
 from wireproof_reports.exchange.repeating import SENT
 from wireproof_reports.wording import shown_time
+from wireproof_spec.protocol import Group, package_of
 from wireproof_spec.record import CaseRecord, DifferenceRecord
 from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
@@ -31,6 +32,8 @@ WHOLE = Measure(rows=1_000_000, parts=1_000_000)
 CONTENT = " " * 14
 """Stands before each row of a text below the line that names it."""
 TEXT_LINES = 12
+FEW_ANSWERS = 3
+NO_EVIDENCE = "the case does not say on which answer it rests; see Observation.on"
 MOST_SEARCHED = 1000
 """Answers in which the field that differs is looked for, from the last one back; ours."""
 DIFFERS = "  <-- differs"
@@ -47,11 +50,13 @@ def key_exchange(case: CaseRecord, protocol: str) -> Iterator[str]:
     if not pairs and not any(step.kind in SENT for step in steps):
         yield from _first_text(shown, steps)
     before: int | None = None
-    for pair in pairs or [_presumed_pair(case, protocol, shown)]:
+    for pair in pairs or _presumed_pairs(case, protocol, shown):
         if pair.asked is not None and pair.asked != before:
             before = pair.asked
             yield from shown.lines("sent", steps, pair.asked)
         yield from _received(shown, steps, pair)
+    if not pairs and steps and package_of(Group.SUITES, protocol) is not None:
+        yield f"  ({NO_EVIDENCE})"
 
 
 def _received(shown: "_Shower", steps: Sequence[StepRecord], pair: Pair) -> Iterator[str]:
@@ -66,31 +71,35 @@ def _received(shown: "_Shower", steps: Sequence[StepRecord], pair: Pair) -> Iter
         yield "  received  nothing"
 
 
-def _presumed_pair(case: CaseRecord, protocol: str, shown: "_Shower") -> Pair:
+def _presumed_pairs(case: CaseRecord, protocol: str, shown: "_Shower") -> list[Pair]:
     """Return the steps to show for a case that does not say what its observation rests on.
 
-    Of something that did not come, it is what was sent; otherwise it is what came last.
+    Of something that did not come, it is what was sent. Of a few answers any may be the one that
+    failed, and all are shown; of many, it is the last one.
     """
     steps = case.transcript.steps
     asked = _find_shown_frame(steps, case.observation)
     answered = _find_difference(shown, steps)
     if answered is not None:
-        return Pair(asked, answered)
-    last = None if case.overdue else _find_last(steps)
-    return Pair(asked if last is None else find_request(steps, last, protocol), last)
+        return [Pair(asked, answered)]
+    came = [] if case.overdue else _list_answers(steps)
+    if not came:
+        return [Pair(asked, None)]
+    shown_answers = came if len(came) <= FEW_ANSWERS else came[-1:]
+    return [Pair(find_request(steps, each, protocol), each) for each in shown_answers]
 
 
-def _find_last(steps: Sequence[StepRecord]) -> int | None:
-    """Return the last step that was received, and neither to check the connection nor unread."""
+def _list_answers(steps: Sequence[StepRecord]) -> list[int]:
+    """Return the steps that were received, and neither to check the connection nor unread."""
     asked: dict[str, str] = {}
-    last: int | None = None
+    answers: list[int] = []
     for index, step in enumerate(steps):
         if step.kind in SENT:
             asked[step.conn] = step.note
         is_aside = step.note in ASIDE or asked.get(step.conn, "").startswith(CHECKING)
         if step.kind in FROM_TARGET and not is_aside:
-            last = index
-    return last
+            answers.append(index)
+    return answers
 
 
 def whole_exchange(

@@ -95,7 +95,8 @@ class TitledFormatter:
 class Broken:
     """Bytes that could not be decoded; decoding stops there.
 
-    ``error`` gives field, offset and reason, ``where`` names the source of the bytes,
+    ``offset`` is where ``data`` begins in the source. ``error`` gives field, its own offset and
+    reason, ``where`` names the source of the bytes,
     ``parts`` computes their labelled parts, and ``objects`` the JSON of the values before the
     error in the same frame.
     """

@@ -61,7 +61,7 @@ class Deaths:
             self._case = case
             self._charged.add(case)
             # A supervisor may have been faster than the user's command.
-            self.is_final = not (self.restart() if self.restart else self.session.is_alive())
+            self.is_final = not (self.restart() if self.restart else self._accepts())
         return SeenRecord(value=DIED, note=f"{how} (seen: {seen.value})")
 
     def has_killed(self, case: str) -> bool:
@@ -81,11 +81,18 @@ class Deaths:
         A process that ends closes its connections before its listener now and then: where one was
         closed, an answer shows that the target lives, or a second look that it does not.
         """
-        if not self.session.is_alive():
+        if not self._accepts():
             return False
         is_lost = any(word in f"{seen.value} {seen.note}" for word in _LOST)
         is_suspect = is_lost and self.session.control().state == "dead"
-        return not is_suspect or self.session.is_alive()
+        return not is_suspect or self._accepts()
+
+    def _accepts(self) -> bool:
+        """Return True if the target accepts a connection; a session may let a refusal through."""
+        try:
+            return self.session.is_alive()
+        except ConnectionRefusedError:
+            return False
 
     def make_undecided(self, seen: str = "") -> SeenRecord:
         """Return ``undecided`` for a case that another case prevented by killing the target.

@@ -19,10 +19,7 @@ import msgspec
 from wireproof_kit.drivers.processor import LATENESS
 from wireproof_kit.errors import (
     AllowedRefused,
-    ArrangementFailed,
     Exhausted,
-    TargetSilent,
-    TargetUnreachable,
     is_exhausted,
     refuse_exhausted,
 )
@@ -30,12 +27,18 @@ from wireproof_kit.observation import Observation, observed
 from wireproof_kit.processes.limits import fit_cases
 from wireproof_kit.runner.deaths import Deaths
 from wireproof_kit.runner.hurry import Hurry, hurry_with
-from wireproof_kit.runner.instance import Instance, describe_raised, describe_returned
+from wireproof_kit.runner.instance import (
+    Instance,
+    describe_raised,
+    describe_returned,
+    describe_stuck,
+)
 from wireproof_kit.runner.line import Line
 from wireproof_kit.runner.patience import hurry
 from wireproof_kit.runner.records import judge_instance, make_record, seen_record
 from wireproof_kit.runner.repeats import MOST_REPEATS, Repeats
 from wireproof_kit.runner.troubles import (
+    UNARRANGED,
     Outcome,
     find_trouble,
     may_decide_later,
@@ -273,7 +276,9 @@ class Engine:
         )
         try:
             experiment.start()
-            observation = self._await(finished) or self._late(transcript)
+            observation = self._await(finished)
+            if observation is None:
+                observation = self._late(transcript, describe_stuck(experiment.ident, instance))
         except RuntimeError as error:
             refuse_exhausted(error)
             raise
@@ -291,11 +296,12 @@ class Engine:
                 return finished.get(timeout=left)
         return None
 
-    def _late(self, transcript: Transcript) -> Observation:
+    def _late(self, transcript: Transcript, where: str) -> Observation:
         """Return the observation of a case that does not end: the target's fault or the kit's."""
         limit, waited = self.options.case_timeout_s, transcript.vain_s
         note = f"the case did not end within {limit:g} s"
         if waited < WAITING_SHARE * limit:
+            note = f"{note}{where and '; it waits at '}{where}"
             is_far = self.session.control().seconds >= FAR_S
             return observed(f"{UNDECIDED if is_far else KIT_ERROR}:timeout", note=note)
         note = f"{note}: for {waited:.0f} s it waited in vain for what the target owed"
@@ -321,7 +327,7 @@ class Engine:
                 return observed(f"{KIT_ERROR}:return", note=note)
             except AllowedRefused as refused:
                 return refused.observation
-            except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
+            except UNARRANGED as error:
                 return observe_unarranged(error, transcript)
             # A thread would end in silence with SystemExit, and the run wait for the case.
             except (Exception, SystemExit, KeyboardInterrupt) as error:

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import inspect
 import os
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -78,13 +79,21 @@ def make_instance(
     """Bind a marked function to one set of parameters, and to its law in the catalogue.
 
     Raises:
-        UsageFault: the case names an unknown clause, or one without an accept set for the case.
+        UsageFault: the case names an unknown clause, or one without an accept set for the case,
+            or takes an argument that no session of its protocol provides.
     """
     names = tuple(inspect.signature(function).parameters)
     case_id = "/".join(part for part in (mark.id, parameter_id, mark.place) if part)
     clause, law = _bind_law(case_id, mark, catalogue)
     arguments = tuple(name for name in names if name not in parameters)
-    known = kit_part(protocol_of(case_id)).needs
+    part = kit_part(protocol_of(case_id))
+    if unknown := [name for name in arguments if name not in part.arguments]:
+        known = ", ".join(part.arguments) or "none"
+        raise UsageFault(
+            f"case {mark.id} ({place_of(function)}) takes {unknown[0]!r}, which is no argument of "
+            f"its protocol's KitPart; it has {known}"
+        )
+    known_needs = part.needs
     return Instance(
         id=case_id,
         title=(inspect.getdoc(function) or "").partition("\n")[0],
@@ -94,7 +103,7 @@ def make_instance(
         function=function,
         parameters=parameters,
         arguments=arguments,
-        argument_needs=tuple(known[name] for name in arguments if name in known),
+        argument_needs=tuple(known_needs[name] for name in arguments if name in known_needs),
     )
 
 
@@ -108,24 +117,45 @@ def describe_raised(error: BaseException, instance: Instance) -> str:
         where = traceback.extract_tb(error.__traceback__)[-1]
         last = traceback.format_exception_only(error)[-1].strip()
         return f"{last} ({where.name}, line {where.lineno})"
-    root = f"{os.sep}{instance.function.__module__.partition('.')[0]}{os.sep}"
+    root = _root(instance)
     told = describe_mistake(error, root)
     # The path to the package is the author's own, and bundles are passed on.
     told = told[told.find(root) + 1 :] if root in told else told
-    return f"your case {instance.id} (package {package}): {told}"
+    return f"package {package}: {told}"
 
 
 def describe_returned(found: object, instance: Instance) -> str:
     """Return a sentence on a case that returned something else than an observation."""
-    code = inspect.unwrap(instance.function).__code__
+    name = inspect.unwrap(instance.function).__code__.co_name
     package = package_of(Group.SUITES, protocol_of(instance.id))
-    whose = f"your case {instance.id} (package {package})" if package else f"case {instance.id}"
-    module = instance.function.__module__.replace(".", "/")
+    whose = f"package {package}" if package else f"case {instance.id}"
     returned = "nothing (is a `return` missing?)" if found is None else repr(found)[:60]
     return (
-        f"{whose}: expected an Observation from {code.co_name}, {module}.py, line "
-        f"{code.co_firstlineno}; it returned {returned}"
+        f"{whose}: expected an Observation from {name}, {place_of(instance.function)}; "
+        f"it returned {returned}"
     )
+
+
+def describe_stuck(thread: int | None, instance: Instance) -> str:
+    """Return ``FILE, line N`` where the thread of a case is, in the package of its protocol."""
+    frame = sys._current_frames().get(thread or 0)  # pyright: ignore[reportPrivateUsage]
+    root = _root(instance)
+    for each in reversed(traceback.extract_stack(frame) if frame else ()):
+        _, found, path = each.filename.rpartition(root)
+        if found:
+            return f"{(root + path).lstrip(os.sep)}, line {each.lineno}"
+    return ""
+
+
+def _root(instance: Instance) -> str:
+    """Return the folder of the top-level package of a case, as it stands in a path."""
+    return f"{os.sep}{instance.function.__module__.partition('.')[0]}{os.sep}"
+
+
+def place_of(function: Callable[..., object]) -> str:
+    """Return ``PACKAGE/FILE.py, line N`` of a function."""
+    code = inspect.unwrap(function).__code__
+    return f"{function.__module__.replace('.', '/')}.py, line {code.co_firstlineno}"
 
 
 def _bind_law(case_id: str, mark: CaseMark, catalogue: Catalogue) -> tuple[Clause, Law]:

@@ -1,6 +1,6 @@
 """Test functions that pytest collected, as cases: bound to the catalogue, or refused."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import cast
 
 import pytest
@@ -10,7 +10,7 @@ from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_kit.runner.exclusions import read_exclusions
-from wireproof_kit.runner.instance import Instance, make_instance
+from wireproof_kit.runner.instance import Instance, make_instance, place_of
 from wireproof_kit.runner.several import Several
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import describe_mistake
@@ -68,11 +68,23 @@ def bind_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Store an `Instance` in each pytest item that is a case; remove the kit's own exclusions.
 
     Raises:
-        KitError: a case names an unknown clause, or has no accept set in the catalogue.
+        KitError: a case names an unknown clause, has no accept set in the catalogue, or has the
+            id of another one.
     """
     for item in items:
         _bind(item)
+    _refuse_twins(item.stash[INSTANCE] for item in items if INSTANCE in item.stash)
     _drop_excluded(config, items)
+
+
+def _refuse_twins(instances: Iterable[Instance]) -> None:
+    """Refuse two cases with one id: a bundle has one result for each."""
+    known: dict[str, Instance] = {}
+    for each in instances:
+        other = known.setdefault(each.id, each)
+        if other is not each:
+            places = f"{place_of(other.function)} and {place_of(each.function)}"
+            raise UsageFault(f"two cases have the id {each.id}: {places}; rename one of them")
 
 
 def _bind(item: pytest.Item) -> None:

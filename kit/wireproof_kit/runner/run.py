@@ -15,6 +15,7 @@ from wireproof_kit.protocols import (
     list_with_reference,
     protocol_of,
     read_target,
+    refuse_without_reference,
 )
 from wireproof_kit.runner.activity import SHORT_RUNS, Activity
 from wireproof_kit.runner.claims import Probed, check_claims, probe_target
@@ -22,6 +23,7 @@ from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
+from wireproof_kit.targets.opening import open_session
 from wireproof_kit.targets.session import NamesLeft, Session, SessionOptions, keeps_to_loopback
 from wireproof_kit.targets.target import Target, option_of
 from wireproof_kit.verdicts.judge import JudgeContext, is_shown, missing_capability
@@ -168,7 +170,7 @@ class Run:
         )
         if target.is_client():
             activity.begin(SHORT_RUNS)
-        session = kit_part(target.protocol).open_session(target, options)
+        session = open_session(target, options)
         try:
             own = _of_target(target.protocol, instances, is_client=target.is_client())
             session.begin(_count_needed(item for item in own if _is_asked_for(plan, item)))
@@ -303,9 +305,12 @@ def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
         UsageFault: the given protocol has no reference.
     """
     known = list_with_reference()
+    asked = {protocol_of(item.id) for item in instances if _is_asked_for(plan, item)}
+    named = [plan.protocol] if plan.protocol else asked if plan.selection else ()
+    for protocol in named:
+        refuse_without_reference(protocol)
     if plan.protocol is not None and plan.protocol not in known:
         raise UsageFault(f"{plan.protocol!r} has no reference; expected one of {', '.join(known)}")
-    asked = {protocol_of(item.id) for item in instances if _is_asked_for(plan, item)}
     return plan.protocol or next((name for name in known if name in asked), known[0])
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from wireproof_kit.errors import ArrangementFailed, KitError
+from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.processes.limits import has_exhausted_helper
 from wireproof_kit.runner.line import Line, has_reset
@@ -19,6 +19,8 @@ _TROUBLES = {
     PAUSED: "other programs kept the kit from running meanwhile",
 }
 """Why a case is undecided now, and may be decided when it runs again."""
+UNARRANGED = (ArrangementFailed, TargetUnreachable, TargetSilent, ConnectionRefusedError)
+"""What a case raises if it could not be prepared; a package may connect sockets by itself."""
 
 
 @dataclass(slots=True)
@@ -72,7 +74,7 @@ def observe_exhausted(error: BaseException) -> Observation:
     return observed(EXHAUSTED, note=str(error))
 
 
-def observe_unarranged(error: KitError, transcript: Transcript) -> Observation:
+def observe_unarranged(error: Exception, transcript: Transcript) -> Observation:
     """Return what is seen when a case could not be prepared, with the exchange that failed."""
     if isinstance(error, ArrangementFailed) and error.transcript is not None:
         transcript.extend(error.transcript)

@@ -13,6 +13,8 @@ from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import ControlState
 
 CONTROL_SECONDS = 10.0
+REQUIRED = ("arguments", "release", "control", "is_alive")
+"""The methods of `Session` that have no default: what they return is known to no other code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def control_round_trip(trip: Callable[[float], float], patience: Patience) -> Co
     """
     try:
         seconds = trip(CONTROL_SECONDS)
-    except (TargetUnreachable, TargetSilent):
+    except (TargetUnreachable, TargetSilent, ConnectionRefusedError):
         return Control("dead", CONTROL_SECONDS)
     prompt = seconds <= patience.answer * machine_load()
     return Control("prompt" if prompt else "slow", seconds)
@@ -65,7 +67,8 @@ class SessionOptions:
 class Session(Protocol):
     """One open session with a target; its methods are thread-safe.
 
-    A subclass need not define the methods that have a body here.
+    A subclass sets ``patience`` and defines the methods in `REQUIRED`; the others have a body here
+    that does nothing.
     """
 
     patience: Patience
@@ -98,19 +101,19 @@ class Session(Protocol):
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
         """Return the kit objects that a case asks for by argument name, new for one run of it."""
-        ...
+        raise NotImplementedError
 
     def release(self, arguments: Mapping[str, object]) -> None:
         """Close what a case left open; ``arguments`` are its kit objects."""
-        ...
+        raise NotImplementedError
 
     def control(self) -> Control:
         """Measure a round trip on a new connection, to see if the target still answers."""
-        ...
+        raise NotImplementedError
 
     def is_alive(self) -> bool:
         """Return True if the target accepts a connection now."""
-        ...
+        raise NotImplementedError
 
     def fingerprint(self) -> dict[str, str]:
         """Return what the target reports about itself."""

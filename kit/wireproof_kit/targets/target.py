@@ -188,10 +188,8 @@ def with_key(target: Target, key: str, value: str, known: Keys) -> Target:
     if target.command is not None and (key != GENERATION or key not in known):
         return _with_role(target, key, value)
     if key not in known:
-        raise UsageFault(
-            f"target key {key!r} is unknown to {target.protocol}; expected one of "
-            f"{', '.join(known) or 'none'}"
-        )
+        expected = f"expected one of {', '.join(known)}" if known else "it has no target keys"
+        raise UsageFault(f"target key {key!r} is unknown to {target.protocol}; {expected}")
     choices = known[key].choices
     if choices and value not in choices:
         raise UsageFault(f"{key} expected to be one of {', '.join(choices)}; found {value!r}")

@@ -35,7 +35,9 @@ def next_step(
     if any(record.verdict == "error" for record in records):
         package = package_of(Group.SUITES, header.target.protocol)
         if package is not None:
-            return f"this is an error in a case of the package {package}; the reason has the line"
+            has_line = any(", line " in each.reason for each in records if each.verdict == "error")
+            line = "; the reason has the line" if has_line else ""
+            return f"this is an error in the package {package}{line}"
         return "this is an error of the kit: report it and attach the bundle"
     # A group without a reason is undecided: it needs another run, not to be left out.
     groups = [each.group for each in footer.groups if each.whole and not each.judged and each.why]

@@ -4,7 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wireproof_reports.exchange.annotation import Part
-from wireproof_spec.protocol import Group, find_registered, part
+from wireproof_spec.protocol import (
+    Group,
+    UnknownProtocol,
+    find_registered,
+    note_flaw,
+    package_of,
+    part,
+)
 from wireproof_spec.record import DifferenceRecord
 
 
@@ -111,7 +118,21 @@ class ReportPart:
 
 
 def report_part(protocol: str) -> ReportPart:
-    """Return what a protocol provides for reports; an empty part if nothing is registered."""
+    """Return what a protocol provides for reports; an empty part if nothing is registered.
+
+    It is empty, too, if the part of another package is broken: a report does without names, and
+    its reader is told so.
+    """
     if protocol not in find_registered(Group.REPORTS):
         return ReportPart()
-    return part(Group.REPORTS, protocol, ReportPart)
+    try:
+        return part(Group.REPORTS, protocol, ReportPart)
+    except UnknownProtocol as error:
+        package = package_of(Group.REPORTS, protocol)
+        if package is None:
+            raise
+        note_flaw(
+            f"the package {package} is broken: {error}; in reports the parts of its frames have "
+            "no names"
+        )
+        return ReportPart()

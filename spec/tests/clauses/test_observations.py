@@ -1,13 +1,10 @@
+import re
+
 import pytest
 
-from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.clauses.loading import CatalogueFault, read_toml
 from wireproof_spec.clauses.observations import Observations, load_observations
-
-OF_EVERY_PROTOCOL = {
-    *("*", "ok", "closed", "open", "stuck", "silence", "others-open"),
-}
-LITERAL = ("error:", "http:", "response:", "same:")
-"""Kinds whose detail is a name or a number of the wire."""
+from wireproof_spec.clauses.unlisted import list_unlisted
 
 
 def test_a_sentence_is_that_of_the_narrowest_prefix() -> None:
@@ -28,30 +25,22 @@ def test_a_protocol_without_a_file_has_no_sentences() -> None:
 
 @pytest.mark.parametrize("protocol", ["nsq", "iggy", "oms"])
 def test_every_word_of_an_accept_set_has_its_sentence(protocol: str) -> None:
-    sentences = load_observations(protocol)
-    missing = {
-        (word, law.id)
-        for clause in load_catalogue(protocol).clauses()
-        for law in clause.case
-        for pattern in (*law.accept, *law.undecided, *_of_readings(law.reading))
-        for word in _words(pattern)
-        if word not in OF_EVERY_PROTOCOL and not word.startswith(LITERAL)
-        if not word.endswith(":*") and sentences.sentence(word, law.id) is None
-    }
-    assert missing == set()
+    assert list(list_unlisted(protocol)) == []
 
 
-def _of_readings(readings: dict[str, dict[str, tuple[str, ...]]]) -> list[str]:
-    return [
-        pattern
-        for options in readings.values()
-        for patterns in options.values()
-        for pattern in patterns
-    ]
-
-
-def _words(pattern: str) -> list[str]:
-    """Return the words of a pattern but a server's own name for an HTTP error."""
-    first, *after = pattern.split(",")
-    named = after[1:] if first.startswith("http:") and "-" not in "".join(after[:1]) else after
-    return [first, *named]
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[words]\na = 'b'\nc = 1\n", "words.toml, line 3: Expected `str`, got `int`"),
+        ("[in.'x/']\na = 'b'\n'c-d' = []\n", "words.toml, line 3: Expected `str`, got `array`"),
+        (
+            "[word]\na = 'b'\n",
+            "line 1: Object contains unknown field `word`; expected words or in",
+        ),
+        ("\nword = 1\n", "line 2: Object contains unknown field `word`; expected words or in"),
+        ("[words", "words.toml: Expected ']' at the end of a table declaration"),
+    ],
+)
+def test_a_wrong_list_of_words_is_refused_with_its_line(text: str, told: str) -> None:
+    with pytest.raises(CatalogueFault, match=re.escape(told)):
+        read_toml(text, "words.toml", Observations)

@@ -68,7 +68,7 @@ def load_catalogue(protocol: str) -> Catalogue:
     folder = find_protocol(protocol).folder() / "catalogue"
     if not folder.is_dir():
         raise CatalogueFault(f"catalogue of {protocol}: the folder {folder} is missing")
-    texts = dict(_read_texts(folder))
+    texts = dict(read_texts(folder))
 
     def read(name: str, kind: type[T]) -> T:
         return _read(texts, str(folder / name), kind)
@@ -118,25 +118,33 @@ def is_above_origin(clause: Clause) -> bool:
     return clause.origin == "deployed" and clause.level != "observed" and not read
 
 
-def _read_texts(folder: Traversable) -> Iterator[tuple[str, str]]:
+def read_texts(folder: Traversable) -> Iterator[tuple[str, str]]:
     """Yield name and text of each file of a catalogue; a folder in it has groups of its own."""
     for item in folder.iterdir():
         if item.is_dir():
-            yield from _read_texts(item)
+            yield from read_texts(item)
         elif item.name.endswith(".toml"):
             yield str(item), item.read_text(encoding="utf-8")
+
+
+def read_toml(text: str, name: str, kind: type[T]) -> T:
+    """Return the value of a TOML text; ``name`` is that of its file, for messages.
+
+    Raises:
+        CatalogueFault: the text is no TOML, or does not fit the struct ``kind``.
+    """
+    try:
+        return msgspec.convert(tomllib.loads(text), kind)
+    except tomllib.TOMLDecodeError as error:
+        raise CatalogueFault(f"{name}: {error}") from error
+    except msgspec.ValidationError as error:
+        raise CatalogueFault(f"{name}{describe_fault(error, text, kind)}") from error
 
 
 def _read(texts: Mapping[str, str], name: str, kind: type[T]) -> T:
     if name not in texts:
         raise CatalogueFault(f"catalogue file {name} is missing")
-    try:
-        return msgspec.convert(tomllib.loads(texts[name]), kind)
-    except tomllib.TOMLDecodeError as error:
-        raise CatalogueFault(f"catalogue file {name}: {error}") from error
-    except msgspec.ValidationError as error:
-        fault = describe_fault(error, texts[name], kind)
-        raise CatalogueFault(f"catalogue file {name}{fault}") from error
+    return read_toml(texts[name], f"catalogue file {name}", kind)
 
 
 def _read_groups(texts: Mapping[str, str]) -> Iterator[Group]:

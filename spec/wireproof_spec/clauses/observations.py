@@ -1,15 +1,46 @@
 """The meaning of the words in observations, one table per protocol, read from TOML."""
 
 import functools
-import tomllib
 from collections.abc import Mapping
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, field
 
+from wireproof_spec.clauses.loading import read_toml
 from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
+SHARED_WORDS = {
+    "ok": "OK",
+    "conforms": "every message that came keeps the clause",
+    "deviates": "a message that came breaks the clause",
+    "closed": "the connection closed without an answer",
+    "silence": "no answer",
+    "died": "the target died",
+    "withheld": "the target kept the case waiting until it was given up",
+    "inconclusive": "undecided",
+    "kit-error": "an error of the kit",
+    "nonsense": "something that is no frame",
+    "*": "anything",
+}
+"""Words of observations that mean the same in every protocol."""
+ENDINGS = {
+    "open": "connection open",
+    "closed": "connection closed",
+    "broken": "answers out of step",
+    "stuck": "no answer after it",
+    "nonsense": "then an answer that is no frame",
+    "others-open": "other connections unharmed",
+    "others-closed": "other connections closed",
+    "others-stuck": "no answer on another connection",
+    "others-broken": "answers out of step on another connection",
+    "others-nonsense": "an answer that is no frame on another connection",
+    "*": "",
+}
+"""What the last words of an observation say of the connections after the answer."""
+LITERAL = ("error", "response", "http", "same")
+"""Kinds whose detail is a name or a number of the wire, not words of ours."""
 
-class Observations(Struct, frozen=True, rename={"within": "in"}):
+
+class Observations(Struct, frozen=True, forbid_unknown_fields=True, rename={"within": "in"}):
     """Sentences that explain the words of a protocol's observations to readers of a report.
 
     ``words`` maps each word to its sentence; ``within`` has those for some cases, by case prefix.
@@ -28,13 +59,17 @@ class Observations(Struct, frozen=True, rename={"within": "in"}):
 
 @functools.cache
 def load_observations(protocol: str) -> Observations:
-    """Read the sentences that explain a protocol's observations; empty if it has no such file."""
+    """Read the sentences that explain a protocol's observations; empty if it has no such file.
+
+    Raises:
+        CatalogueFault: the file is no table of words and sentences.
+    """
     try:
         file = find_protocol(protocol).folder() / "observations.toml"
         text = file.read_text(encoding="utf-8")
     except (UnknownProtocol, FileNotFoundError):
         return Observations()
-    return convert(tomllib.loads(text), Observations)
+    return read_toml(text, str(file), Observations)
 
 
 def _find(table: Mapping[str, str], word: str) -> str | None:

@@ -1,11 +1,23 @@
 """Lines of a TOML text, for messages: the parsers name a value by its path alone."""
 
 import re
-from typing import Literal, TypeGuard, get_args, get_origin
+import tomllib
+from typing import Literal, TypeGuard, cast, get_args, get_origin
 
 import msgspec
 
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+_UNKNOWN = re.compile(r"unknown field `(.+?)`")
+_GOT = re.compile(r"got `(\w+)`")
+_KINDS: dict[str, type[object]] = {
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "str": str,
+    "array": list,
+    "object": dict,
+}
+"""What the parser calls the types of values."""
 
 
 def find_line(text: str, path: str) -> int | None:
@@ -35,10 +47,16 @@ def find_line(text: str, path: str) -> int | None:
 def describe_fault(error: msgspec.ValidationError, text: str, kind: type[object]) -> str:
     """Return ``, line N: FAULT`` for a value in a TOML text that does not fit the struct ``kind``.
 
-    Where a word of a list is expected, the sentence ends with the list.
+    Where a word of a list or the name of a key is expected, the sentence ends with the list.
     """
     path = str(error).partition("`$")[2].rstrip("`")
-    line, words = find_line(text, path), _list_words(kind, path)
+    unknown = _UNKNOWN.search(str(error))
+    if unknown:
+        line, words = _find_key(text, unknown[1]), _list_keys(kind) if not path else ()
+    elif path.endswith("[...]"):
+        line, words = _find_wrong_value(text, path, str(error)), ()
+    else:
+        line, words = find_line(text, path), _list_words(kind, path)
     expected = f"; expected {', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else ""
     return f"{f', line {line}' if line else ''}: {error}{expected}"
 
@@ -56,6 +74,43 @@ def _list_words(kind: type[object], path: str) -> tuple[str, ...]:
             at = types.get(name)
     literal = next((each for each in (at, *get_args(at)) if get_origin(each) is Literal), None)
     return tuple(map(str, get_args(literal)))
+
+
+def _list_keys(kind: type[object]) -> tuple[str, ...]:
+    return (
+        tuple(each.encode_name for each in msgspec.structs.fields(kind))
+        if _is_struct(kind)
+        else ()
+    )
+
+
+def _find_key(text: str, key: str) -> int | None:
+    """Return the first line that gives a key a value, or that begins a table of that name."""
+    quoted = rf"[\"']?{re.escape(key)}[\"']?"
+    begins = re.compile(rf"\s*(\[+\s*{quoted}\s*[\].]|{quoted}\s*=)")
+    lines = enumerate(text.splitlines(), 1)
+    return next((number for number, line in lines if begins.match(line)), None)
+
+
+def _find_wrong_value(text: str, path: str, fault: str) -> int | None:
+    """Return the line of a key whose value has a wrong type: in a table, its path has no name."""
+    found = _GOT.search(fault)
+    kind = _KINDS.get(found[1]) if found else None
+    tables: list[object] = [tomllib.loads(text)]
+    for step in path.replace("[...]", ".*").split(".")[1:-1]:
+        tables = [
+            value
+            for table in tables
+            if isinstance(table, dict)
+            for name, value in cast(dict[str, object], table).items()
+            if step in ("*", name)
+        ]
+    for table in tables:
+        if isinstance(table, dict):
+            for name, value in cast(dict[str, object], table).items():
+                if type(value) is kind:
+                    return _find_key(text, name)
+    return None
 
 
 def _is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:

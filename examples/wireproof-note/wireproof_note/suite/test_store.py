@@ -3,16 +3,16 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.observation import Observation, observed
-from wireproof_note.frame import REFUSED, STORE, Frame
-from wireproof_note.session import Notebook
+from wireproof_kit.observation import Observation, compared, observed
+from wireproof_note.frame import REFUSED, STORE
+from wireproof_note.session import Notebook, Received
 
 
 @case("note/store/text", clause="note.store.frame")
 @pytest.mark.parametrize("size", [1, 100, 60_000])
 def test_text(notebook: Notebook, size: int) -> Observation:
     """STORE is answered with STORED and the same text."""
-    return observed(notebook.store(b"t" * size))
+    return notebook.store(b"t" * size)
 
 
 @case("note/store/empty", clause="note.store.refused")
@@ -29,7 +29,10 @@ def test_kind(notebook: Notebook) -> Observation:
 
 def _send_refused(notebook: Notebook, kind: int, text: bytes) -> Observation:
     answer = notebook.ask(kind, text)
-    if not isinstance(answer, Frame):
-        return observed(answer.kind)
-    seen = observed("refused" if answer.kind == REFUSED else "other")
-    return seen.then("open" if notebook.store(b"next") == "stored" else "closed")
+    if not isinstance(answer, Received):
+        return observed(answer.kind).on(answer)
+    seen = observed("refused" if answer.frame.kind == REFUSED else "other").on(answer)
+    after = notebook.store(b"next")
+    if after.value == "stored":
+        return seen.then("open")
+    return compared(f"{seen.value},closed", seen, after)

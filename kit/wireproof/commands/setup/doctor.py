@@ -21,8 +21,9 @@ from wireproof.view.output import echo
 from wireproof.view.style import Style, Tone
 from wireproof_kit.errors import KitError
 from wireproof_kit.processes.limits import files_limit, needed_files
-from wireproof_kit.protocols import kit_part, known_protocols, read_target
+from wireproof_kit.protocols import known_protocols, read_target
 from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.targets.opening import open_session
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.version import KIT_VERSION
@@ -201,7 +202,7 @@ def _let_in(target: Target) -> Finding:
     shown = " and ".join(["TLS"] * target.tls + ["AUTH"] * (target.auth_env is not None))
     options = SessionOptions(seed=0, run_token="doctor")
     try:
-        kit_part(target.protocol).open_session(target, options).close()
+        open_session(target, options).close()
     except KitError as error:
         return Finding("door", ok=False, found=str(error))
     return Finding("door", ok=True, found=f"{target.url} lets the kit in with {shown}")
@@ -210,9 +211,7 @@ def _let_in(target: Target) -> Finding:
 def _open(target: Target, name: str, shown: str) -> Finding:
     """Return whether a run could begin with a target that has no address: it is started."""
     try:
-        session = kit_part(target.protocol).open_session(
-            target, SessionOptions(seed=0, run_token="doctor")
-        )
+        session = open_session(target, SessionOptions(seed=0, run_token="doctor"))
     except KitError as error:
         return Finding(name, ok=False, found=str(error))
     said = session.fingerprint()

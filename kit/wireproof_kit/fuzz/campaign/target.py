@@ -13,6 +13,7 @@ from wireproof_kit.processes.forked_broker import BrokerClient
 from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.embedded import EmbeddedReference, await_ready, start_child
+from wireproof_kit.targets.opening import check_patience, reach
 from wireproof_kit.targets.process import read_start_time
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.address import connect
@@ -193,7 +194,9 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> FuzzSessio
         raise UsageFault(f"{target.url}: protocol {target.protocol} cannot be fuzzed")
     if not target.host:
         raise UsageFault(f"{target.url}: fuzzing needs one node; give HOST:PORT")
-    return opened(target, options)
+    session = reach(target, lambda: opened(target, options))
+    check_patience(target.protocol, session, lambda: session.patience)
+    return session
 
 
 def _is_up(target: Target, seconds: float = UP_WITHIN_S) -> bool:
