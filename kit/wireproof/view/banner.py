@@ -30,10 +30,8 @@ def banner(header: HeaderRecord, *, bundle: Path | None) -> Iterator[str]:
         "claims", [_claim(name, claim) for name, claim in header.claims.items()]
     )
     if header.narrowed:
-        options = (
-            f"{each} ({MEANING[each]})" if each in MEANING else each for each in header.narrowed
-        )
-        yield from wrap_after_heading("", f"narrowed by: {', '.join(options)}")
+        options = ", ".join(map(_option, header.narrowed))
+        yield from wrap_after_heading("", f"narrowed by: {options}")
     for why, groups in header.list_left_out().items():
         yield from wrap_after_heading("", f"not selected: {', '.join(groups)} ({why})")
 
