@@ -109,8 +109,8 @@ def read_body(envelope: Envelope, request: Request) -> Payload | None:
     except LookupError:
         return None
     try:
-        body = _read_login(envelope, request) if schema is envelope.login else None
-        body = decode(schema, request.body) if body is None else body
+        token = _read_login(envelope, request) if schema is envelope.login else None
+        body: object = decode(schema, request.body) if token is None else token
     except WireError as error:
         raise error.at(_BODY_AT) from None
     retell = _RETOLD.get(type(body))

@@ -38,6 +38,7 @@ from wireproof_spec.iggy.apache.frames import Request
 from wireproof_spec.iggy.bodies.consumer_offsets import StoreConsumerOffset
 from wireproof_spec.wire_error import WireError
 
+NO_FIELDS: Mapping[str, object] = {}
 _FIRST_SESSION = 20
 _VERSION_MASK = (1 << 30) - 1
 
@@ -111,7 +112,7 @@ class ApacheFront:
     def _bytes(self, event: Asked, reply: Reply | None) -> bytes:
         request = event.request
         assert request is not None
-        fields = reply.fields if isinstance(reply, Odd) else {}
+        fields: Mapping[str, object] = reply.fields if isinstance(reply, Odd) else NO_FIELDS
         found = _as_scripted(reply)
         if found is None:
             found = self._reply(event, request, reply.reply if isinstance(reply, Odd) else reply)
