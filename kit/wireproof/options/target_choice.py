@@ -74,8 +74,8 @@ def key_options(*forms: Form) -> Iterator[click.Option]:
 
 def given_keys() -> Pairs:
     """Return the target keys given as options of the running command, with their values."""
-    meta = click.get_current_context().meta
-    said: dict[str, tuple[str, ...]] = meta.get(_GIVEN, {})
+    context = click.get_current_context(silent=True)
+    said: dict[str, tuple[str, ...]] = context.meta.get(_GIVEN, {}) if context else {}
     return tuple((key, value) for key in target_keys() for value in said.get(key, ()))
 
 
