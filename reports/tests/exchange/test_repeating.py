@@ -2,12 +2,12 @@
 
 import msgspec
 import pytest
-from bundle_fixture import failures, header
+from bundle_fixture import failures
 
 from wireproof.iggy.replay import LOGIN_CLAUSE
 from wireproof.nsq.replay import NOT_REPLAYED
 from wireproof_kit.runner.collect import collect
-from wireproof_reports.exchange.repeating import run_again, way_again
+from wireproof_reports.exchange.repeating import way_again
 from wireproof_reports.iggy.protocol import REPORTS as IGGY_REPORTS
 from wireproof_reports.nsq.protocol import REPORTS
 from wireproof_spec.record import TargetRecord
@@ -65,7 +65,8 @@ def test_cases_that_replay_refuses_by_their_arguments_are_run() -> None:
     beyond = {each.id for each in collect("nsq") if each.id.startswith(REPORTS.beyond_record)}
 
     assert refused <= beyond
-    assert beyond - refused == {"nsq/upgrade/again", "nsq/upgrade/accept-everywhere"}  # of topics that have it
+    # Their topics have the feature already.
+    assert beyond - refused == {"nsq/upgrade/again", "nsq/upgrade/accept-everywhere"}
 
 
 def test_cases_of_iggy_that_replay_refuses_are_run() -> None:
@@ -73,44 +74,3 @@ def test_cases_of_iggy_that_replay_refuses_are_run() -> None:
 
     assert refused
     assert refused == {each.id for each in collect("iggy") if each.id.startswith(IGGY)}
-
-
-CLIENT = "wireproof client --protocol nsq --exec './run {topic}'"
-
-
-@pytest.mark.parametrize(
-    ("url", "command", "selection", "shown"),
-    [
-        (URL, f"wireproof run {URL} nsq -n 2", ("nsq",), f"wireproof run {URL} ID -n 2"),
-        (URL, f"wireproof run {URL} ID --http h:1", ("ID",), f"wireproof run {URL} ID --http h:1"),
-        (URL, f"wireproof run {URL} --seed 1 -k 'a b'", (), f"wireproof run {URL} ID --seed 1"),
-        (URL, "pytest --broker-url x", (), f"wireproof run {URL} ID"),
-        (URL, f"wireproof run {URL} '", (), f"wireproof run {URL} ID"),
-        (
-            "reference",
-            "wireproof run --reference nsq --profile may",
-            (),
-            "wireproof run --reference ID --profile may",
-        ),
-        (
-            "nsq+client:./run {topic}",
-            f"{CLIENT} nsq a/b --role consumer",
-            ("nsq", "a/b"),
-            f"{CLIENT} ID --role consumer",
-        ),
-        ("nsq+client:./run {topic}", "", (), f"{CLIENT} ID"),
-    ],
-)
-def test_a_case_is_repeated_without_the_others_that_were_selected(
-    url: str, command: str, selection: tuple[str, ...], shown: str
-) -> None:
-    case = next(failures())
-    role = "client" if "+client" in url else ""
-    target = TargetRecord(url, "nsq", role=role)
-    first = header(
-        target=target,
-        command=command.replace("ID", case.case),
-        selection=[each.replace("ID", case.case) for each in selection],
-    )
-
-    assert run_again(case, first) == shown.replace("ID", case.case)

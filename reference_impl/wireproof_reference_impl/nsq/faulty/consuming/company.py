@@ -65,27 +65,36 @@ def ready_of_zero_ignored(
     original(channel, subscriber, count or subscriber.ready)
 
 
-def _closing(is_meant: Callable[[Subscriber], bool]) -> tuple[Override, ...]:
-    """Return overrides under which CLS of some clients is answered, and changes nothing."""
+def _closing(is_meant: Callable[[Subscriber, int], bool]) -> tuple[Override, ...]:
+    """Return overrides under which CLS of some clients is answered, and changes nothing.
+
+    A client is told by its subscription and its RDY count.
+    """
 
     def run_command(original: Original, connection: Connection, words: Sequence[bytes]) -> None:
         subscriber = connection.subscriber
         before = subscriber.ready if subscriber is not None else 0
         original(connection, words)
-        if words[0] == CLS and subscriber is not None and is_meant(subscriber):
+        if words[0] == CLS and subscriber is not None and is_meant(subscriber, before):
             subscriber.ready = before
 
     return (around(Connection, "run_command", run_command),)
 
 
 @missing("smart.connection.close", _closing)
-def closing_client_receives(subscriber: Subscriber) -> bool:
+def closing_client_receives(subscriber: Subscriber, ready: int) -> bool:
     """A client that sent CLS receives messages as before."""
     return True
 
 
+@boundary("smart.connection.close", _closing)
+def closing_client_with_a_large_rdy_receives(subscriber: Subscriber, ready: int) -> bool:
+    """A client with RDY 10 or more that sent CLS receives messages as before."""
+    return ready >= 10
+
+
 @condition("smart.connection.close", _closing)
-def closing_client_without_a_tag_receives(subscriber: Subscriber) -> bool:
+def closing_client_without_a_tag_receives(subscriber: Subscriber, ready: int) -> bool:
     """A client without a desired tag that sent CLS receives messages as before."""
     return subscriber.desired_tag is None
 
