@@ -287,6 +287,30 @@ def test_without_a_restart_a_death_names_the_cases_that_were_open() -> None:
     assert "--restart CMD finds it" in charged.note
 
 
+def test_a_repeat_that_finds_the_target_dead_names_the_last_sender() -> None:
+    session = Mortal()
+    values = iter(["bad"])
+
+    def fails(broker: Transcript) -> Observation:
+        send(broker)
+        if value := next(values, ""):
+            return observed(value)
+        session.alive = False
+        return observed("closed")
+
+    def passes(broker: Transcript) -> Observation:
+        send(broker)
+        return observed("ok,open")
+
+    kit = engine(session, repeats=2)
+    assert kit.run(case(passes, case_id=NEXT, arguments=BROKER)).verdict == "pass"
+    record = kit.run(case(fails, case_id=BYSTANDER, arguments=BROKER))
+
+    assert record.verdict == "fail"
+    told = "the target died in 1 of 2 repeats; the case need not be the culprit: last to send"
+    assert record.reason.startswith(f"{told} before it was {NEXT} (")
+
+
 def test_without_a_restart_the_first_that_had_sent_is_charged() -> None:
     """The case that notices first found the target dead."""
     session = Mortal()

@@ -195,11 +195,11 @@ def run_cases(
             listener.begin(opened.header, selected=len(opened.cases))
         try:
             interrupted = _run_all(opened, request.maxfail, told, is_stopped)
+            for way in opened.ways(repeats=not interrupted):
+                recorder.way(way)
         except RestartFailed:
             recorder.close(today=utc_date(), interrupted=True)
             raise
-        for way in opened.ways(repeats=not interrupted):
-            recorder.way(way)
     footer = recorder.close(today=utc_date(), interrupted=interrupted)
     assert footer is not None  # the recorder has begun
     return RunRecords(

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable
 
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.verdicts.judge import UNSURE
 from wireproof_kit.wire.transcript import Transcript
 
 LISTED = 5
@@ -33,10 +34,7 @@ def describe_others(case: str, is_open: Iterable[Sent], ended: Iterable[Sent]) -
         for name, exchange in named[:LISTED]
     ]
     more = f" and {len(named) - LISTED} more" if len(named) > LISTED else ""
-    return (
-        f"; the case need not be the culprit: {whose} {', '.join(told)}{more}; "
-        "--restart CMD finds it"
-    )
+    return f"; {UNSURE}: {whose} {', '.join(told)}{more}; --restart CMD finds it"
 
 
 def _sort(case: str, exchanges: Iterable[Sent]) -> list[Sent]:
