@@ -279,11 +279,13 @@ def test_without_a_restart_a_death_names_the_cases_that_were_open() -> None:
     begun.wait()
     charged = kit.run(case(kill, case_id=CULPRIT, arguments=BROKER))
     gate.set()
-    assert kit.run(waits).verdict == "inconclusive"
+    undecided = kit.run(waits)
     kit.close()
 
     assert "the case need not be the culprit: open then and last to send were" in charged.note
     assert f"{BYSTANDER} (" in charged.note
+    assert undecided.verdict == "inconclusive"
+    assert f"{CULPRIT}, which need not be the culprit" in undecided.reason
     assert "--restart CMD finds it" in charged.note
 
 

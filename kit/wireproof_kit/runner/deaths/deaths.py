@@ -51,6 +51,7 @@ class Deaths:
     _case: str = ""
     _how: str = ""
     _is_charged: bool = True
+    _is_sure: bool = True
     _charged: set[str] = field(default_factory=set[str])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -102,9 +103,9 @@ class Deaths:
                 return self.make_undecided(seen.value)
             self._case, self._is_charged = case, True
             self._charged.add(case)
-            return SeenRecord(
-                value=DIED, note=f"{self._how} (seen: {seen.value}){describe_others()}"
-            )
+            others = describe_others()
+            self._is_sure = not others
+            return SeenRecord(DIED, note=f"{self._how} (seen: {seen.value}){others}")
 
     def has_killed(self, case: str) -> bool:
         """Return True if a death of the target was blamed on the case."""
@@ -173,7 +174,7 @@ class Deaths:
         ``seen`` is what the case itself had observed.
         """
         so_far = f" (seen: {seen})" if seen else ""
-        whose = "" if self._is_charged else ", which need not be the culprit"
+        whose = "" if self._is_charged and self._is_sure else ", which need not be the culprit"
         return SeenRecord(TARGET_DIED, note=f"target died at {self._case}{whose}{so_far}")
 
 
