@@ -17,7 +17,7 @@ from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.request import RunRequest, check_seconds
 from wireproof_kit.runner.run import REFERENCE, RunPlan, reference_of
 from wireproof_kit.runner.run_cases import run_cases
-from wireproof_kit.targets.restart import restart_with
+from wireproof_kit.targets.restart import restart_or_raise
 from wireproof_kit.verdicts.diff import Comparison, compare
 from wireproof_reports.causes import Cause, fold
 from wireproof_spec.clauses.catalogue import LEVELS, Level
@@ -138,7 +138,7 @@ def run(
         plan=plan,
         engine=RunOptions(
             repeats=asked.repeat_failed,
-            restart=None if asked.restart is None else restart_with(asked.restart),
+            restart=None if asked.restart is None else restart_or_raise(asked.restart),
         ),
         maxfail=asked.maxfail,
         baseline=_path(asked.baseline),

@@ -43,6 +43,10 @@ class ArrangementFailed(KitError):
         self.transcript = transcript
 
 
+class RestartFailed(KitError):
+    """The user's command does not bring the dead target back: no further case can be run."""
+
+
 class Exhausted(KitError):
     """The kit has used up open files, memory, ports, threads or processes."""
 

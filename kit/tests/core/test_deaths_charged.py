@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
 from wireproof_kit.observation import observed
-from wireproof_kit.runner.deaths import Deaths
+from wireproof_kit.runner.deaths.deaths import Deaths
 from wireproof_kit.targets.session import Session
 
 

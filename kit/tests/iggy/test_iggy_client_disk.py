@@ -92,3 +92,7 @@ def test_the_stream_for_topics_is_made_once() -> None:
     assert identifiers.home is None
     assert identifiers.shared_stream(make) == identifiers.shared_stream(make) == identifiers.home
     assert len(made) == 1
+
+    identifiers.forget_home()
+    assert identifiers.home is None
+    assert identifiers.shared_stream(make) == made[1]

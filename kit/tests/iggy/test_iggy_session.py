@@ -143,6 +143,17 @@ def test_what_a_case_made_is_gone_afterwards(session: IggySession) -> None:
     session.release({"server": later})
 
 
+def test_a_restarted_server_gets_another_stream_for_topics(session: IggySession) -> None:
+    server, before = arguments(session)
+    session.make_shared_again()
+    later, topic = arguments(session)
+
+    assert topic.stream != before.stream
+    gone = later.ask(commands.GET_STREAM, StreamRequest(before.stream.id))
+    assert observe(gone).value == "error:1009"
+    session.release({"server": server, "later": later})
+
+
 def test_a_session_leaves_nothing_behind(reference: EmbeddedReference) -> None:
     found = open_session(read_target(reference.url), SessionOptions(seed=1, run_token="t2"))
     server, _ = arguments(found)

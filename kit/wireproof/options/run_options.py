@@ -104,7 +104,11 @@ def _target_options() -> Iterator[click.Option]:
         metavar="PID",
         help="The broker's process: its end is a crash, though another may follow at once.",
     )
-    yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
+    yield click.Option(
+        ["--restart"],
+        metavar="CMD",
+        help="Command that starts a dead target again at its address, and returns with 0.",
+    )
     yield click.Option(["--hazardous"], is_flag=True, help="Allow crash cases on remote targets.")
 
 

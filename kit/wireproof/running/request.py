@@ -22,7 +22,7 @@ from wireproof_kit.runner.request import (
 )
 from wireproof_kit.runner.run import LF, RunPlan
 from wireproof_kit.targets.process import find_process
-from wireproof_kit.targets.restart import restart_with
+from wireproof_kit.targets.restart import restart_or_raise
 from wireproof_kit.targets.target import ROLE, command_in, option_of
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.clauses.catalogue import Level
@@ -181,7 +181,7 @@ def _engine_options(given: RunParameters, *, at_once: int) -> RunOptions:
         repeats=given["repeat_failed"] or usual.repeats,
         waiters=given["waiters"] or at_once,
         case_timeout_s=limit or usual.case_timeout_s,
-        restart=None if given["restart"] is None else restart_with(given["restart"]),
+        restart=None if given["restart"] is None else restart_or_raise(given["restart"]),
         process=None if given["pid"] is None else find_process(given["pid"]),
     )
 

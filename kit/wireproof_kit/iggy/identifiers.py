@@ -41,6 +41,11 @@ class Identifiers:
         """Return the name of the topic with this number."""
         return f"{PREFIX}topic_{number}"
 
+    def forget_home(self) -> None:
+        """Have the stream for the run's topics created again by the next call for it."""
+        with self._lock:
+            self._home = None
+
     def shared_stream(self, make: Callable[[], Stream]) -> Stream:
         """Return the stream for the run's topics; the first call creates it with ``make``."""
         with self._lock:

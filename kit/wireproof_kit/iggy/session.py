@@ -23,6 +23,7 @@ from wireproof_kit.iggy.observe.polled import HEAD_SIZES
 from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE, poll_head
 from wireproof_kit.iggy.probes import Probe as ProbeFunction
 from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Stream
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.login import credentials_from
 from wireproof_kit.observation import observed
@@ -167,15 +168,24 @@ class IggySession:
     def close(self) -> None:
         """Delete the stream of this run with all its topics."""
         home = self._identifiers.home
-        if home is None or self._options.passing:
-            return
+        if home is not None and not self._options.passing and not self._delete(home):
+            self._left.append(home.name)
+
+    def make_shared_again(self) -> None:
+        """Have the stream of this run created again; one that outlived the restart is deleted."""
+        home = self._identifiers.home
+        self._identifiers.forget_home()
+        if home is not None:
+            self._delete(home)
+
+    def _delete(self, stream: Stream) -> bool:
+        """Delete a stream with all its topics; return True if the server confirms it."""
         server = self._server(Transcript())
         is_deleted = False
         with contextlib.suppress(ArrangementFailed, TargetUnreachable):
-            is_deleted = isinstance(server.delete_stream(home), Done)
+            is_deleted = isinstance(server.delete_stream(stream), Done)
         server.close(leave=True)
-        if not is_deleted:
-            self._left.append(home.name)
+        return is_deleted
 
     def left_behind(self) -> list[str]:
         """Return the streams that the target keeps, once the session is closed."""

@@ -100,10 +100,7 @@ class NsqSession:
         self._cases = itertools.count(1)
 
     def begin(self, kinds: Counter[str]) -> None:
-        """Start to create topics if that takes long, as in a cluster.
-
-        ``kinds`` counts, by argument name, how often cases take each kind of topic.
-        """
+        """Start to create topics if that takes long, as in a cluster."""
         if self._lookup is not None:
             self._pool.prepare(kinds + Counter(PROBE_TOPICS), spares=CLUSTER_SPARES)
 
@@ -122,10 +119,7 @@ class NsqSession:
         self._readings.update(readings)
 
     def prepare(self, kinds: Counter[str]) -> None:
-        """Create the topics that the selected cases need, then measure the target's time limits.
-
-        ``kinds`` counts, by argument name, how often cases take each kind of topic.
-        """
+        """Create the topics that the selected cases need, then measure the time limits."""
         self.make_topics(kinds)
         self._measure()
 
@@ -133,6 +127,11 @@ class NsqSession:
         """Create topics; ``kinds`` counts how many of each kind."""
         self._pool.prepare(kinds, spares=CLUSTER_SPARES if self._lookup else 0)
         self._pool.settle()
+
+    def make_shared_again(self) -> None:
+        """Have topics made again, unless lookup servers keep them while a broker restarts."""
+        if self._lookup is None:
+            self._pool.forget()
 
     def measure_beside(self, kind: str) -> None:
         """Measure answers now, and deliveries from a further topic of a kind in a thread.

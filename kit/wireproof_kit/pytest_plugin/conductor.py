@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from wireproof_kit.bundle.recorder import RunRecorder
-from wireproof_kit.errors import KitError
+from wireproof_kit.errors import KitError, RestartFailed
 from wireproof_kit.protocols import case_arguments
 from wireproof_kit.pytest_plugin.options import make_request, narrowing_options
 from wireproof_kit.runner.pytest_items import INSTANCE
@@ -90,7 +90,10 @@ class Conductor:
         instance = pyfuncitem.stash.get(INSTANCE, None)
         if instance is None or self.opened is None:
             return None
-        record = self.opened.run_case(instance)
+        try:
+            record = self.opened.run_case(instance)
+        except RestartFailed as failed:
+            pytest.exit(str(failed), returncode=pytest.ExitCode.INTERRUPTED)
         pyfuncitem.user_properties.append((CASE_FIELD, msgspec.json.encode(record).decode()))
         self._config.hook.pytest_wireproof_judged(header=self.opened.header, record=record)
         tell(record)

@@ -19,7 +19,7 @@ from wireproof_kit.runner.request import (
 )
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.process import find_process
-from wireproof_kit.targets.restart import restart_with
+from wireproof_kit.targets.restart import restart_or_raise
 from wireproof_kit.targets.target import TargetKey, option_of
 from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.record import ReadingChoice
@@ -137,7 +137,7 @@ def _engine_options(config: pytest.Config) -> RunOptions:
         repeats=_read_whole_number(config, "--repeat-failed") or usual.repeats,
         waiters=_read_whole_number(config, "--waiters") or usual.waiters,
         case_timeout_s=_seconds(config, "--case-timeout") or usual.case_timeout_s,
-        restart=restart_with(command) if command else None,
+        restart=restart_or_raise(command) if command else None,
         process=None if pid is None else find_process(pid),
     )
 

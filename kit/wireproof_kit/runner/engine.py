@@ -3,12 +3,13 @@
 A case runs in a thread with a deadline. A control round trip decides whether an overdue answer is
 due to a slow machine; then the case is run again. A failure is repeated with new names. A death of
 the target is charged to one case; cases that ran at the time, or cannot run afterwards, are
-undecided.
+undecided. With a command that restarts the target, they run again.
 """
 
 import contextlib
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,34 +18,27 @@ from queue import Empty, SimpleQueue
 import msgspec
 
 from wireproof_kit.drivers.processor import LATENESS
-from wireproof_kit.errors import (
-    AllowedRefused,
-    Exhausted,
-    is_exhausted,
-    refuse_exhausted,
-)
+from wireproof_kit.errors import Exhausted, KitError, is_exhausted, refuse_exhausted
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.processes.limits import fit_cases
-from wireproof_kit.runner.deaths import Deaths
+from wireproof_kit.runner.deaths.culprits import Culprits, Tried
+from wireproof_kit.runner.deaths.deaths import Deaths
+from wireproof_kit.runner.deaths.gate import Gate
+from wireproof_kit.runner.deaths.others import describe_others, may_have_sent
 from wireproof_kit.runner.hurry import Hurry, hurry_with
-from wireproof_kit.runner.instance import (
-    Instance,
-    describe_raised,
-    describe_returned,
-    describe_stuck,
-)
+from wireproof_kit.runner.instance import Instance, describe_stuck
 from wireproof_kit.runner.line import Line
 from wireproof_kit.runner.patience import hurry
 from wireproof_kit.runner.records import judge_instance, make_record, seen_record
 from wireproof_kit.runner.repeats import MOST_REPEATS, Repeats
 from wireproof_kit.runner.troubles import (
-    UNARRANGED,
+    FAR_S,
     Outcome,
+    experiment,
     find_trouble,
     may_decide_later,
     note_runs,
-    observe_exhausted,
-    observe_unarranged,
+    observe_late,
     record_hurried,
     record_trouble,
 )
@@ -54,9 +48,7 @@ from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import (
     CONFORMING,
     EXHAUSTED,
-    KIT_ERROR,
     UNDECIDED,
-    WITHHELD,
     JudgeContext,
     JudgedRun,
     JudgedRuns,
@@ -68,16 +60,14 @@ from wireproof_kit.wire.waiting import Deadline, Pauses, note_pauses
 from wireproof_spec.record import CaseRecord, SeenRecord, Verdict
 
 CASE_TIMEOUT_S = 120.0
+FEW = 3
+"""The ended cases that are named beside a death, if no other case is open."""
 DECIDING_RUNS = 5
 """How often a case is run, at most, while a trouble of the kit's own leaves it undecided."""
-FAR_S = 0.2
-"""Seconds of a round trip from which on cases run faster in parallel."""
 SIDE_BY_SIDE = 4
 """How many times more cases run in parallel then than waiting cases: they do little else."""
 CLIENTS_AT_ONCE = 6
 """Cases of a client that may wait at once by default: each starts a process of its own."""
-WAITING_SHARE = 0.5
-"""If more than this share of a case's time passed in vain waits, the target caused it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +76,11 @@ class RunOptions:
 
     ``repeats`` is the number of runs of a failing case; with 1, a failure that was seen once
     counts. ``most_repeats`` limits the further runs of all cases together. ``waiters`` is the
-    number of cases that may wait at once. ``restart`` restarts a dead target and returns whether
-    it is alive; ``process`` is the target's process, if the user named it. After ``hurry_after``
-    overdue failures, or earlier, the kit waits as briefly as it can: a target that answers nothing
-    would keep the kit waiting for hours. A ``patient`` run never does so. ``transcripts``: records
-    keep the bytes sent and received.
+    number of cases that may wait at once. ``restart`` starts a dead target again, and returns
+    whether that succeeded; ``process`` is the target's process, if the user named it. After
+    ``hurry_after`` overdue failures, or earlier, the kit waits as briefly as it can: a target that
+    answers nothing would keep the kit waiting for hours. A ``patient`` run never does so.
+    ``transcripts``: records keep the bytes sent and received.
     """
 
     repeats: int = 5
@@ -116,7 +106,9 @@ class Engine:
     _waiting: dict[str, Future[CaseRecord]] = field(default_factory=dict[str, Future[CaseRecord]])
     _later: dict[str, Instance] = field(default_factory=dict[str, Instance])
     _hurry: Hurry = field(init=False)
+    _gate: Gate = field(default_factory=Gate)
     _deaths: Deaths = field(init=False)
+    _culprits: Culprits = field(init=False)
     _line: Line = field(init=False)
     _repeats: Repeats = field(init=False)
     _running: set[SimpleQueue[Observation]] = field(default_factory=set[SimpleQueue[Observation]])
@@ -124,11 +116,16 @@ class Engine:
         default_factory=dict[SimpleQueue[Observation], tuple[str, Transcript]]
     )
     """The cases that run whose exchanges the ways have not read yet."""
-    _ended: int = 0
+    _ended: deque[tuple[str, Transcript]] = field(default_factory=lambda: deque(maxlen=FEW))
+    _done: int = 0
     _counting: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self._deaths = Deaths(self.session, self.options.restart, self.options.process)
+        restart, process = self.options.restart, self.options.process
+        self._deaths = Deaths(self.session, restart, process, self._gate)
+        self._culprits = Culprits(
+            self._deaths, self._run_alone, lambda item, seen: judge_run(seen, item.law, self.bench)
+        )
         self._line = Line(self.session)
         LATENESS.start()
         self._repeats = Repeats(self.options.repeats, self.options.most_repeats)
@@ -195,6 +192,7 @@ class Engine:
     def close(self) -> None:
         """Abandon the cases that have not ended, so that the process can end without them."""
         self._repeats.most = 0
+        self._gate.end(KitError("the run ended first"))
         for finished in list(self._running):
             finished.put(observed(f"{UNDECIDED}:given-up", note="the run ended first"))
         for pool in self._pools:
@@ -202,33 +200,61 @@ class Engine:
 
     def count_ended(self) -> int:
         """Return how many cases have ended, also those whose turn to be told has not come."""
-        return self._ended
+        return self._done
 
     def _run(self, instance: Instance) -> CaseRecord:
         try:
             return self._run_uncounted(instance)
         finally:
             with self._counting:
-                self._ended += 1
+                self._done += 1
 
     def _run_uncounted(self, instance: Instance) -> CaseRecord:
-        since = self._deaths.begin()
-        if since is None:
-            empty = Outcome(observed(UNDECIDED))
-            return self._record(instance, self._undecided(instance), empty)
-        outcome, run = self._perform_until_decided(instance, since)
-        runs = self._repeat(instance, run, outcome)
-        is_other_death = self._deaths.number != since and not self._deaths.has_killed(instance.id)
-        if is_other_death and judge_instance(instance, runs, self.bench).verdict not in CONFORMING:
-            runs = self._undecided(instance, runs.first.seen.value)
-        record = self._record(instance, runs, outcome)
+        tried = self._run_in_company(instance, is_last_chance=False)
+        tried = tried or self._run_in_company(instance, is_last_chance=True)
+        assert tried is not None  # the last chance decides
+        record = self._record(instance, tried.runs, tried.outcome)
         self._hurry.learn(instance, record)
         return record
 
+    def _run_in_company(self, instance: Instance, *, is_last_chance: bool) -> Tried | None:
+        """Return what a case showed; None if it is to run again, as another killed the target."""
+        with self._gate.together() as stay:
+            since = self._deaths.begin()
+            if since is None:
+                empty = Outcome(observed(UNDECIDED))
+                return self._tried(instance, empty, self._undecided(instance))
+            outcome, run = self._perform_until_decided(instance, since)
+            runs = self._repeat(instance, run, outcome, since)
+            tried = self._tried(instance, outcome, runs)
+        if stay.is_due:
+            return self._culprits.settle(instance, since + 1, tried, is_last_chance=is_last_chance)
+        is_other_death = self._deaths.number != since and not self._deaths.has_killed(instance.id)
+        if is_other_death and not tried.conforms:
+            return self._tried(instance, outcome, self._undecided(instance, runs.first.seen.value))
+        return tried
+
+    def _run_alone(self, instance: Instance) -> Tried:
+        """Return what a case shows while no other one runs, in as many repeats as ever."""
+        since = self._deaths.number
+        outcome, run = self._perform_until_decided(instance, since)
+        if self._deaths.is_down and not self._deaths.has_killed(instance.id):
+            outcome, run = self._perform_until_decided(instance, since)
+        return self._tried(instance, outcome, self._repeat(instance, run, outcome, since))
+
+    def _tried(self, instance: Instance, outcome: Outcome, runs: JudgedRuns) -> Tried:
+        verdict = judge_instance(instance, runs, self.bench).verdict
+        return Tried(outcome, runs, verdict in CONFORMING)
+
     def exchange_again(self, instance: Instance) -> Transcript | None:
         """Run a case once more and return its exchange; None if the target is dead."""
-        since = self._deaths.begin()
-        return None if since is None else self._perform_once(instance, since)[0].transcript
+        with self._gate.together() as stay:
+            since = self._deaths.begin()
+            found = None if since is None else self._perform_once(instance, since)[0].transcript
+        if stay.is_due:
+            with self._gate.alone((0, 0.0)):
+                self._deaths.bring_back()
+        return found
 
     def _undecided(self, instance: Instance, seen: str = "") -> JudgedRuns:
         """Return the run of a case that another case's death of the target concerned."""
@@ -251,6 +277,8 @@ class Engine:
     ) -> tuple[Outcome, JudgedRun]:
         """Run a case once and judge it; undecided if the kit has used something up."""
         outcome = Outcome(observed(EXHAUSTED))
+        if self._deaths.alone:
+            self._deaths.bring_back()
         try:
             outcome = self._perform(instance, patient=patient)
             return outcome, self._judge_run(instance, outcome, since)
@@ -278,12 +306,16 @@ class Engine:
             experiment.start()
             observation = self._await(finished)
             if observation is None:
-                observation = self._late(transcript, describe_stuck(experiment.ident, instance))
+                where = describe_stuck(experiment.ident, instance)
+                observation = observe_late(
+                    transcript, self.options.case_timeout_s, self.session, where
+                )
         except RuntimeError as error:
             refuse_exhausted(error)
             raise
         finally:
             self._running.discard(finished)
+            self._ended.append((instance.id, transcript))
             self._read(finished)
         seconds = time.monotonic() - started
         return Outcome(observation, transcript, seconds, is_hurried(), pauses)
@@ -296,17 +328,6 @@ class Engine:
                 return finished.get(timeout=left)
         return None
 
-    def _late(self, transcript: Transcript, where: str) -> Observation:
-        """Return the observation of a case that does not end: the target's fault or the kit's."""
-        limit, waited = self.options.case_timeout_s, transcript.vain_s
-        note = f"the case did not end within {limit:g} s"
-        if waited < WAITING_SHARE * limit:
-            note = f"{note}{where and '; it waits at '}{where}"
-            is_far = self.session.control().seconds >= FAR_S
-            return observed(f"{UNDECIDED if is_far else KIT_ERROR}:timeout", note=note)
-        note = f"{note}: for {waited:.0f} s it waited in vain for what the target owed"
-        return observed(WITHHELD, overdue=True, note=note)
-
     def _experiment(
         self,
         instance: Instance,
@@ -315,28 +336,8 @@ class Engine:
         is_hurried: Callable[[], bool],
     ) -> Observation:
         """Run the case's function once; the outermost loop of the kit."""
-        arguments: dict[str, object] = {}
         with hurry(is_hurried), note_pauses(pauses):
-            try:
-                arguments.update(self.session.arguments(instance.arguments, transcript))
-                found: object = instance.function(**arguments, **instance.parameters)
-                # Authors of cases elsewhere may have no type checker.
-                if isinstance(found, Observation):  # pyright: ignore[reportUnnecessaryIsInstance]
-                    return found
-                note = describe_returned(found, instance)
-                return observed(f"{KIT_ERROR}:return", note=note)
-            except AllowedRefused as refused:
-                return refused.observation
-            except UNARRANGED as error:
-                return observe_unarranged(error, transcript)
-            # A thread would end in silence with SystemExit, and the run wait for the case.
-            except (Exception, SystemExit, KeyboardInterrupt) as error:
-                if isinstance(error, Exhausted) or is_exhausted(error):
-                    return observe_exhausted(error)
-                note = describe_raised(error, instance)
-                return observed(f"{KIT_ERROR}:{type(error).__name__}", note=note)
-            finally:
-                self.session.release(arguments)
+            return experiment(instance, self.session, transcript)
 
     def _judge_run(self, instance: Instance, outcome: Outcome, since: int) -> JudgedRun:
         """Judge a run of a case; again if the target's state changes what was seen."""
@@ -350,8 +351,8 @@ class Engine:
     ) -> SeenRecord | None:
         """Return what was seen, given the target's state; None if the state changes nothing."""
         observation, conforms = outcome.observation, verdict in CONFORMING
-        if instance.mark.hazard or not conforms:
-            found = self._deaths.notice(instance.id, observation, since=since)
+        if instance.mark.hazard or not conforms or self._deaths.looks_closely(observation):
+            found = self._notice_death(instance, outcome, since)
             if found is not None:
                 return found
         if not conforms:
@@ -374,19 +375,32 @@ class Engine:
         # A process that ends closes its listener last, which on a busy machine comes this late.
         found = None
         if control == "dead" and not conforms:
-            found = self._deaths.notice(instance.id, observation, since=since)
+            found = self._notice_death(instance, outcome, since)
         return found or msgspec.structs.replace(seen_record(observation), control=control)
 
-    def _repeat(self, instance: Instance, first: JudgedRun, outcome: Outcome) -> JudgedRuns:
+    def _notice_death(self, instance: Instance, outcome: Outcome, since: int) -> SeenRecord | None:
+        return self._deaths.notice(
+            instance.id,
+            outcome.observation,
+            since=since,
+            has_sent=may_have_sent(instance, outcome.transcript),
+            describe_others=lambda: describe_others(
+                instance.id, list(self._unread.values()), list(self._ended)
+            ),
+        )
+
+    def _repeat(
+        self, instance: Instance, first: JudgedRun, outcome: Outcome, since: int
+    ) -> JudgedRuns:
         """Run a case again with fresh names if it failed."""
         if first.judgement.verdict != "fail" or self._deaths.is_final:
             return JudgedRuns(first)
 
         def again(patient: bool) -> JudgedRun | None:
-            since = self._deaths.begin()
-            if since is None:
+            current = since if self._deaths.alone else self._deaths.begin()
+            if current is None or not self._deaths.may_repeat(since):
                 return None
-            return self._perform_once(instance, since, patient=patient)[1]
+            return self._perform_once(instance, current, patient=patient)[1]
 
         name = signature(instance.clause.id, first.seen, self.bench.catalogue)
         return self._repeats.repeat(

@@ -8,7 +8,7 @@ from typing import Protocol, Self
 import msgspec
 
 from wireproof_kit.bundle.recorder import RunRecorder
-from wireproof_kit.errors import UsageFault
+from wireproof_kit.errors import RestartFailed, UsageFault
 from wireproof_kit.runner.activity import Activity, Tell
 from wireproof_kit.runner.engine import Engine
 from wireproof_kit.runner.exclusions import read_exclusions
@@ -191,7 +191,7 @@ def run_cases(
 
     Raises:
         KitError: the deviations file is wrong, the target cannot be opened, or no case is
-            left to run.
+            left to run; or a dead target does not come back, and the bundle holds what was run.
         KeyboardInterrupt: interrupted before the first case.
     """
     activity = Activity()
@@ -203,9 +203,13 @@ def run_cases(
         told = [recorder, *listeners]
         for listener in told:
             listener.begin(opened.header, selected=len(opened.cases))
-        interrupted = _run_all(opened, request.maxfail, told, is_stopped, tell_ended)
-        for way in opened.ways(repeats=not interrupted):
-            recorder.way(way)
+        try:
+            interrupted = _run_all(opened, request.maxfail, told, is_stopped, tell_ended)
+            for way in opened.ways(repeats=not interrupted):
+                recorder.way(way)
+        except RestartFailed:
+            recorder.close(today=utc_date(), interrupted=True)
+            raise
     footer = recorder.close(today=utc_date(), interrupted=interrupted)
     assert footer is not None  # the recorder has begun
     return RunRecords(

@@ -4,15 +4,36 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
+from wireproof_kit.errors import (
+    AllowedRefused,
+    ArrangementFailed,
+    Exhausted,
+    TargetSilent,
+    TargetUnreachable,
+    is_exhausted,
+)
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.processes.limits import has_exhausted_helper
+from wireproof_kit.runner.instance import Instance, describe_raised, describe_returned
 from wireproof_kit.runner.line import Line, has_reset
-from wireproof_kit.verdicts.judge import CUT_OFF, EXHAUSTED, PAUSED, UNDECIDED, JudgedRun
+from wireproof_kit.targets.session import Session
+from wireproof_kit.verdicts.judge import (
+    CUT_OFF,
+    EXHAUSTED,
+    KIT_ERROR,
+    PAUSED,
+    UNDECIDED,
+    WITHHELD,
+    JudgedRun,
+)
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_kit.wire.waiting import Pauses
 from wireproof_spec.record import SeenRecord, Verdict
 
+FAR_S = 0.2
+"""Seconds of a round trip from which on cases run faster in parallel."""
+WAITING_SHARE = 0.5
+"""If more than this share of a case's time passed in vain waits, the target caused it."""
 _TROUBLES = {
     CUT_OFF: "the way to the target resets connections by itself",
     EXHAUSTED: "a process that the kit started has used up its open files",
@@ -32,6 +53,30 @@ class Outcome:
     seconds: float = 0.0
     is_hurried: bool = False
     pauses: Pauses = field(default_factory=Pauses)
+
+
+def experiment(instance: Instance, session: Session, transcript: Transcript) -> Observation:
+    """Run the function of a case once, and return what it observed, or what prevented it."""
+    arguments: dict[str, object] = {}
+    try:
+        arguments.update(session.arguments(instance.arguments, transcript))
+        found: object = instance.function(**arguments, **instance.parameters)
+        # Authors of cases elsewhere may have no type checker.
+        if isinstance(found, Observation):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return found
+        return observed(f"{KIT_ERROR}:return", note=describe_returned(found, instance))
+    except AllowedRefused as refused:
+        return refused.observation
+    except UNARRANGED as error:
+        return observe_unarranged(error, transcript)
+    # A thread would end in silence with SystemExit, and the run wait for the case.
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        if isinstance(error, Exhausted) or is_exhausted(error):
+            return observe_exhausted(error)
+        note = describe_raised(error, instance)
+        return observed(f"{KIT_ERROR}:{type(error).__name__}", note=note)
+    finally:
+        session.release(arguments)
 
 
 def find_trouble(outcome: Outcome, verdict: Verdict, line: Line) -> str:
@@ -72,6 +117,23 @@ def record_trouble(trouble: str, observation: Observation) -> SeenRecord:
 def observe_exhausted(error: BaseException) -> Observation:
     """Return what is seen when the kit has used up files, threads or the like."""
     return observed(EXHAUSTED, note=str(error))
+
+
+def observe_late(
+    transcript: Transcript, limit_s: float, session: Session, where: str
+) -> Observation:
+    """Return what is seen of a case that does not end: the target's fault or the kit's.
+
+    ``where`` is the line at which it waits, if that is known.
+    """
+    waited = transcript.vain_s
+    note = f"the case did not end within {limit_s:g} s"
+    if waited < WAITING_SHARE * limit_s:
+        note = f"{note}{where and '; it waits at '}{where}"
+        is_far = session.control().seconds >= FAR_S
+        return observed(f"{UNDECIDED if is_far else KIT_ERROR}:timeout", note=note)
+    note = f"{note}: for {waited:.0f} s it waited in vain for what the target owed"
+    return observed(WITHHELD, overdue=True, note=note)
 
 
 def observe_unarranged(error: Exception, transcript: Transcript) -> Observation:

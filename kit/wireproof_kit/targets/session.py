@@ -134,6 +134,21 @@ class NamesLeft(Protocol):
 
 
 @runtime_checkable
+class SharesObjects(Protocol):
+    """A session whose cases share objects on the target, such as topics of the run."""
+
+    def make_shared_again(self) -> None:
+        """Have what cases share made again: the target was restarted and may have lost it."""
+        ...
+
+
+def make_shared_again(session: Session) -> None:
+    """Have a session make again what its cases share on a target that was restarted."""
+    if isinstance(session, SharesObjects):
+        session.make_shared_again()
+
+
+@runtime_checkable
 class NamesNodes(Protocol):
     """A session whose target has servers that name further nodes."""
 

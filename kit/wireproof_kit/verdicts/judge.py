@@ -29,6 +29,8 @@ UNDECIDED = "inconclusive"
 CUT_OFF, EXHAUSTED, PAUSED = (f"{UNDECIDED}:{word}" for word in ("cut-off", "exhausted", "paused"))
 UNSUPPORTED = "unsupported"
 DIED = "died"
+UNSURE = "the case need not be the culprit"
+"""Begins the part of a death's note that names the cases which sent last besides."""
 WITHHELD = "withheld"
 """Observation of a case whose target kept it waiting for longer than a case may take."""
 CONFORMING: frozenset[Verdict] = frozenset({"pass", "reading"})
@@ -291,7 +293,7 @@ def _agree(runs: JudgedRuns, clause: Clause, catalogue: Catalogue) -> Judgement:
     deaths = runs.count(lambda run: run.seen.value == DIED)
     if 0 < deaths < total:
         name = signature(clause.id, SeenRecord(value=DIED), catalogue)
-        reason = f"the target died in {deaths} of {total} repeats"
+        reason = f"the target died in {deaths} of {total} repeats{_name_others(runs)}"
         return Judgement("fail", reason, None, first.accepted, name)
     same = runs.count(lambda run: run.judgement.verdict == first.verdict)
     if same < total:
@@ -303,6 +305,13 @@ def _agree(runs: JudgedRuns, clause: Clause, catalogue: Catalogue) -> Judgement:
         reason = f"seen once, and not repeated ({runs.unrepeated}): {first.reason}"
         return Judgement("inconclusive", reason, first.reading, first.accepted)
     return replace(first, signature=signature(clause.id, runs.first.seen, catalogue))
+
+
+def _name_others(runs: JudgedRuns) -> str:
+    """Return which other cases may have killed the target in a repeat, if the kit noted any."""
+    notes = [run.seen.note for run in runs.others if run.seen.value == DIED]
+    unsure = [note[note.index(UNSURE) :] for note in notes if UNSURE in note]
+    return f"; {unsure[0]}" if unsure else ""
 
 
 def _format_list(patterns: Sequence[str]) -> str:

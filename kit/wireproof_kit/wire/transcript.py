@@ -90,6 +90,8 @@ class Transcript:
         """How many bytes were sent so far, over all connections."""
         self.requests = 0
         """How often something was sent so far, over all connections."""
+        self.sent_at_s = 0.0
+        """When something was sent last, in seconds of the monotonic clock; 0 if nothing was."""
         self.vain_s = 0.0
         """The seconds of all waits in which nothing arrived, without those below GLANCE_S."""
         self.together = Together()
@@ -117,13 +119,15 @@ class Transcript:
         note: str = "",
     ) -> Step:
         """Append one step with the time since the start of the transcript, and return it."""
-        at_us = (time.monotonic_ns() - self._started) // 1000
+        now = time.monotonic_ns()
+        at_us = (now - self._started) // 1000
         with self._lock:
             step = Step(at_us, connection, kind, data, parts, note, len(self._steps))
             self._steps.append(step)
             if kind in SENT_KINDS:
                 self.sent += len(data)
                 self.requests += 1
+                self.sent_at_s = now / 1e9
         return step
 
     @property

@@ -83,6 +83,22 @@ def test_messages_are_sent_and_polled_in_a_topic_of_the_case(reference: Embedded
 
 
 @pytest.mark.process
+def test_a_restarted_server_gets_another_stream_for_topics(reference: EmbeddedReference) -> None:
+    session = opened(reference.url)
+    given = session.arguments(["apache", "apache_topic"], Transcript())
+    session.make_shared_again()
+    later = session.arguments(["apache", "apache_topic"], Transcript())
+    before, topic = given["apache_topic"], later["apache_topic"]
+    assert isinstance(before, Topic)
+    assert isinstance(topic, Topic)
+    assert topic.stream_name != before.stream_name
+    session.release(given)
+    session.release(later)
+    session.close()
+    assert session.left_behind() == []
+
+
+@pytest.mark.process
 def test_a_server_of_another_generation_does_not_speak_apache() -> None:
     running = start_reference("iggy")
     try:

@@ -54,6 +54,20 @@ def test_shared_topics_are_made_once_and_fresh_ones_each_time() -> None:
     pool.close()
 
 
+def test_topics_are_made_again_for_a_restarted_target() -> None:
+    maker = FakeMaker()
+    pool = TopicPool(maker)
+    pool.prepare(Counter(ext_topic=1, fresh_ext_topic=1))
+    before = pool.take("ext_topic")
+
+    pool.forget()
+
+    assert pool.take("ext_topic") != before
+    pool.take("fresh_ext_topic")
+    assert Counter(maker.made)["ext_topic"] == 2
+    pool.close()
+
+
 def test_preparing_again_adds_only_what_is_missing() -> None:
     maker = FakeMaker()
     pool = TopicPool(maker)

@@ -138,16 +138,24 @@ class ApacheSession:
     def close(self) -> None:
         """Delete the stream of this run with all its topics."""
         home = self._access.home
-        if home is None or self._options.passing:
-            return
+        if home is not None and not self._options.passing and not self._delete(home[0]):
+            self._left.append(home[1])
+
+    def make_shared_again(self) -> None:
+        """Have the stream of this run created again; one that outlived the restart is deleted."""
+        home, self._access.home = self._access.home, None
+        if home is not None:
+            self._delete(home[0])
+
+    def _delete(self, stream: int) -> bool:
+        """Delete a stream with all its topics; return True if the server confirms it."""
         server = self._server(Transcript())
         is_deleted = False
         with contextlib.suppress(ArrangementFailed, TargetUnreachable):
-            answer = server.delete(numeric(home[0]))
+            answer = server.delete(numeric(stream))
             is_deleted = observe(answer, framed=True).value == "ok"
         server.close(leave=True)
-        if not is_deleted:
-            self._left.append(home[1])
+        return is_deleted
 
     def left_behind(self) -> list[str]:
         """Return the streams that the target keeps, once the session is closed."""

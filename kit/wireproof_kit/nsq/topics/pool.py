@@ -114,6 +114,12 @@ class TopicPool:
             seconds = f"{TAKE_SECONDS:g} s"
             raise ArrangementFailed(f"{argument} did not appear in {seconds}") from error
 
+    def forget(self) -> None:
+        """Have each topic made again when a case asks for it: a restarted target may lack it."""
+        with self._lock:
+            self._shared.clear()
+            self._fresh.clear()
+
     def find(self, name: str) -> Topic | None:
         """Return a topic by its name; None if it is none that was made or found for cases."""
         with self._lock:
