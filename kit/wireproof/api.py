@@ -13,8 +13,7 @@ from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import RunOptions
-from wireproof_kit.runner.request import RunRequest, check_seconds
+from wireproof_kit.runner.request import RunOptions, RunRequest, check_seconds
 from wireproof_kit.runner.run import REFERENCE, RunPlan, reference_of
 from wireproof_kit.runner.run_cases import run_cases
 from wireproof_kit.targets.restart import restart_or_raise

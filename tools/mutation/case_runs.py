@@ -10,8 +10,9 @@ from spread import PROTOCOL, Brokers
 from wireproof_kit.nsq import patience
 from wireproof_kit.runner.claims import Probed
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import Engine, RunOptions
+from wireproof_kit.runner.engine import Engine
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.request import RunOptions
 from wireproof_kit.runner.run import REFERENCE, Run, RunPlan
 from wireproof_kit.verdicts.judge import JudgeContext, claim_state, judge_record
 from wireproof_spec.clauses.loading import load_catalogue

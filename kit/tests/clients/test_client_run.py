@@ -10,8 +10,7 @@ import pytest
 from wireproof_kit.clients.again import observe_again
 from wireproof_kit.errors import TargetUnreachable, UsageFault
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import RunOptions
-from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.request import RunOptions, RunRequest
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.runner.run_cases import RunRecords, run_cases
 

@@ -11,10 +11,11 @@ from small_law import CLAUSE, bench
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.runner.engine import DECIDING_RUNS, Engine, RunOptions
+from wireproof_kit.runner.engine import DECIDING_RUNS, Engine
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import PUSH, SHORTEST_S, Patience
 from wireproof_kit.runner.records import record_unsupported
+from wireproof_kit.runner.request import RunOptions
 from wireproof_kit.runner.ways import Ways
 from wireproof_kit.targets.session import Control
 from wireproof_kit.verdicts.judge import JudgeContext, JudgedRun, judge_run

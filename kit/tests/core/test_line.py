@@ -8,8 +8,9 @@ from fake_session import FakeSession, instance
 from small_law import CLAUSE, bench
 
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.runner.engine import Engine, RunOptions
+from wireproof_kit.runner.engine import Engine
 from wireproof_kit.runner.line import Line, has_reset
+from wireproof_kit.runner.request import RunOptions
 from wireproof_kit.targets.session import Control
 from wireproof_kit.wire.transcript import Transcript
 

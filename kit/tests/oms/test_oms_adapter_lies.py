@@ -25,7 +25,8 @@ from wireproof_kit.drivers.output import Kept
 from wireproof_kit.errors import TargetSilent, TargetUnreachable, UsageFault
 from wireproof_kit.oms.adapter import link
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import Engine, RunOptions
+from wireproof_kit.runner.engine import Engine
+from wireproof_kit.runner.request import RunOptions
 from wireproof_kit.runner.run import Run, RunPlan
 from wireproof_kit.wire.http import TransferResult, make_failed
 from wireproof_spec.record import CaseRecord

@@ -10,8 +10,7 @@ from wireproof.options.run_options import run_options
 from wireproof.options.target_choice import NamedTarget, named_target
 from wireproof.running.request import RunParameters, make_request
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.runner.engine import CLIENTS_AT_ONCE, RunOptions
-from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.request import CLIENTS_AT_ONCE, RunOptions, RunRequest
 from wireproof_kit.runner.run import RunPlan
 
 

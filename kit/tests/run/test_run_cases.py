@@ -12,9 +12,8 @@ from wireproof_kit.nsq.probes.context import ProbeContext
 from wireproof_kit.nsq.probes.tables import CAPABILITY_PROBES
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.request import RunOptions, RunRequest
 from wireproof_kit.runner.run import REFERENCE, RunPlan
 from wireproof_kit.runner.run_cases import RunRecords, run_cases, turn
 from wireproof_spec.record import CaseRecord, HeaderRecord

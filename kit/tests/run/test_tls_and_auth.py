@@ -8,7 +8,8 @@ from secured_broker import SECRET, VARIABLE, Papers, guarded, served
 
 from wireproof_kit.errors import TargetSilent, UsageFault
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import Engine, RunOptions
+from wireproof_kit.runner.engine import Engine
+from wireproof_kit.runner.request import RunOptions
 from wireproof_kit.runner.run import REFERENCE, Run, RunPlan
 
 pytestmark = [pytest.mark.process, pytest.mark.long]

@@ -27,7 +27,8 @@ from oms_documents import (
 )
 
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import Engine, RunOptions
+from wireproof_kit.runner.engine import Engine
+from wireproof_kit.runner.request import RunOptions
 from wireproof_kit.runner.run import Run, RunPlan
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord

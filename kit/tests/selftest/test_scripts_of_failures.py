@@ -13,8 +13,7 @@ from finding_scripts import address, header, run_script
 
 from wireproof_kit.fuzz.campaign.target import start_alone
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import RunOptions
-from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.request import RunOptions, RunRequest
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.runner.run_cases import OpenRun
 from wireproof_reports.exchange.reproducer import script

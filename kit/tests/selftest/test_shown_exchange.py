@@ -11,8 +11,7 @@ import pytest
 from wireproof.view.exchange import DIFFERS, key_exchange
 from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import RunOptions
-from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.request import RunOptions, RunRequest
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.runner.run_cases import OpenRun
 from wireproof_reports.exchange.evidence import case_exchange, first_difference

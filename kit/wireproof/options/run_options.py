@@ -8,8 +8,7 @@ from typing import get_args
 import click
 
 from wireproof.options.target_choice import key_options
-from wireproof_kit.runner.engine import CLIENTS_AT_ONCE, RunOptions
-from wireproof_kit.runner.request import read_origins
+from wireproof_kit.runner.request import CLIENTS_AT_ONCE, RunOptions, read_origins
 from wireproof_spec.clauses.catalogue import LEVELS
 from wireproof_spec.clauses.origin import BINDING
 from wireproof_spec.record import ReadingChoice

@@ -7,8 +7,8 @@ from importlib import resources
 
 from wireproof.view.style import wrap_after_heading
 from wireproof_kit.protocols import kit_part, protocol_of
-from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.request import RunOptions
 from wireproof_reports.wording import count_noun
 
 COSTS = "case_costs.toml"

@@ -10,10 +10,11 @@ from wireproof.options.target_choice import REFERENCE, NamedTarget
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import read_target, target_keys
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.runner.engine import CLIENTS_AT_ONCE, RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.last_failed import has_last_failed, keep_last_failed
 from wireproof_kit.runner.request import (
+    CLIENTS_AT_ONCE,
+    RunOptions,
     RunRequest,
     check_seconds,
     read_claims,

@@ -9,8 +9,8 @@ import pytest
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
-from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.request import (
+    RunOptions,
     RunRequest,
     check_seconds,
     read_claims,

@@ -30,7 +30,8 @@ from wireproof_kit.runner.instance import Instance, describe_stuck
 from wireproof_kit.runner.line import Line
 from wireproof_kit.runner.patience import hurry
 from wireproof_kit.runner.records import judge_instance, make_record, seen_record
-from wireproof_kit.runner.repeats import MOST_REPEATS, Repeats
+from wireproof_kit.runner.repeats import Repeats
+from wireproof_kit.runner.request import RunOptions
 from wireproof_kit.runner.troubles import (
     FAR_S,
     Outcome,
@@ -43,7 +44,6 @@ from wireproof_kit.runner.troubles import (
     record_trouble,
 )
 from wireproof_kit.runner.ways import Ways
-from wireproof_kit.targets.process import TargetProcess
 from wireproof_kit.targets.session import Session
 from wireproof_kit.verdicts.judge import (
     CONFORMING,
@@ -59,39 +59,12 @@ from wireproof_kit.wire.transcript import Transcript
 from wireproof_kit.wire.waiting import Deadline, Pauses, note_pauses
 from wireproof_spec.record import CaseRecord, SeenRecord, Verdict
 
-CASE_TIMEOUT_S = 120.0
 FEW = 3
 """The ended cases that are named beside a death, if no other case is open."""
 DECIDING_RUNS = 5
 """How often a case is run, at most, while a trouble of the kit's own leaves it undecided."""
 SIDE_BY_SIDE = 4
 """How many times more cases run in parallel then than waiting cases: they do little else."""
-CLIENTS_AT_ONCE = 6
-"""Cases of a client that may wait at once by default: each starts a process of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How the engine runs cases; times are in seconds.
-
-    ``repeats`` is the number of runs of a failing case; with 1, a failure that was seen once
-    counts. ``most_repeats`` limits the further runs of all cases together. ``waiters`` is the
-    number of cases that may wait at once. ``restart`` starts a dead target again, and returns
-    whether that succeeded; ``process`` is the target's process, if the user named it. After
-    ``hurry_after`` overdue failures, or earlier, the kit waits as briefly as it can: a target that
-    answers nothing would keep the kit waiting for hours. A ``patient`` run never does so.
-    ``transcripts``: records keep the bytes sent and received.
-    """
-
-    repeats: int = 5
-    most_repeats: int = MOST_REPEATS
-    hurry_after: int = 40
-    patient: bool = False
-    waiters: int = 16
-    case_timeout_s: float = CASE_TIMEOUT_S
-    restart: Callable[[], bool] | None = None
-    process: TargetProcess | None = None
-    transcripts: bool = True
 
 
 @dataclass(slots=True)
@@ -100,7 +73,7 @@ class Engine:
 
     session: Session
     bench: JudgeContext
-    options: RunOptions = RunOptions()
+    options: RunOptions = field(default_factory=RunOptions)
     ways: Ways | None = None
     _pools: list[ThreadPoolExecutor] = field(default_factory=list[ThreadPoolExecutor])
     _waiting: dict[str, Future[CaseRecord]] = field(default_factory=dict[str, Future[CaseRecord]])

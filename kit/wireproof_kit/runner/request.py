@@ -1,16 +1,44 @@
 """What a user asks of a run, typed: the command line and the pytest plug-in both make one."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.repeats import MOST_REPEATS
 from wireproof_kit.runner.run import RunPlan
+from wireproof_kit.targets.process import TargetProcess
 from wireproof_spec.clauses.origin import BINDING, Binding
 
 LONGEST_S = 86400
+CASE_TIMEOUT_S = 120.0
+CLIENTS_AT_ONCE = 6
+"""Cases of a client that may wait at once by default: each starts a process of its own."""
 _CLAIMS = {"true": True, "false": False, "yes": True, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How the engine runs cases; times are in seconds.
+
+    ``repeats`` is the number of runs of a failing case; with 1, a failure that was seen once
+    counts. ``most_repeats`` limits the further runs of all cases together. ``waiters`` is the
+    number of cases that may wait at once. ``restart`` starts a dead target again, and returns
+    whether that succeeded; ``process`` is the target's process, if the user named it. After
+    ``hurry_after`` overdue failures, or earlier, the kit waits as briefly as it can: a target that
+    answers nothing would keep the kit waiting for hours. A ``patient`` run never does so.
+    ``transcripts``: records keep the bytes sent and received.
+    """
+
+    repeats: int = 5
+    most_repeats: int = MOST_REPEATS
+    hurry_after: int = 40
+    patient: bool = False
+    waiters: int = 16
+    case_timeout_s: float = CASE_TIMEOUT_S
+    restart: Callable[[], bool] | None = None
+    process: TargetProcess | None = None
+    transcripts: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,9 @@ from itertools import zip_longest
 from zlib import crc32
 
 from wireproof_kit.protocols import read_target
-from wireproof_kit.runner.engine import RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.records import record_unsupported
-from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.request import RunOptions, RunRequest
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.runner.run_cases import OpenRun
 from wireproof_kit.selftest.plan import (

@@ -22,7 +22,7 @@ from wireproof.view.style import Style, Tone
 from wireproof_kit.errors import KitError
 from wireproof_kit.processes.limits import files_limit, needed_files
 from wireproof_kit.protocols import known_protocols, read_target
-from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.request import RunOptions
 from wireproof_kit.targets.opening import open_session
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
