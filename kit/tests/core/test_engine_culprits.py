@@ -100,16 +100,27 @@ def test_of_the_cases_that_were_open_only_the_culprit_fails() -> None:
     assert session.alive
 
 
-def test_a_case_that_sent_nothing_is_charged_with_no_death() -> None:
+def test_a_case_that_sent_nothing_is_charged_only_if_no_other_has_sent() -> None:
     session = Mortal()
 
     def finds_it_dead(broker: Transcript) -> Observation:
         session.kill()
         return observed("inconclusive:arrangement", note="connection refused")
 
+    def sends(broker: Transcript) -> Observation:
+        broker.add("send", "A", data=b"x")
+        return observed("ok,open")
+
     item = case(finds_it_dead, case_id=BYSTANDER, arguments=BROKER)
-    alone = engine(session).run(item)
-    assert (alone.verdict, alone.observation) == ("inconclusive", "inconclusive:target-died")
+    first = engine(session).run(item)
+    assert (first.verdict, first.observation) == ("fail", "died")
+    assert "no case had sent anything before: a probe of the kit" in first.note
+
+    session.restart()
+    kit = engine(session)
+    assert kit.run(case(sends, case_id="nsq/x/sends", arguments=BROKER)).verdict == "pass"
+    later = kit.run(item)
+    assert (later.verdict, later.observation) == ("inconclusive", "inconclusive:target-died")
 
     session.restart()
     restarted = engine(session, restart=session.restart).run(item)

@@ -75,7 +75,7 @@ class Deaths:
 
         What ends a target may be just what the text allows: the end of the connection.
         """
-        return self.restart is not None and (bool(self.alone) or _is_lost(seen))
+        return bool(self.alone) or _is_lost(seen)
 
     def notice(
         self,
@@ -99,12 +99,18 @@ class Deaths:
                 if not how:
                     return None
                 self._begin_death(case, how)
-            if self._is_charged or not has_sent or since != self.number - 1:
+            if self._is_charged or since != self.number - 1:
+                return self.make_undecided(seen.value)
+            others = describe_others()
+            # Where no case has sent anything, what prepared the run has ended the target: a death
+            # that nobody is charged with would leave a broken premise undecided.
+            if others and not has_sent:
                 return self.make_undecided(seen.value)
             self._case, self._is_charged = case, True
             self._charged.add(case)
-            others = describe_others()
             self._is_sure = not others
+            if not has_sent:
+                others = "; no case had sent anything before: a probe of the kit may have ended it"
             return SeenRecord(DIED, note=f"{self._how} (seen: {seen.value}){others}")
 
     def has_killed(self, case: str) -> bool:
