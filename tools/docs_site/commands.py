@@ -48,7 +48,9 @@ def pages() -> Iterator[Page]:
 
 
 def _command(command: click.Command, above: click.Context, name: str, depth: int) -> Iterator[str]:
-    context = command.context_class(command, info_name=name, parent=above)
+    context = command.context_class(
+        command, info_name=name, parent=above, **command.context_settings
+    )
     promise, _, rest = inspect.cleandoc(command.help or "").partition("\n")
     below = command.commands if isinstance(command, click.Group) else {}
     yield f"{'#' * depth} {context.command_path}"

@@ -13,7 +13,7 @@ from cli_process import clean_environment, python, wireproof
 
 from wireproof import main as entry
 from wireproof.commands.table import COMMANDS, CommandEntry
-from wireproof.options.lazy_group import LazyGroup
+from wireproof.options.lazy_group import Command, Context, LazyGroup
 
 pytestmark = pytest.mark.process
 
@@ -97,6 +97,17 @@ def test_every_help_begins_with_examples(
     assert code == 0
     assert out.index("Examples:") < out.index("Usage: wireproof")
     assert all(len(line) <= 80 for line in out.splitlines())
+
+
+def test_a_command_that_was_looked_at_first_is_still_asked_for_help_by_the_short_option() -> None:
+    """Click keeps the help option that a command's first context names."""
+    command = Command("looked-at", help="Do nothing.")
+    command.get_params(Context(command, click.Context(click.Command("wireproof"))))
+
+    with pytest.raises(click.exceptions.Exit) as ended:
+        command.make_context("looked-at", ["-h"])
+
+    assert ended.value.exit_code == 0
 
 
 @pytest.mark.parametrize("name", EVERY)

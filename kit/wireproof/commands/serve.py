@@ -2,7 +2,7 @@
 
 import click
 
-from wireproof.options.lazy_group import HELP, Command
+from wireproof.options.lazy_group import Command
 from wireproof.options.suggestions import suggestion
 from wireproof_kit.protocols import list_with_reference, refuse_without_reference, server
 
@@ -33,7 +33,7 @@ class _ServeCommand(Command):
     "serve",
     cls=_ServeCommand,
     examples=EXAMPLES,
-    context_settings={**HELP, "ignore_unknown_options": True},
+    context_settings={"ignore_unknown_options": True},
 )
 @click.argument("protocol", metavar="|".join(list_with_reference()))
 @click.argument("arguments", nargs=-1, metavar="[OPTIONS OF THE BROKER]")

@@ -7,7 +7,7 @@ bare interpreter 13 ms. So each command imports what it needs, and help appears 
 import importlib
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -22,7 +22,7 @@ Examples = Sequence[tuple[str, str]]
 COMPLETION = "_WIREPROOF_COMPLETE"
 """The variable that the script of `wireproof completion` sets to ask what may follow."""
 
-HELP = {"help_option_names": ["-h", "--help"]}
+HELP_OPTIONS = ["-h", "--help"]
 
 
 class HelpFormatter(click.HelpFormatter):
@@ -39,9 +39,25 @@ class HelpFormatter(click.HelpFormatter):
 
 
 class Context(click.Context):
-    """A click context whose help is formatted by `HelpFormatter`."""
+    """A click context whose help is formatted by `HelpFormatter` and asked for by -h or --help.
+
+    A command keeps the help option that its first context names, so every context must name the
+    same: one made only to look at a command too.
+    """
 
     formatter_class = HelpFormatter
+
+    def __init__(
+        self,
+        command: click.Command,
+        parent: click.Context | None = None,
+        info_name: str | None = None,
+        *,
+        help_option_names: list[str] | None = None,
+        **more: Any,
+    ) -> None:
+        names = HELP_OPTIONS if help_option_names is None else help_option_names
+        super().__init__(command, parent, info_name, help_option_names=names, **more)
 
 
 class Command(click.Command):
@@ -54,7 +70,7 @@ class Command(click.Command):
     has_manner = True
 
     def __init__(self, *args: object, examples: Examples = (), **more: object) -> None:
-        super().__init__(*args, **{"context_settings": HELP, **more})  # type: ignore[arg-type]
+        super().__init__(*args, **more)  # type: ignore[arg-type]
         self.examples = examples
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -72,7 +88,7 @@ class Group(click.Group):
     context_class = Context
 
     def __init__(self, *args: object, examples: Examples = (), **more: object) -> None:
-        super().__init__(*args, **{"context_settings": HELP, **more})  # type: ignore[arg-type]
+        super().__init__(*args, **more)  # type: ignore[arg-type]
         self.examples = examples
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
