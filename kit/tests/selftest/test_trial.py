@@ -15,6 +15,7 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.selftest.matrix import Matrix, check_writable, page, write_matrix
 from wireproof_kit.selftest.plan import (
+    ALTERNATIVE,
     FAULT,
     MIX,
     VARIANT,
@@ -25,7 +26,8 @@ from wireproof_kit.selftest.plan import (
     sample_trials,
     select_trials,
 )
-from wireproof_kit.selftest.trial import cases_of, is_unexpected
+from wireproof_kit.selftest.trial import cases_of, is_decisive, is_unexpected
+from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.record import CaseRecord, Verdict
 
 FAULTS = tuple(
@@ -115,6 +117,24 @@ def test_a_fault_turns_only_its_own_clauses_red() -> None:
     assert is_unexpected(other, came_to("unstable"))
     assert is_unexpected(own, came_to("error"))
     assert not is_unexpected(other, came_to("unsupported"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "breaks", "level", "decisive"),
+    [
+        (FAULT, ("ext.group.0",), "should", True),
+        (FAULT, ("ext.group.1",), "must", False),
+        (VARIANT, (), "should", True),
+        (ALTERNATIVE, (), "must", True),
+        (ALTERNATIVE, (), "should", False),
+    ],
+)
+def test_an_undecided_case_is_run_again_where_it_decides_something(
+    kind: str, breaks: tuple[str, ...], level: Level, *, decisive: bool
+) -> None:
+    record = msgspec.structs.replace(came_to("inconclusive"), level=level)
+
+    assert is_decisive(Trial("t", kind, (), breaks=breaks), record) is decisive
 
 
 def test_a_sample_has_a_fault_of_every_clause() -> None:

@@ -229,10 +229,16 @@ class _TrialRun:
     def _decide(self, chosen: dict[str, Instance]) -> None:
         """Run inconclusive cases once more, alone, where their verdict matters."""
         undecided = [record for record in self._records if record.verdict == "inconclusive"]
-        for record in undecided:
-            if self._trial.kind != FAULT or record.clause in self._trial.breaks:
-                self._records.remove(record)
-                self._run(chosen[record.case])
+        for record in [each for each in undecided if is_decisive(self._trial, each)]:
+            self._records.remove(record)
+            self._run(chosen[record.case])
+
+
+def is_decisive(trial: Trial, record: CaseRecord) -> bool:
+    """Return True if the verdict of a case may change the result of a trial."""
+    if trial.kind == FAULT:
+        return record.clause in trial.breaks
+    return trial.kind != ALTERNATIVE or record.level == "must"
 
 
 def patterns_shown(record: CaseRecord, law: Law) -> Iterator[str]:

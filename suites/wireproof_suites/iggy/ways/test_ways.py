@@ -50,7 +50,10 @@ def _poll(server: Server, consumer: RowConsumer, due: set[bytes]) -> Observation
     """
 
     def look() -> bool | None:
-        consumer.poll()
+        before = -1
+        while before < len(consumer.came) and not due <= consumer.came:  # it may return only some
+            before = len(consumer.came)
+            consumer.poll()
         is_refused = consumer.unread is not None and not consumer.came
         return True if is_refused or due <= consumer.came else None
 
