@@ -176,7 +176,7 @@ def _decision(catalogue: Catalogue, decision: Decision) -> Iterator[str]:
     yield from facts([("clauses", ", ".join(link(catalogue, clause) for clause in uses))])
     rows = [
         (
-            code(option.name) + (" (as published)" if option.name == decision.published else ""),
+            code(option.name) + (" (what the published text says)" if option.name == decision.published else ""),
             words(option.meaning),
             _accepted(option.shown_by, catalogue.protocol),
             words(", ".join(option.peers)),

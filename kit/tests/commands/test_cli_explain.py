@@ -61,7 +61,7 @@ def test_a_clause_is_told_with_law_source_and_words(capsys: pytest.CaptureFixtur
 def test_a_reading_is_told_with_meanings_and_peers(capsys: pytest.CaptureFixture[str]) -> None:
     out = flat(told(capsys, "order-command"))
 
-    assert "the command is SUB_ORDER (no peer known; as published)" in out
+    assert "the command is SUB_ORDER (no known peer; what the published text says)" in out
     assert "the command is SUB_ORDERED (youzan nsqd" in out
 
 

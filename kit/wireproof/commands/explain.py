@@ -237,8 +237,8 @@ def _decision(decision: Decision, protocol: str) -> Iterator[str]:
     yield from _row("question", decision.text)
     yield from _row("concerns", ", ".join(decision.scope))
     for option in decision.option:
-        peers = ", ".join(option.peers) or "no peer known"
-        published = "; as published" if option.name == decision.published else ""
+        peers = ", ".join(option.peers) or "no known peer"
+        published = "; what the published text says" if option.name == decision.published else ""
         yield from _row(option.name, f"{option.meaning} ({peers}{published})")
         yield from _row("  shown by", _alternatives(option.shown_by, protocol))
 

@@ -46,7 +46,7 @@ def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
     covered = footer.coverage
     told = (
         f"{covered.get('clauses', 0)}: asserted {covered.get('asserted', 0)}, "
-        f"touched {covered.get('touched', 0)}, not testable {covered.get('not_testable', 0)}, "
+        f"undecided {covered.get('touched', 0)}, not testable {covered.get('not_testable', 0)}, "
         f"untested {covered.get('untested', 0)}"
     )
     yield from wrap_after_heading("clauses", told)

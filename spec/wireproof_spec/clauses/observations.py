@@ -25,13 +25,13 @@ SHARED_WORDS = {
 ENDINGS = {
     "open": "connection open",
     "closed": "connection closed",
-    "broken": "answers out of step",
+    "broken": "a later command got a wrong answer",
     "stuck": "no answer after it",
     "nonsense": "then an answer that is no frame",
     "others-open": "other connections unharmed",
     "others-closed": "other connections closed",
     "others-stuck": "no answer on another connection",
-    "others-broken": "answers out of step on another connection",
+    "others-broken": "a later command on another connection got a wrong answer",
     "others-nonsense": "an answer that is no frame on another connection",
     "*": "",
 }
