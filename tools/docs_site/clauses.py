@@ -26,6 +26,7 @@ from wireproof_spec.clauses.origin import ORIGIN_MEANINGS, PREMISES
 FOLDER = "reference/clauses"
 UP = "../../../"
 FEW = 3
+PUBLISHED = " (what the published text says)"
 
 
 def pages() -> Iterator[Page]:
@@ -176,7 +177,7 @@ def _decision(catalogue: Catalogue, decision: Decision) -> Iterator[str]:
     yield from facts([("clauses", ", ".join(link(catalogue, clause) for clause in uses))])
     rows = [
         (
-            code(option.name) + (" (what the published text says)" if option.name == decision.published else ""),
+            code(option.name) + (PUBLISHED if option.name == decision.published else ""),
             words(option.meaning),
             _accepted(option.shown_by, catalogue.protocol),
             words(", ".join(option.peers)),

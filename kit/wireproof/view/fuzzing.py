@@ -246,7 +246,8 @@ def _progress(told: Sequence[Status], findings: int, elapsed: float, plan: Worke
     if plan.cases is not None:
         left = f"   of {plan.cases}{left}"
     rate = executed / elapsed if elapsed else 0.0
-    return f"{executed} cases{left}   {rate:.0f}/s   {findings} found   {rows} grammar rows covered"
+    covered = f"{rows} grammar rows covered"
+    return f"{executed} cases{left}   {rate:.0f}/s   {findings} found   {covered}"
 
 
 def _format_finding(finding: FindingRecord, bundle: Path, style: Style) -> Iterator[str]:
