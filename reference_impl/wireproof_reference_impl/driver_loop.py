@@ -6,13 +6,14 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from wireproof_spec.driver.lines import MAX_LINE_BYTES, NAME, VERSION, Fields, LineFault
 
 Say = Callable[[Fields], None]
 """Writes one line."""
-Request = Mapping[str, object]
+Request = Mapping[str, Any]
+"""A request whose members have the types of the driver protocol."""
 
 
 class Unsupported(Exception):
@@ -49,8 +50,8 @@ class _Requests:
         task.add_done_callback(self._tasks.discard)
 
     async def _answer(self, line: bytes) -> None:
-        request = cast(dict[str, object], json.loads(line))
-        id = cast(int, request["id"])
+        request: Request = json.loads(line)
+        id: int = request["id"]
         try:
             answer = await self._program.carry_out(id, request)
         except Unsupported as error:

@@ -8,15 +8,17 @@ the whole process: a faulty broker is a process of its own, and a test undoes it
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import overload
+from typing import Any, overload
 
 from msgspec import Struct
 
 Function = Callable[..., object]
 Owner = ModuleType | type
 """The module of a function, or the class of a method."""
-Original = Function
-"""The function that an override replaces; the replacement gets it as its first argument."""
+Original = Callable[..., Any]
+"""The function that an override replaces; the replacement gets it as its first argument.
+
+What it returns is written down where it is called: a type for each would say the core again."""
 
 
 class Override(Struct, frozen=True):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from wireproof_spec import strict_json
 from wireproof_spec.protocol import UnknownProtocol, find_protocol
@@ -28,6 +28,32 @@ if TYPE_CHECKING:
 
 _NAMESPACE = "urn:wireproof:"
 _DRIVER = "wireproof_spec.driver"
+
+
+JsonSchema = TypedDict(
+    "JsonSchema",
+    {
+        "$id": str,
+        "$ref": str,
+        "$schema": str,
+        "additionalProperties": "JsonSchema",
+        "anyOf": list["JsonSchema"],
+        "const": JsonValue,
+        "enum": list[JsonValue],
+        "items": "JsonSchema",
+        "maxLength": int,
+        "maximum": int,
+        "minLength": int,
+        "minimum": int,
+        "pattern": str,
+        "properties": dict[str, "JsonSchema"],
+        "propertyNames": "JsonSchema",
+        "required": list[str],
+        "type": str | list[str],
+    },
+    total=False,
+)
+"""The keywords of JSON Schema from which documents are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +85,8 @@ def check(name: str, value: JsonValue) -> tuple[SchemaFault, ...]:
     return tuple(sorted(found, key=lambda fault: (fault.pointer, fault.expected)))
 
 
-def document(name: str) -> JsonValue:
-    """Return the JSON schema with this name as a value.
+def document(name: str) -> JsonSchema:
+    """Return the JSON schema with this name.
 
     Raises:
         LookupError: no schema has this name.
@@ -68,7 +94,7 @@ def document(name: str) -> JsonValue:
     protocol, _, stem = name.partition("/")
     try:
         file = _folder(protocol) / "json_schemas" / f"{stem}.json"
-        return strict_json.read(file.read_bytes()).value
+        return cast(JsonSchema, strict_json.read(file.read_bytes()).value)
     except (UnknownProtocol, FileNotFoundError):
         raise LookupError(f"no JSON Schema is called {name}") from None
 

@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from operator import add, sub
 from random import Random
-from typing import cast
+from typing import Any, Literal, cast
 
 from hypothesis import strategies as st
 
-from wireproof_spec.json_schema import document
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.json_schema import JsonSchema, document
 
-Schema = dict[str, JsonValue]
 Made = st.SearchStrategy[object]
 
 _NAMESPACE = "urn:wireproof:"
@@ -71,65 +69,75 @@ def texts(value: object) -> st.SearchStrategy[bytes]:
 class _ResolvedSchema:
     """A schema with its references resolved, and the file they are relative to."""
 
-    def __init__(self, schema: JsonValue, file: str) -> None:
-        self.file = file
-        self.schema: Schema = cast(Schema, schema)
-        reference = self.schema.get("$ref")
-        if isinstance(reference, str):
-            there = _resolve(reference, file)
+    def __init__(self, schema: JsonSchema, file: str) -> None:
+        self.file, self.schema = file, schema
+        if "$ref" in schema:
+            beside = schema.copy()
+            there = _resolve(beside.pop("$ref"), file)
             self.file = there.file
-            beside = {name: below for name, below in self.schema.items() if name != "$ref"}
             self.schema = {**there.schema, **beside, **_narrow(there.schema, beside)}
 
-    def below(self, keyword: str) -> "_ResolvedSchema":
+    def below(
+        self, keyword: Literal["additionalProperties", "propertyNames"]
+    ) -> "_ResolvedSchema":
         """Return the schema under a keyword."""
         return _ResolvedSchema(self.schema[keyword], self.file)
 
+    def options(self) -> "list[_ResolvedSchema]":
+        """Return the schemas of which a value must fit one."""
+        return [_ResolvedSchema(option, self.file) for option in self.schema.get("anyOf", [])]
+
     def properties(self) -> dict[str, "_ResolvedSchema"]:
         """Return the schemas of the object's properties."""
-        found = cast(Schema, self.schema.get("properties", {}))
+        found = self.schema.get("properties", {})
         return {name: _ResolvedSchema(below, self.file) for name, below in found.items()}
 
     def list_required(self) -> Sequence[str]:
         """Return the names of the required properties."""
-        return cast(list[str], self.schema.get("required", []))
+        return self.schema.get("required", [])
 
 
 @cache
-def _schema(name: str) -> JsonValue:
+def _schema(name: str) -> JsonSchema:
     return document(name)
 
 
 def _resolve(reference: str, file: str) -> _ResolvedSchema:
     whole, _, fragment = reference.partition("#")
     there = whole.removeprefix(_NAMESPACE) or file
-    found = _schema(there)
+    found: Any = _schema(there)
     for step in fragment.split("/")[1:]:
-        found = cast(Schema, found)[step]
+        found = found[step]
     return _ResolvedSchema(found, there)
 
 
-def _narrow(there: Schema, beside: Schema) -> Schema:
+def _narrow(there: JsonSchema, beside: JsonSchema) -> JsonSchema:
     """Return the stricter of the bounds in a reference and beside it."""
-    narrow: dict[str, Callable[[int, int], int]] = {"minimum": max, "maximum": min}
-    return {
-        keyword: choose(cast(int, there[keyword]), cast(int, beside[keyword]))
-        for keyword, choose in narrow.items()
-        if keyword in there and keyword in beside
-    }
+    bounds: JsonSchema = {}
+    if "minimum" in there and "minimum" in beside:
+        bounds["minimum"] = max(there["minimum"], beside["minimum"])
+    if "maximum" in there and "maximum" in beside:
+        bounds["maximum"] = min(there["maximum"], beside["maximum"])
+    return bounds
 
 
 def _valid(place: _ResolvedSchema) -> Made:
     if "anyOf" in place.schema:
-        options = cast(list[JsonValue], place.schema["anyOf"])
-        return st.one_of([_valid(_ResolvedSchema(each, place.file)) for each in options])
+        return st.one_of([*map(_valid, place.options())])
     makers: dict[str, Callable[[_ResolvedSchema], Made]] = {
         "object": _object,
         "string": _string,
         "integer": _integer,
         "number": lambda _: _JSON["number"],
     }
-    return makers[cast(str, place.schema.get("type", "object"))](place)
+    return makers[_type(place, "object")](place)
+
+
+def _type(place: _ResolvedSchema, otherwise: str) -> str:
+    """Return the one type that a schema of ours names."""
+    named = place.schema.get("type", otherwise)
+    assert isinstance(named, str)
+    return named
 
 
 def _object(place: _ResolvedSchema, without: Sequence[str] = ()) -> Made:
@@ -149,9 +157,9 @@ def _further(place: _ResolvedSchema, taken: Sequence[str]) -> st.SearchStrategy[
 
 
 def _string(place: _ResolvedSchema) -> st.SearchStrategy[str]:
-    least = cast(int, place.schema.get("minLength", 0))
+    least = place.schema.get("minLength", 0)
     pattern = place.schema.get("pattern")
-    if not isinstance(pattern, str):
+    if pattern is None:
         return st.text(min_size=least)
     return st.from_regex(pattern, fullmatch=True).filter(
         lambda text: len(text) >= least and not _has_surrogate(text)
@@ -159,8 +167,7 @@ def _string(place: _ResolvedSchema) -> st.SearchStrategy[str]:
 
 
 def _integer(place: _ResolvedSchema) -> Made:
-    lowest = cast(int, place.schema["minimum"])
-    highest = cast(int, place.schema["maximum"])
+    lowest, highest = place.schema["minimum"], place.schema["maximum"]
     edges = st.sampled_from([lowest, highest, max(lowest, 0), min(highest, 1)])
     as_fraction = st.integers(max(lowest, -(2**53)), min(highest, 2**53)).map(float)
     return st.integers(lowest, highest) | edges | as_fraction
@@ -171,13 +178,13 @@ def _break_schema(place: _ResolvedSchema) -> Iterator[Made]:
     yield _of_other_type(place)
     beyond = st.integers(1, 4) | st.integers(1, 2**70)
     if "minimum" in place.schema:
-        yield beyond.map(partial(sub, cast(int, place.schema["minimum"])))
+        yield beyond.map(partial(sub, place.schema["minimum"]))
     if "maximum" in place.schema:
-        yield beyond.map(partial(add, cast(int, place.schema["maximum"])))
+        yield beyond.map(partial(add, place.schema["maximum"]))
     if place.schema.get("type") == "integer":
         yield st.integers(-(2**20), 2**20).map(lambda n: n + 0.5)
     if "pattern" in place.schema:
-        yield _against(str(place.schema["pattern"]))
+        yield _against(place.schema["pattern"])
     if place.schema.get("minLength"):
         yield st.just("")
     if place.schema.get("type") == "object":
@@ -191,7 +198,7 @@ def _broken_objects(place: _ResolvedSchema) -> Iterator[Made]:
     for name, below in place.properties().items():
         yield from (_with(right, st.just(name), wrong) for wrong in _break_schema(below))
     if "propertyNames" in place.schema:
-        pattern = str(place.below("propertyNames").schema["pattern"])
+        pattern = place.below("propertyNames").schema["pattern"]
         yield _with(right, _against(pattern), st.just(1))
     if "additionalProperties" in place.schema:
         other = _name(place, tuple(place.properties()))
@@ -221,9 +228,8 @@ def _of_other_type(place: _ResolvedSchema) -> Made:
 
 def _types(place: _ResolvedSchema) -> set[str]:
     """Return the JSON types that a value may have; an integer may be any whole number."""
-    options = cast(list[JsonValue], place.schema.get("anyOf", []))
-    found = {kind for each in options for kind in _types(_ResolvedSchema(each, place.file))}
-    named = cast(str, place.schema.get("type", ""))
+    found = {kind for option in place.options() for kind in _types(option)}
+    named = _type(place, "")
     return found | {named} | ({"number", "integer"} if named in ("number", "integer") else set())
 
 

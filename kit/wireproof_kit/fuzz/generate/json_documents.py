@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from hypothesis import strategies as st
 
-from wireproof_spec.json_schema import check, document
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.json_schema import JsonSchema, check, document
 
-Schema = dict[str, JsonValue]
 Made = st.SearchStrategy[Any]
 
 _NAMESPACE = "urn:wireproof:"
@@ -23,7 +21,7 @@ def texts(name: str, rules: Mapping[str, Made]) -> st.SearchStrategy[bytes]:
 
     `rules` has strategies for values by member name.
     """
-    made = _values(cast(Schema, document(name)), rules)
+    made = _values(document(name), rules)
     right = made.filter(lambda value: not check(name, value))
     return st.builds(_write_json, right, st.sampled_from([(",", ":"), (", ", ": ")]))
 
@@ -32,30 +30,29 @@ def _write_json(value: object, separators: tuple[str, str]) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=separators).encode()
 
 
-def _values(schema: Schema, rules: Mapping[str, Made]) -> Made:
+def _values(schema: JsonSchema, rules: Mapping[str, Made]) -> Made:
     if "$ref" in schema:
         there = str(schema["$ref"]).removeprefix(_NAMESPACE)
-        return _values(cast(Schema, document(there)), rules)
+        return _values(document(there), rules)
     if "enum" in schema:
-        return st.sampled_from(cast(list[object], schema["enum"]))
+        return st.sampled_from(schema["enum"])
     if "const" in schema:
         return st.just(schema["const"])
     if "anyOf" in schema:
-        shared = {key: value for key, value in schema.items() if key != "anyOf"}
-        ways = cast(list[Schema], schema["anyOf"])
-        return st.one_of([_values({**shared, **each}, rules) for each in ways])
+        shared = schema.copy()
+        ways = shared.pop("anyOf")
+        return st.one_of([_values({**shared, **way}, rules) for way in ways])
     kinds = schema.get("type", "object")
-    names = cast(list[str], kinds if isinstance(kinds, list) else [kinds])
+    names = kinds if isinstance(kinds, list) else [kinds]
     return st.one_of([_BY_TYPE[name](schema, rules) for name in names])
 
 
-def _object(schema: Schema, rules: Mapping[str, Made]) -> Made:
-    properties = cast(dict[str, Schema], schema.get("properties", {}))
+def _object(schema: JsonSchema, rules: Mapping[str, Made]) -> Made:
     members = {
         name: rules[name] if name in rules else _values(below, rules)
-        for name, below in properties.items()
+        for name, below in schema.get("properties", {}).items()
     }
-    required = cast(list[str], schema.get("required", []))
+    required = schema.get("required", [])
     some = st.fixed_dictionaries(
         {name: members[name] for name in required},
         optional={name: made for name, made in members.items() if name not in required},
@@ -63,8 +60,8 @@ def _object(schema: Schema, rules: Mapping[str, Made]) -> Made:
     known = some | st.fixed_dictionaries(members)
     if "additionalProperties" not in schema:
         return known
-    names = _string(cast(Schema, schema.get("propertyNames", {})), rules)
-    values = _values(cast(Schema, schema["additionalProperties"]), rules)
+    names = _string(schema.get("propertyNames", {}), rules)
+    values = _values(schema["additionalProperties"], rules)
     more = st.dictionaries(names, values, max_size=_FURTHER)
     return st.tuples(more, known).map(_join_members)
 
@@ -74,27 +71,25 @@ def _join_members(members: tuple[dict[str, object], dict[str, object]]) -> dict[
     return {**more, **known}
 
 
-def _array(schema: Schema, rules: Mapping[str, Made]) -> Made:
-    return st.lists(_values(cast(Schema, schema["items"]), rules), min_size=1, max_size=2)
+def _array(schema: JsonSchema, rules: Mapping[str, Made]) -> Made:
+    return st.lists(_values(schema["items"], rules), min_size=1, max_size=2)
 
 
-def _string(schema: Schema, rules: Mapping[str, Made]) -> Made:
+def _string(schema: JsonSchema, rules: Mapping[str, Made]) -> Made:
     pattern = schema.get("pattern")
-    if not isinstance(pattern, str):
+    if pattern is None:
         return _TEXT
     return st.from_regex(pattern, fullmatch=True).filter(lambda text: len(text) < 100)
 
 
-def _integer(schema: Schema, rules: Mapping[str, Made]) -> Made:
-    lowest, highest = schema.get("minimum"), schema.get("maximum")
-    if lowest is None and highest is None:
+def _integer(schema: JsonSchema, rules: Mapping[str, Made]) -> Made:
+    if "minimum" not in schema and "maximum" not in schema:
         return _NUMBERS
-    least = cast(int, lowest) if lowest is not None else -(2**31)
-    most = cast(int, highest) if highest is not None else 2**31 - 1
+    least, most = schema.get("minimum", -(2**31)), schema.get("maximum", 2**31 - 1)
     return st.integers(least, most) | st.sampled_from([least, most])
 
 
-_BY_TYPE: Mapping[str, Callable[[Schema, Mapping[str, Made]], Made]] = {
+_BY_TYPE: Mapping[str, Callable[[JsonSchema, Mapping[str, Made]], Made]] = {
     "object": _object,
     "array": _array,
     "string": _string,

@@ -6,8 +6,6 @@ the client so.
 
 import secrets
 import time
-from collections.abc import Mapping
-from typing import cast
 
 from wireproof_reference_impl.driver_loop import Request, Say, Unsupported, present
 from wireproof_reference_impl.iggy.client.core import operations
@@ -51,9 +49,9 @@ class Driver:
 
     async def carry_out(self, id: int, request: Request) -> Fields:
         """Carry out a request of the kit, such as a poll, and return the answer."""
-        op = cast(str, request["op"])
+        op = request["op"]
         if op == OPEN:
-            self._open(cast(Request, request["settings"]))
+            self._open(request["settings"])
             return {"ok": {}}
         if self._shell is None or op not in (POLL, SEND, CREATE, CLOSE):
             raise Unsupported(op)
@@ -64,7 +62,7 @@ class Driver:
             return {"error": {"message": str(error), **code}}
 
     def _open(self, told: Request) -> None:
-        self._partition = cast(int, told["partition"])
+        self._partition = told["partition"]
         self._shell = Shell(read_settings(told))
 
     async def _do(self, shell: Shell, op: str, request: Request) -> Fields:
@@ -72,20 +70,20 @@ class Driver:
             found = await shell.run(operations.poll(_poll(request)))
             return {"messages": [dict(tell(each)) for each in found]}
         if op == SEND:
-            messages = cast(list[Request], request["messages"])
+            messages = request["messages"]
             wanted = Send(tuple(map(_sent, messages)), self._partitioning(request))
             await shell.run(operations.send(wanted))
         elif op == CREATE:
             if generation() != "apache":
                 raise Unsupported(op)
-            created = await shell.run(operations.create_stream(cast(str, request["name"])))
+            created = await shell.run(operations.create_stream(request["name"]))
             return {"id": created.id, "name": created.name}
         else:
             shell.close()
         return {}
 
     def _partitioning(self, request: Request) -> Partitioning:
-        given = cast("Mapping[str, str] | None", request.get("partitioning"))
+        given = request.get("partitioning")
         if given is None:
             return partition_id(self._partition)
         return Partitioning(_PARTITIONINGS[given["kind"]], from_base64(given["value"]))
@@ -99,14 +97,14 @@ def generation() -> ServedGeneration:
 def read_settings(told: Request) -> Settings:
     """Return the client's settings from the kit's request to open."""
     over_http = told["transport"] == "http"
-    host, _, port = cast(str, told["http" if over_http else "tcp"]).rpartition(":")
+    host, _, port = told["http" if over_http else "tcp"].rpartition(":")
     return Settings(
         address=(host, int(port)),
         over_http=over_http,
-        stream=numeric(cast(int, told["stream"])),
-        topic=numeric(cast(int, told["topic"])),
-        partition=cast(int, told["partition"]),
-        generation=cast(ServedGeneration, told.get("generation", generation())),
+        stream=numeric(told["stream"]),
+        topic=numeric(told["topic"]),
+        partition=told["partition"],
+        generation=told.get("generation", generation()),
         new_id=lambda: secrets.randbits(_ID_BITS) | 1,
         now_us=lambda: time.time_ns() // 1000,
     )
@@ -137,20 +135,20 @@ def _told_header(header: Header) -> dict[str, str]:
 
 def _poll(request: Request) -> Poll:
     return Poll(
-        strategy=_STRATEGIES[cast(str, request["strategy"])],
-        value=int(cast(str, request.get("value", "0"))),
-        count=cast(int, request["count"]),
+        strategy=_STRATEGIES[request["strategy"]],
+        value=int(request.get("value", "0")),
+        count=request["count"],
         auto_commit=request.get("auto_commit") is True,
     )
 
 
 def _sent(fields: Request) -> SentMessage:
-    headers = cast("Mapping[str, Mapping[str, str]]", fields.get("headers", {}))
+    headers = fields.get("headers", {})
     return SentMessage(
-        id=int(cast(str, fields.get("id", "0"))),
+        id=int(fields.get("id", "0")),
         headers=tuple(
             Header(key, kind_code(each["kind"]) or 0, from_base64(each["value"]))
             for key, each in headers.items()
         ),
-        payload=from_base64(cast(str, fields["payload"])),
+        payload=from_base64(fields["payload"]),
     )

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from itertools import count
 from time import time_ns
-from typing import cast
 from zlib import crc32
 
 from wireproof_reference_impl.iggy import control
@@ -103,7 +102,7 @@ def _read_if_any(original: Original, partition: Partition, start: int, count: in
 
 def _read_shown(original: Original, partition: Partition, start: int, count: int) -> object:
     shown_until = (time_ns() - _HIDDEN_NS) // _MICROSECOND_NS
-    found = cast(Sequence[Message], original(partition, start, count))
+    found: Sequence[Message] = original(partition, start, count)
     return [each for each in found if each.timestamp <= shown_until]
 
 
@@ -193,7 +192,7 @@ def _check_header(header: HeaderValue) -> None:
 
 
 def _check_headers(original: Original, block: object) -> object:
-    found = cast(Headers | None, original(block))
+    found: Headers | None = original(block)
     for each in (found or {}).values():
         _check_header(each)
     return found

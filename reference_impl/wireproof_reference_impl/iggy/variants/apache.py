@@ -73,11 +73,11 @@ def _note_call(original: Original, node: Node, call: Call) -> object:
 
 
 def _zero_release(original: Original, call: Call) -> object:
-    return replace(cast(ReplyHeader, original(call)), release=0)
+    return replace(original(call), release=0)
 
 
 def _with_view(original: Original, call: Call) -> object:
-    return replace(cast(ReplyHeader, original(call)), view=_VIEW, context=_CONTEXT)
+    return replace(original(call), view=_VIEW, context=_CONTEXT)
 
 
 def _evict_unknown(original: Original) -> Exception:
@@ -116,7 +116,7 @@ def _compare_session(original: Original, node: Node, call: Call) -> object:
 def _rest_one_each(
     original: Original, partition: Partition, start: int, count: int
 ) -> list[Batch]:
-    found = cast(list[Batch], original(partition, start, count))
+    found: list[Batch] = original(partition, start, count)
     if not found or not found[0].frames[0].delta:
         return found
     rest = [replace(found[0], frames=(frame,)) for frame in found[0].frames]

@@ -58,7 +58,7 @@ def _stamp_nothing(original: Original, header: RequestHeader, body: bytes) -> Re
 
 def _number_as_pages(original: Original, self: Session, operation: int, code: int) -> object:
     """Only metadata operations advance the number."""
-    header = cast(RequestHeader, original(self, operation, code))
+    header: RequestHeader = original(self, operation, code)
     if operation not in METADATA and self.request > 1:
         self.request -= 1
     return replace(header, request=self.request)
@@ -66,7 +66,7 @@ def _number_as_pages(original: Original, self: Session, operation: int, code: in
 
 def _by_name(original: Original, told: object) -> object:
     name = make_named("wireproof")
-    return replace(cast(Settings, original(told)), stream=name, topic=name)
+    return replace(original(told), stream=name, topic=name)
 
 
 def _one_by_one(wanted: Send) -> Operation[None]:
@@ -97,7 +97,7 @@ def _asking_first(code: int) -> Override:
     """Send a read before each request behind the login; its reply is passed over."""
 
     def ask(original: Original, self: ApacheTransport, call: Call) -> bytes:
-        data = cast(bytes, original(self, call))
+        data: bytes = original(self, call)
         if not self.session.session:
             return data
         own = RequestHeader(client=self.session.client, session=self.session.session)
@@ -118,7 +118,7 @@ def _number_0_12(original: Original, self: Session, settings: Settings) -> None:
 
 def _name_incarnation(original: Original, self: Session, call: Call) -> Request:
     """Set the bytes of a request that have a meaning in protocol 0.12."""
-    request = cast(Request, original(self, call))
+    request: Request = original(self, call)
     if request.header.operation == REGISTER:
         return request
     rest = request.header.reserved[_INCARNATION_SIZE:]
@@ -127,12 +127,12 @@ def _name_incarnation(original: Original, self: Session, call: Call) -> Request:
 
 
 def _without_window(original: Original, eviction: object) -> Evicted:
-    found = cast(Evicted, original(eviction))
+    found: Evicted = original(eviction)
     return Evicted(found.code, str(found).partition(";")[0])
 
 
 def _as_given(original: Original, message: SentMessage, settings: object) -> object:
-    frame = cast(MessageFrame, original(message, settings))
+    frame: MessageFrame = original(message, settings)
     return replace(frame, id=message.id)
 
 

@@ -52,7 +52,7 @@ def _any_state(original: Original, message: Message) -> Message:
 
 
 def _tell_any_state(original: Original, message: Message) -> object:
-    told = dict(cast(dict[str, object], original(message)))
+    told = dict(original(message))
     return told if message.state in STATES else {**told, "state": f"unknown: {message.state}"}
 
 
@@ -66,7 +66,7 @@ def _published_but_login(original: Original, code: int, generation: str) -> obje
 
 def _by_name(original: Original, told: object) -> object:
     name = make_named("wireproof")
-    return replace(cast(Settings, original(told)), stream=name, topic=name)
+    return replace(original(told), stream=name, topic=name)
 
 
 def _poll_ahead(original: Original, wanted: object) -> _Polling:

@@ -4,9 +4,7 @@
 """
 
 import asyncio
-from collections.abc import Mapping
 from random import Random
-from typing import cast
 
 from wireproof_reference_impl.driver_loop import Request, Say, Unsupported, present
 from wireproof_reference_impl.nsq.client.core.commands import Publish
@@ -38,17 +36,15 @@ class Driver:
 
     async def carry_out(self, id: int, request: Request) -> Fields:
         """Carry out a request of the kit, such as a publish, and return the answer."""
-        op = cast(str, request["op"])
+        op = request["op"]
         if op == OPEN:
-            settings = _settings(cast(dict[str, object], request["settings"]))
+            settings = _settings(request["settings"])
             self._shell = Shell(settings, Random())
             return {"ok": {}}
         if self._shell is None or op not in (PRODUCE, CONSUME, CLOSE):
             raise Unsupported(op)
         if op == PRODUCE:
-            return _outcome(
-                await self._shell.publish(cast(str, request["topic"]), _publish(request))
-            )
+            return _outcome(await self._shell.publish(request["topic"], _publish(request)))
         if op == CONSUME:
             self._consume(self._shell, id, request)
         else:
@@ -57,8 +53,8 @@ class Driver:
 
     def _consume(self, shell: Shell, id: int, request: Request) -> None:
         loop = asyncio.get_running_loop()
-        how = cast(str, request["handler"])
-        hold_s = cast(int, request.get("hold_ms", 0)) / 1000
+        how = request["handler"]
+        hold_s = request.get("hold_ms", 0) / 1000
 
         def handle(delivery: Delivery) -> None:
             self._say({"event": "message", "of": id, **_told(delivery.message)})
@@ -75,31 +71,29 @@ class Driver:
         shell.consume(_subscribing(request), handle, tell)
 
 
-def _settings(told: Mapping[str, object]) -> Settings:
+def _settings(told: Request) -> Settings:
     defaults = Settings(())
     return Settings(
-        lookupd=tuple(cast(list[str], told["lookupd"])),
+        lookupd=tuple(told["lookupd"]),
         lookup_interval_s=_seconds(told, "lookup_interval_ms", defaults.lookup_interval_s),
         publish_timeout_s=_seconds(told, "publish_timeout_ms", defaults.publish_timeout_s),
-        heartbeat_interval_ms=cast(
-            int, told.get("heartbeat_interval_ms", defaults.heartbeat_interval_ms)
-        ),
+        heartbeat_interval_ms=told.get("heartbeat_interval_ms", defaults.heartbeat_interval_ms),
     )
 
 
-def _seconds(told: Mapping[str, object], name: str, default: float) -> float:
+def _seconds(told: Request, name: str, default: float) -> float:
     value = told.get(name)
-    return cast(int, value) / 1000 if value is not None else default
+    return value / 1000 if value is not None else default
 
 
 def _publish(request: Request) -> Publish:
     key, trace_id = request.get("key"), request.get("trace_id")
     return Publish(
-        body=from_base64(cast(str, request["body"])),
-        key=None if key is None else cast(str, key).encode(),
-        trace_id=None if trace_id is None else int(cast(str, trace_id)),
-        header=cast(dict[str, str] | None, request.get("ext")),
-        tag=cast(str, request.get("tag", "")),
+        body=from_base64(request["body"]),
+        key=None if key is None else key.encode(),
+        trace_id=None if trace_id is None else int(trace_id),
+        header=request.get("ext"),
+        tag=request.get("tag", ""),
     )
 
 
@@ -119,13 +113,13 @@ def _outcome(outcome: Receipt | Failure) -> Fields:
 def _subscribing(request: Request) -> Subscribing:
     defaults = Subscribing("", "")
     return Subscribing(
-        topic=cast(str, request["topic"]),
-        channel=cast(str, request["channel"]),
+        topic=request["topic"],
+        channel=request["channel"],
         ordered=request.get("ordered") is True,
         trace=request.get("trace") is True,
-        tag=cast(str, request.get("tag", "")),
-        max_in_flight=cast(int, request.get("max_in_flight", defaults.max_in_flight)),
-        msg_timeout_ms=cast(int, request.get("msg_timeout_ms", defaults.msg_timeout_ms)),
+        tag=request.get("tag", ""),
+        max_in_flight=request.get("max_in_flight", defaults.max_in_flight),
+        msg_timeout_ms=request.get("msg_timeout_ms", defaults.msg_timeout_ms),
     )
 
 

@@ -1,7 +1,6 @@
 """Finds the partition of a channel, and other channels near it."""
 
 from collections.abc import Sequence
-from typing import cast
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.nsq.core.channel import Channel
@@ -15,7 +14,7 @@ _PARTITIONS: WeakKeyDictionary[Channel, Partition] = WeakKeyDictionary()
 def _note_calls(
     original: Original, partition: Partition, name: str, offset: int, number: int
 ) -> Channel:
-    channel = cast(Channel, original(partition, name, offset, number))
+    channel: Channel = original(partition, name, offset, number)
     _PARTITIONS[channel] = partition
     return channel
 

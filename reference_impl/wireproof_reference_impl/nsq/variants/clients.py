@@ -111,7 +111,7 @@ def _wordy(original: Original, identity: Identity) -> object:
 
 def _brief(original: Original, identity: Identity) -> object:
     """Leave out the fields of the original that no user has set; keep what document 000 adds."""
-    fields = cast(dict[str, object], original(identity))
+    fields: dict[str, object] = original(identity)
     kept = (EXTEND_SUPPORT, DESIRED_TAG, "msg_timeout")
     return {name: fields[name] for name in kept if name in fields}
 
@@ -122,7 +122,7 @@ def _trace_in_order(original: Original, self: Subscription) -> None:
 
 
 def _published_name(original: Original, *args: object, ordered: bool) -> bytes:
-    line = cast(bytes, original(*args, ordered=ordered))
+    line: bytes = original(*args, ordered=ordered)
     return line.replace(names.SUB_ORDERED, names.SUB_ORDER, 1) if ordered else line
 
 
@@ -206,7 +206,7 @@ def _log_each_tenth(
 
 
 def _without_metainfo(original: Original, topic: str, access: str) -> str:
-    target = cast(str, original(topic, access))
+    target: str = original(topic, access)
     return target.replace("&metainfo=true", "") if access == READ else target
 
 

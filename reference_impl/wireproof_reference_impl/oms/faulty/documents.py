@@ -35,7 +35,7 @@ def _part(name: str, value: JsonValue) -> Override:
     """Return an override by which a part of every message has this value."""
 
     def wrong(original: Original, message: Message, extension_header: JsonObject) -> JsonObject:
-        document = cast(JsonObject, original(message, extension_header))
+        document: JsonObject = original(message, extension_header)
         cast(JsonObject, document[names.MESSAGE])[name] = value
         return document
 
@@ -46,7 +46,7 @@ def _without(name: str) -> Override:
     """Return an override by which every message lacks a part."""
 
     def wrong(original: Original, message: Message, extension_header: JsonObject) -> JsonObject:
-        document = cast(JsonObject, original(message, extension_header))
+        document: JsonObject = original(message, extension_header)
         cast(JsonObject, document[names.MESSAGE]).pop(name, None)
         return document
 

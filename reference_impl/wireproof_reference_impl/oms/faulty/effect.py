@@ -38,7 +38,7 @@ def _change_delivered(part: str, change: PartChange) -> Override:
     def wrong(
         original: Original, message: Message, count: int, behaviour: Behaviour
     ) -> JsonObject:
-        document = cast(JsonObject, original(message, count, behaviour))
+        document: JsonObject = original(message, count, behaviour)
         change(cast(JsonObject, cast(JsonObject, document[names.MESSAGE])[part]), message, count)
         return document
 
@@ -49,7 +49,7 @@ def change_told(change: Callable[[JsonObject, Message], None]) -> Override:
     """Return an override that changes a message's extension header for senders and consumers."""
 
     def wrong(original: Original, message: Message, behaviour: Behaviour) -> JsonObject:
-        told = cast(JsonObject, original(message, behaviour))
+        told: JsonObject = original(message, behaviour)
         change(told, message)
         return told
 
@@ -60,7 +60,7 @@ def change_header(change: Callable[[JsonObject, Message], None]) -> Override:
     """Return an override that changes a message's header for senders and consumers."""
 
     def wrong(original: Original, message: Message) -> JsonObject:
-        told = cast(JsonObject, original(message))
+        told: JsonObject = original(message)
         change(told, message)
         return told
 
@@ -71,7 +71,7 @@ def change_sent(change: Callable[[JsonObject], None]) -> Override:
     """Return an override that changes the extension header of a message before it is stored."""
 
     def wrong(original: Original, *arguments: object) -> Sent:
-        sent = cast(Sent, original(*arguments))
+        sent: Sent = original(*arguments)
         attributes = dict(sent.extension_header)
         change(attributes)
         return replace(sent, extension_header=attributes)
@@ -121,7 +121,7 @@ def change_discard(change: Callable[[int, int | None, int | None], int | None]) 
     def wrong(
         original: Original, born: int, due: int, expires: int | None, **named: bool
     ) -> int | None:
-        right = cast(int | None, original(born, due, expires, **named))
+        right: int | None = original(born, due, expires, **named)
         return change(born, expires, right)
 
     return around(timing, "discard_time", wrong)

@@ -62,7 +62,7 @@ def _unpacked(change: Callable[[bytes, str], bytes]) -> Override:
     """Return an override that changes a restored body, given with the name of its compression."""
 
     def wrong(original: Original, data: bytes | None, compression: object) -> bytes | None:
-        right = cast(bytes | None, original(data, compression))
+        right: bytes | None = original(data, compression)
         return right if right is None else change(right, str(compression))
 
     return around(body, "unpack", wrong)

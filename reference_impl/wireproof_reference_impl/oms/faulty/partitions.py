@@ -25,7 +25,7 @@ def _choose(change: Callable[[int, int], int]) -> Override:
     """Return an override that changes an existing partition that a sender chose."""
 
     def wrong(original: Original, wanted: int, *, count: int, first: int) -> int:
-        chosen = cast(int, original(wanted, count=count, first=first))
+        chosen: int = original(wanted, count=count, first=first)
         return change(chosen, count)
 
     return around(partitioning, "existing_partition", wrong)

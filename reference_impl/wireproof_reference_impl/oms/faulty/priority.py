@@ -50,7 +50,7 @@ def _refuse(is_refused: Callable[[int], bool]) -> Override:
     """Return an override by which some priorities are refused."""
 
     def wrong(original: Original, *arguments: object) -> Sent:
-        sent = cast(Sent, original(*arguments))
+        sent: Sent = original(*arguments)
         value = sent.number(names.PRIORITY)
         if value is not None and is_refused(value):
             raise Refusal(BAD_PARAMETER, f"expected a priority from 1 to 10, found {value}")

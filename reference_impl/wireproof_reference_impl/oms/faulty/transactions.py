@@ -91,7 +91,7 @@ def prepared_delivered() -> Change:
     """A message is delivered before its transaction is committed."""
 
     def prepare(original: Original, broker: Broker, document: Document, **named: object) -> object:
-        told = cast(JsonObject, original(broker, document, **named))
+        told: JsonObject = original(broker, document, **named)
         broker.commit(cast(str, extension_header(told)[names.TRANSACTION_ID]))
         return told
 

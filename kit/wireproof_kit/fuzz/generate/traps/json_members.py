@@ -7,10 +7,8 @@ from urllib.parse import quote, unquote_to_bytes
 
 from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.traps.text_traps import Trap
-from wireproof_spec.json_schema import document
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.json_schema import JsonSchema, document
 
-Schema: TypeAlias = dict[str, JsonValue]
 Members: TypeAlias = Mapping[str, tuple[bytes, ...]]
 """Special values, as JSON text, by the path of the member; `ABSENT` means without the member."""
 
@@ -30,31 +28,29 @@ def special_members(name: str, more: Members | None = None) -> Members:
 
     `more` has further values, for instance limits that the schema does not state.
     """
-    found: dict[str, tuple[bytes, ...]] = dict(_members(cast(Schema, document(name)), ""))
+    found: dict[str, tuple[bytes, ...]] = dict(_members(document(name), ""))
     for path, values in (more or {}).items():
         found[path] = (*found.get(path, ()), *values)
     return {path: tuple(dict.fromkeys(values)) for path, values in found.items()}
 
 
-def _members(schema: Schema, path: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
-    properties = cast(dict[str, Schema], schema.get("properties", {}))
-    for name, below in properties.items():
+def _members(schema: JsonSchema, path: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
+    for name, below in schema.get("properties", {}).items():
         inner = f"{path}.{name}" if path else name
         yield inner, tuple(dict.fromkeys((ABSENT, *map(_write, _specials(below)))))
         yield from _members(below, inner)
-        items = below.get("items")
-        if isinstance(items, dict):
-            yield from _members(items, f"{inner}.{ITEM}")
+        if "items" in below:
+            yield from _members(below["items"], f"{inner}.{ITEM}")
 
 
 def _write(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _specials(schema: Schema) -> Iterator[object]:
+def _specials(schema: JsonSchema) -> Iterator[object]:
     if "$ref" in schema:
         name = str(schema["$ref"]).removeprefix(_NAMESPACE)
-        yield from _specials(cast(Schema, document(name)))
+        yield from _specials(document(name))
         return
     kinds = schema.get("type", "string" if "enum" in schema else "object")
     kind = kinds[0] if isinstance(kinds, list) else kinds
@@ -71,25 +67,25 @@ def _specials(schema: Schema) -> Iterator[object]:
             yield from ({}, None, [], "text", 0)
 
 
-def _numbers(schema: Schema) -> Iterator[object]:
+def _numbers(schema: JsonSchema) -> Iterator[object]:
     yield from _INTEGERS
-    parts = [schema, *cast(list[Schema], schema.get("anyOf", []))]
-    most = [cast(int, part["maximum"]) for part in parts if "maximum" in part]
+    parts = [schema, *schema.get("anyOf", [])]
     for part in parts:
-        for bound, beyond in (("const", 0), ("minimum", -1), ("maximum", 1)):
-            if bound in part:
-                number = cast(int, part[bound])
-                yield from dict.fromkeys((number, number + beyond))
-    yield from () if most else _WIDTHS
+        if "const" in part:
+            yield part["const"]
+        if "minimum" in part:
+            yield from (part["minimum"], part["minimum"] - 1)
+        if "maximum" in part:
+            yield from (part["maximum"], part["maximum"] + 1)
+    yield from () if any("maximum" in part for part in parts) else _WIDTHS
     yield from (None, "1", 0.5, True, [], {})
 
 
-def _texts(schema: Schema) -> Iterator[object]:
+def _texts(schema: JsonSchema) -> Iterator[object]:
     yield ""
-    longest = schema.get("maxLength")
-    if isinstance(longest, int):
-        yield from ("a" * longest, "a" * (longest + 1))
-    yield from cast(list[object], schema.get("enum", []))
+    if "maxLength" in schema:
+        yield from ("a" * schema["maxLength"], "a" * (schema["maxLength"] + 1))
+    yield from schema.get("enum", [])
     yield from (None, 0, True, [], {})
 
 

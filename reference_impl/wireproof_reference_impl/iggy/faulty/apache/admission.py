@@ -1,7 +1,6 @@
 """Faults of admission: what is stored that must not be, what is refused, and where it goes."""
 
 import zlib
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -194,7 +193,7 @@ def send_to_first_partition(original: Original, topic: Topic, how: Partitioning)
 @boundary("send.partition", instead(Topic, "choose"))
 def send_to_partition_before(original: Original, topic: Topic, how: Partitioning) -> object:
     """Messages are stored in the partition before the one that the request names."""
-    number = cast(int, original(topic, how))
+    number: int = original(topic, how)
     return max(0, number - 1) if how.kind == PARTITION_ID else number
 
 
@@ -210,7 +209,7 @@ def key_as_balanced(original: Original, topic: Topic, how: Partitioning) -> obje
 @condition("send.key", instead(messages, "target"))
 def key_with_count_of_messages(original: Original, node: Node, metadata: SendMetadata) -> object:
     """The partition for a key depends on how many messages it has had."""
-    found = cast(Partition, original(node, metadata))
+    found: Partition = original(node, metadata)
     how = metadata.partitioning
     if how.kind != MESSAGES_KEY:
         return found
@@ -237,7 +236,7 @@ def balanced_always_to_first(original: Original, topic: Topic, how: Partitioning
 @wrong_value("send.confirm", instead(messages, "confirm"))
 def confirmed_offset_off_by_one(original: Original, *args: object) -> object:
     """The confirmation of a send has the offset behind that of the first message."""
-    found = cast(Confirmations, original(*args))
+    found: Confirmations = original(*args)
     each = found.confirmations[0]
     return Confirmations((replace(each, base_offset=each.base_offset + 1),))
 

@@ -158,7 +158,7 @@ def timestamp_of_producer(
 @condition("send.partition", instead(Topic, "choose"))
 def last_partition_skipped(original: Original, topic: Topic, how: Partitioning) -> int:
     """Messages for the last of several partitions are stored in the first one."""
-    number = cast(int, original(topic, how))
+    number: int = original(topic, how)
     is_last = how.kind == PARTITION_ID and number == len(topic.partitions) - 1
     return 0 if is_last else number
 

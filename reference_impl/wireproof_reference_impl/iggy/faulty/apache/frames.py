@@ -199,14 +199,14 @@ def result_section_missing(original: Original, payload: bytes) -> bytes:
 def offset_result_missing(original: Original, node: Node, call: Call) -> object:
     """The reply to an operation that stores or deletes an offset has no result section."""
     is_send = call.request.header.operation == operations.SEND_MESSAGES
-    answer = cast(bytes, original(node, call))
+    answer: bytes = original(node, call)
     return answer if is_send else patched(answer[:HEADER_SIZE], SIZE_AT, b"\0\1\0\0")
 
 
 @wrong_value("reply.result-rejected", instead(replies, "rejection"))
 def rejection_with_index_one(original: Original, code: int) -> bytes:
     """The entry of a rejection has index 1."""
-    return patched(cast(bytes, original(code)), _COUNT_SIZE, b"\1")
+    return patched(original(code), _COUNT_SIZE, b"\1")
 
 
 @extra("reply.result-rejected", instead(replies, "rejection"))
@@ -224,7 +224,7 @@ def rejection_as_done(original: Original, code: int) -> bytes:
 @extra("reply.reads-bare", instead(requests, "read"))
 def read_with_result_section(original: Original, node: Node, call: Call) -> bytes:
     """The reply to a request for one stream or topic has a result section."""
-    body = cast(bytes, original(node, call))
+    body: bytes = original(node, call)
     code = call.request.header.code
     return bytes(_COUNT_SIZE) + body if code in _GETTING else body
 

@@ -41,7 +41,7 @@ def login_reply_without_text(original: Original, node: Node, session: int) -> by
 @condition("login.version", instead(login, "logged_in"))
 def version_bit_set_after_the_first(original: Original, node: Node, session: int) -> bytes:
     """The highest bit of the version is set in every reply to a login but the first few."""
-    body = cast(bytes, original(node, session))
+    body: bytes = original(node, session)
     at = _VERSION_AT + 3
     return body if session <= _FIRST else body[:at] + bytes([body[at] | 0x80]) + body[at + 1 :]
 

@@ -1,6 +1,5 @@
 """Faults of what a server should do, and of what the deployed server does."""
 
-from typing import cast
 from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
@@ -91,7 +90,7 @@ def _answer_first(
     original: Original, connection: Connection, frame: WireFrame, now_us: int
 ) -> bytes:
     _PENDING[connection] = _PENDING.get(connection, 0) + 1
-    answer = cast(bytes, original(connection, frame, now_us))
+    answer: bytes = original(connection, frame, now_us)
     return answer if _PENDING[connection] == 1 else b""
 
 

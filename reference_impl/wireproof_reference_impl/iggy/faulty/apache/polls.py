@@ -40,7 +40,7 @@ def starting(strategy: int) -> Callable[[Start], Effect]:
 
     def seam(wrong: Start) -> Effect:
         def begin(original: Original, partition: Partition, request: PollMessages) -> object:
-            right = cast("int | None", original(partition, request))
+            right: int | None = original(partition, request)
             if request.strategy != strategy:
                 return right
             return wrong(right, partition, request)
@@ -54,7 +54,7 @@ def change_head(change: Callable[[PollHead, Polled], PollHead]) -> Effect:
     """Return an effect that changes the head of each poll over TCP."""
 
     def make(original: Original, envelope: Envelope, found: Polled) -> PollHead:
-        return change(cast(PollHead, original(envelope, found)), found)
+        return change(original(envelope, found), found)
 
     return effect(around(messages, "make_head", make))
 
@@ -107,7 +107,7 @@ def whole_batch_returned(
     original: Original, partition: Partition, batch: Batch, start: int, last: int
 ) -> object:
     """A poll that begins within a batch returns the whole batch."""
-    part = cast(Batch, original(partition, batch, start, last))
+    part: Batch = original(partition, batch, start, last)
     return replace(batch, frames=tuple(each for each in batch.frames if _before(each, part)))
 
 
@@ -227,14 +227,14 @@ def every_poll_commits(original: Original, node: object, request: PollMessages) 
 @missing("offset.store-get", instead(offsets, "write"))
 def offset_reply_without_newest(original: Original, partition: Partition, stored: int) -> bytes:
     """The reply with a stored offset lacks the newest offset."""
-    data = cast(bytes, original(partition, stored))
+    data: bytes = original(partition, stored)
     return data[:4] + data[12:]
 
 
 @wrong_value("offset.store-get", instead(offsets, "write"))
 def offsets_swapped(original: Original, partition: Partition, stored: int) -> bytes:
     """The stored and the newest offset are swapped in the reply."""
-    data = cast(bytes, original(partition, stored))
+    data: bytes = original(partition, stored)
     return data[:4] + data[12:] + data[4:12]
 
 
@@ -248,7 +248,7 @@ def stored_offset_off_by_one(
 
 def _unless(refused: Callable[[StoreConsumerOffset], bool]) -> Function:
     def read(original: Original, body: bytes) -> object:
-        found = cast(StoreConsumerOffset, original(body))
+        found: StoreConsumerOffset = original(body)
         if refused(found):
             raise not_found()
         return found
@@ -295,7 +295,7 @@ def _in_json(change: Callable[[Object, Batch, Frame], Object]) -> Effect:
     """Return an effect that changes each message of a poll over HTTP."""
 
     def make(original: Original, batch: Batch, frame: Frame) -> Object:
-        return change(cast(Object, original(batch, frame)), batch, frame)
+        return change(original(batch, frame), batch, frame)
 
     return effect(around(message_json, "message_object", make))
 

@@ -1,7 +1,6 @@
 """Faults of messages: what is stored or delivered otherwise than it was sent."""
 
 from time import time_ns
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -254,7 +253,7 @@ def frame_checksum_wrong_in_second_partition(batch: Batch) -> Batch:
 @condition("message.checksum message.same", instead(messages, "poll"))
 def frame_checksum_wrong_for_last(original: Original, node: Node, request: PollMessages) -> object:
     """The checksums of messages are wrong in a poll with strategy last."""
-    found = cast(Polled, original(node, request))
+    found: Polled = original(node, request)
     if request.strategy != LAST:
         return found
     batches = [replace(each, frames=tuple(map(_flip_sum, each.frames))) for each in found.batches]
@@ -315,7 +314,7 @@ def payload_changes_late(batch: Batch) -> Batch:
 @missing("disk.layout", instead(Partition, "log_record"))
 def log_without_batch_checksum(original: Original, partition: Partition, batch: Batch) -> bytes:
     """The checksum of a batch is 0 in the log."""
-    return patched(cast(bytes, original(partition, batch)), _SUM_AT, bytes(8))
+    return patched(original(partition, batch), _SUM_AT, bytes(8))
 
 
 @wrong_value("disk.layout", instead(Partition, "log_record"))

@@ -47,7 +47,7 @@ def reply_bytes(change: Callable[[bytes], bytes]) -> Effect:
     """Return an effect that changes the bytes of each reply."""
 
     def write(original: Original, header: ReplyHeader, body: bytes = b"") -> bytes:
-        return change(cast(bytes, original(header, body)))
+        return change(original(header, body))
 
     return effect(around(replies, "write", write))
 
@@ -65,7 +65,7 @@ def stored(change: Callable[[Batch], Batch]) -> Effect:
     """Return an effect that changes each batch when it is stored, behind its stamps."""
 
     def stamp(original: Original, partition: Partition, batch: Batch, now_us: int) -> Batch:
-        return change(cast(Batch, original(partition, batch, now_us)))
+        return change(original(partition, batch, now_us))
 
     return effect(around(Partition, "stamp", stamp))
 

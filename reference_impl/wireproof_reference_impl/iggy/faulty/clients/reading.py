@@ -101,7 +101,7 @@ def offset_signed(number: int) -> int:
 @boundary("layout", around(messages, "read_object"))
 def json_id_float(original: Original, value: object) -> object:
     """An id in JSON is read as a floating-point number."""
-    message = cast(Message, original(value))
+    message: Message = original(value)
     return replace(message, id=min(int(float(message.id)), (1 << 128) - 1) & ~0xFF)
 
 

@@ -1,7 +1,6 @@
 """What faults of the example Iggy client change: seams of its core."""
 
 from collections.abc import Callable
-from typing import cast
 
 from wireproof_reference_impl.iggy.client import driver
 from wireproof_reference_impl.iggy.client.core import messages
@@ -15,7 +14,7 @@ def on_read(change: Callable[[Messages], Messages]) -> tuple[Override, Override]
     """Return overrides that change the messages a client reads, over TCP and over HTTP."""
 
     def call(original: Original, body: bytes, generation: object) -> object:
-        return change(cast(Messages, original(body, generation)))
+        return change(original(body, generation))
 
     return around(messages, "read_body", call), around(messages, "read_json", call)
 
@@ -24,7 +23,7 @@ def on_told(change: Callable[[dict[str, object]], object]) -> Override:
     """Return an override that changes what the client tells its user of a message, in place."""
 
     def call(original: Original, message: Message) -> object:
-        told = dict(cast(dict[str, object], original(message)))
+        told = dict(original(message))
         change(told)
         return told
 

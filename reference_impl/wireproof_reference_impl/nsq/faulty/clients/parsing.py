@@ -4,7 +4,6 @@
 # pyright: reportPrivateUsage=false
 
 from collections.abc import Callable
-from typing import cast
 
 import msgspec
 
@@ -186,7 +185,7 @@ def believes_unknown_error(
 @parser_fault(around(subscriptions, "read_message"))
 def cuts_body_at_nul(original: Original, data: bytes, *, extend: bool, ordered: bool) -> Message:
     """The user gets the body of a message up to its first NUL only."""
-    message = cast(Message, original(data, extend=extend, ordered=ordered))
+    message: Message = original(data, extend=extend, ordered=ordered)
     return msgspec.structs.replace(message, body=message.body.partition(b"\0")[0])
 
 

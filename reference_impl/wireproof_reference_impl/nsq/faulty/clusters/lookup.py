@@ -72,7 +72,7 @@ def _with_access(access_of: Callable[[str], str]) -> tuple[Override, ...]:
     """Return overrides under which a topic is looked up with another access."""
 
     def read_access(original: Original, request: Request) -> str:
-        return access_of(cast(str, original(request)))
+        return access_of(original(request))
 
     return (around(lookups, "read_access", read_access),)
 

@@ -1,7 +1,6 @@
 """Faults of dispatch by tag: which client gets a message, and what happens to held ones."""
 
 from collections.abc import Callable, Sequence
-from typing import cast
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.faults import Change, list_faults, setting
@@ -56,7 +55,7 @@ def _choosing_late(choose: Choose) -> tuple[Override, ...]:
     time = ServeTime()
 
     def choose_client(original: Original, channel: Channel, held: Held) -> Chosen:
-        due = cast(Chosen, original(channel, held))
+        due: Chosen = original(channel, held)
         if isinstance(held, _MisdirectedMessage) and not held.is_noted:
             wrong = [each for each in choose(held.message, channel) if each not in due]
             held.is_noted = bool(wrong)

@@ -141,7 +141,7 @@ def timeout_not_heeded(original: Original, value: int) -> object:
 @boundary("smart.connection.timeout-negotiated", around(identify, "_message_timeout"))
 def timeout_of_a_minute_at_least(original: Original, value: int) -> object:
     """Messages time out after a minute if the client asked for less."""
-    return max(cast(int, original(value)), limits.MSG_TIMEOUT_MS)
+    return max(original(value), limits.MSG_TIMEOUT_MS)
 
 
 @wrong_value("smart.connection.timeout-negotiated", around(identify, "_message_timeout"))

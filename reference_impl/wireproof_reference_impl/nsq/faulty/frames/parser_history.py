@@ -4,7 +4,6 @@ from collections.abc import Generator
 from io import BytesIO
 from itertools import accumulate
 from pathlib import Path
-from typing import cast
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.faults import list_faults
@@ -74,7 +73,7 @@ def trace_buffer_shared(
 ) -> Generator[int, bytes, bytes]:
     """A traced publish that waits for its body is answered with the trace id of another client."""
     before = _TraceBuffer.count
-    reading = cast(Generator[int, bytes, bytes], original(connection, size))
+    reading: Generator[int, bytes, bytes] = original(connection, size)
     data = yield from reading
     if connection.command != PUB_TRACE:
         return data

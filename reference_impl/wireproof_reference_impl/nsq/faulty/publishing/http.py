@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from typing import cast
 from urllib.parse import unquote_plus
 
 from msgspec.structs import replace
@@ -67,7 +66,7 @@ def _entry(change: Callable[[NewMessage], NewMessage]) -> tuple[Override, ...]:
     def ext_entry(
         original: Original, request: Request, stored_header: bytes, header: Header
     ) -> NewMessage:
-        return change(cast(NewMessage, original(request, stored_header, header)))
+        return change(original(request, stored_header, header))
 
     return (around(publish, "ext_entry", ext_entry),)
 
@@ -94,7 +93,8 @@ def http_answer_in_lower_case() -> Change:
 @wrong_value("http.accept", around(publish, "untraced_answer"))
 def http_status_202(original: Original, node: Node, request: Request) -> Answer:
     """A successful HTTP publish is answered with status 202."""
-    return replace(cast(Answer, original(node, request)), status=202)
+    answer: Answer = original(node, request)
+    return replace(answer, status=202)
 
 
 @missing("http.accept")
@@ -244,7 +244,7 @@ def x_nsqext_tag_unread(
     original: Original, request: Request, stored_header: bytes, header: Header
 ) -> NewMessage:
     """A tag in an X-NSQEXT- request header is stored, but decides nothing."""
-    entry = cast(NewMessage, original(request, stored_header, header))
+    entry: NewMessage = original(request, stored_header, header)
     names = {name.lower() for name, _ in publish.extra_fields(request)}
     return entry._replace(tag=None) if CLIENT_DISPATCH_TAG.encode() in names else entry
 

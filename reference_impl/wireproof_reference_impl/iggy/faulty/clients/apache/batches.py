@@ -104,7 +104,7 @@ def length_of_messages(batch: Batch) -> Batch:
 @boundary("counts", around(session, "send_body"))
 def counts_one(original: Original, *given: object) -> SendMessages:
     """The count in front of a batch is one, however many messages follow."""
-    body = cast(SendMessages, original(*given))
+    body: SendMessages = original(*given)
     return replace(body, metadata=replace(body.metadata, messages_count=1))
 
 
@@ -165,7 +165,7 @@ def headers_dropped(frame: MessageFrame) -> MessageFrame:
 @wrong_value("place", around(session, "send_body"))
 def sends_to_other_stream(original: Original, *given: object) -> SendMessages:
     """Messages are sent to another stream."""
-    body = cast(SendMessages, original(*given))
+    body: SendMessages = original(*given)
     return replace(body, metadata=replace(body.metadata, stream=numeric(2)))
 
 

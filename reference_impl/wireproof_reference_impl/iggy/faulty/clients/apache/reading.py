@@ -97,7 +97,7 @@ def headers_lost(original: Original, block: bytes) -> object:
 @wrong_value("headers", around(messages, "_header"))
 def header_keys_lower(original: Original, found: object) -> Header:
     """The keys of user headers are given in lower case."""
-    header = cast(Header, original(found))
+    header: Header = original(found)
     return replace(header, key=header.key.lower())
 
 
@@ -117,7 +117,7 @@ def unknown_kind_loses_poll(message: Received, frame: MessageFrame) -> Received:
 @condition("headers-unknown", around(messages, "read_batch"))
 def unknown_kind_withheld(original: Original, batch: Batch) -> object:
     """A message with a user header of an unknown kind is left out."""
-    found = cast("list[Received]", list(cast("list[Message]", original(batch))))
+    found: list[Received] = [*original(batch)]
     pairs = zip(found, batch.frames, strict=True)
     return [message for message, frame in pairs if not _is_unknown(frame)]
 
@@ -157,7 +157,8 @@ def any_reply_taken() -> Change:
 )
 def late_reply_taken(original: Original, told: object) -> Settings:
     """A reply that came too late is taken for the answer to the next request."""
-    return replace(cast(Settings, original(told)), timeout_s=_SHORT_S)
+    settings: Settings = original(told)
+    return replace(settings, timeout_s=_SHORT_S)
 
 
 @missing("verify")
@@ -204,7 +205,7 @@ def asks_hundred_times(original: Original, attempts: int) -> bool:
 @boundary("json-poll", around(messages, "read_object"))
 def json_id_float(original: Original, value: object) -> Message:
     """Over HTTP an id is read as a floating-point number."""
-    found = cast(Message, original(value))
+    found: Message = original(value)
     return replace(found, id=min(int(float(found.id)), (1 << 128) - 1) & ~0xFF)
 
 

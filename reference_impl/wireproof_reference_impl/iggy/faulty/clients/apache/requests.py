@@ -1,7 +1,5 @@
 """Faults of a client of generation apache in the headers of its requests, and in its login."""
 
-from typing import cast
-
 from msgspec.structs import replace
 
 from wireproof_reference_impl.client_faults import constant
@@ -184,13 +182,15 @@ def streams_before_login() -> Change:
 @missing("version", around(session, "login_body"))
 def version_missing(original: Original, *given: object) -> LoginBody:
     """A login has the protocol version 0."""
-    return replace(cast(LoginBody, original(*given)), protocol_version=0)
+    body: LoginBody = original(*given)
+    return replace(body, protocol_version=0)
 
 
 @wrong_value("version", around(session, "login_body"))
 def version_marked(original: Original, *given: object) -> LoginBody:
     """The highest bit of the protocol version is set."""
-    return replace(cast(LoginBody, original(*given)), protocol_version=OWN.version | 1 << 31)
+    body: LoginBody = original(*given)
+    return replace(body, protocol_version=OWN.version | 1 << 31)
 
 
 def _refuse_patches(above: int) -> Change:
@@ -240,14 +240,14 @@ def result_section_kept(original: Original, reply: Reply, operation: int) -> obj
 @condition("result-section", around(ApacheTransport, "_answer"))
 def created_without_payload(original: Original, self: ApacheTransport, reply: Reply) -> Answer:
     """Of the reply to a new stream, only the result section is read."""
-    found = cast(Answer, original(self, reply))
+    found: Answer = original(self, reply)
     return Created(0, found.name) if isinstance(found, Created) else found
 
 
 @wrong_value("place", around(session, "poll_body"))
 def polls_other_topic(original: Original, call: object, settings: object) -> object:
     """A poll names another topic."""
-    return replace(cast(Poll, original(call, settings)), topic=numeric(2))
+    return replace(original(call, settings), topic=numeric(2))
 
 
 @condition("strategy", around(session, "poll_body"))

@@ -82,13 +82,13 @@ def evicted_poll_empty(wanted: Poll) -> Operation[tuple[Message, ...]]:
 @missing("eviction", around(tcp, "evicted"))
 def session_kept(original: Original, eviction: Eviction) -> Refused:
     """An eviction is taken for a refusal, and the session for one that lives."""
-    found = cast(Evicted, original(eviction))
+    found: Evicted = original(eviction)
     return Refused(found.code, str(found))
 
 
 def _stale_refused(original: Original, eviction: Eviction) -> object:
     """Return a refusal for a client that is stale, as if its session lived."""
-    found = cast(Evicted, original(eviction))
+    found: Evicted = original(eviction)
     return Refused(found.code, str(found)) if found.code == STALE_CLIENT else found
 
 
@@ -121,7 +121,7 @@ def refused_logins_alike(original: Original, eviction: Eviction) -> object:
 @condition("window-told", around(tcp, "evicted"))
 def window_hidden(original: Original, eviction: Eviction) -> Evicted:
     """The user is told that the version is refused, and not which ones are accepted."""
-    found = cast(Evicted, original(eviction))
+    found: Evicted = original(eviction)
     return Evicted(found.code, str(found).partition(";")[0])
 
 

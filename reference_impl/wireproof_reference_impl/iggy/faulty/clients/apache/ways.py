@@ -4,7 +4,6 @@ Each fault also makes the client one of generation apache.
 """
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -35,7 +34,7 @@ def on_header(change: Callable[[RequestHeader], RequestHeader]) -> Override:
     """Return an override that changes the header of each request before it is sent."""
 
     def make(original: Original, self: Session, call: Call) -> Request:
-        request = cast(Request, original(self, call))
+        request: Request = original(self, call)
         return Request(change(request.header), request.body)
 
     return around(Session, "make", make)
@@ -45,7 +44,7 @@ def on_batch(change: Callable[[Batch], Batch]) -> Override:
     """Return an override that changes each batch after its checksum was made."""
 
     def make(original: Original, header: BatchHeader, frames: Frames) -> Batch:
-        return change(cast(Batch, original(header, frames)))
+        return change(original(header, frames))
 
     return around(messages, "seal", make)
 
@@ -63,7 +62,7 @@ def on_frame(change: Callable[[MessageFrame, int], MessageFrame]) -> Override:
     """Return an override that changes each message to send, which has its index and checksum."""
 
     def place(original: Original, frame: MessageFrame, index: int) -> object:
-        return change(cast(MessageFrame, original(frame, index)), index)
+        return change(original(frame, index), index)
 
     return around(messages, "place", place)
 
@@ -72,7 +71,7 @@ def on_unsealed(change: Callable[[MessageFrame], MessageFrame]) -> Override:
     """Return an override that changes each message to send before its checksum is made."""
 
     def make(original: Original, message: object, settings: object) -> MessageFrame:
-        return change(cast(MessageFrame, original(message, settings)))
+        return change(original(message, settings))
 
     return around(messages, "make_frame", make)
 
@@ -81,7 +80,7 @@ def on_received(change: Callable[[Received, MessageFrame], Received]) -> Overrid
     """Return an override that changes each message that is read over TCP."""
 
     def read(original: Original, header: object, frame: MessageFrame, **named: object) -> object:
-        return change(cast(Received, original(header, frame, **named)), frame)
+        return change(original(header, frame, **named), frame)
 
     return around(messages, "read_frame", read)
 
@@ -90,7 +89,7 @@ def before(wanted: type[Call], header: RequestHeader) -> Override:
     """Return an override that sends one more request before each call of a type."""
 
     def ask(original: Original, self: ApacheTransport, call: Call) -> bytes:
-        data = cast(bytes, original(self, call))
+        data: bytes = original(self, call)
         if not isinstance(call, wanted):
             return data
         own = replace(header, client=self.session.client, session=self.session.session)
