@@ -14,6 +14,7 @@ from wireproof_reference_impl.iggy.client.core.apache.tcp import ApacheTransport
 from wireproof_reference_impl.iggy.client.core.calls import Call, Evicted, Poll, Send
 from wireproof_reference_impl.iggy.client.core.operations import Operation
 from wireproof_reference_impl.iggy.client.core.settings import Settings
+from wireproof_reference_impl.iggy.variants.clients import by_name, one_by_one, without_damaged
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_reference_impl.preset import Preset, alternative
 from wireproof_spec.iggy.apache.batch import MessageFrame
@@ -29,7 +30,6 @@ from wireproof_spec.iggy.apache.operations import (
     PING,
     REGISTER,
 )
-from wireproof_spec.iggy.bodies.identifier import make_named
 from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.headers import Header
@@ -64,24 +64,9 @@ def _number_as_pages(original: Original, self: Session, operation: int, code: in
     return replace(header, request=self.request)
 
 
-def _by_name(original: Original, told: object) -> object:
-    name = make_named("wireproof")
-    return replace(original(told), stream=name, topic=name)
-
-
-def _one_by_one(wanted: Send) -> Operation[None]:
-    for message in wanted.messages:
-        yield Send((message,), wanted.partitioning)
-
-
 def _choose_partition(original: Original, wanted: Send) -> object:
     own = wanted.partitioning.kind in (BALANCED, MESSAGES_KEY)
     return original(replace(wanted, partitioning=partition_id(0)) if own else wanted)
-
-
-def _without_damaged(wanted: Poll) -> Operation[tuple[Message, ...]]:
-    found = yield from operations.poll_again(wanted)
-    return tuple(filter(operations.matches, found))
 
 
 def _again_when_stale(original: Original, wanted: Poll) -> Operation[tuple[Message, ...]]:
@@ -156,12 +141,12 @@ VARIANTS = (
     _variant(
         "names-in-words",
         "Stream and topic are named by the names that the server gives them.",
-        around(driver, "read_settings", _by_name),
+        around(driver, "read_settings", by_name),
     ),
     _variant(
         "sends-one-by-one",
         "Each message is sent in a batch of its own.",
-        replace_function(operations, "send", _one_by_one),
+        replace_function(operations, "send", one_by_one),
     ),
     _variant(
         "chooses-partition",
@@ -181,7 +166,7 @@ VARIANTS = (
     _variant(
         "damaged-withheld",
         "A damaged message is left out.",
-        replace_function(operations, "poll", _without_damaged),
+        replace_function(operations, "poll", without_damaged),
     ),
     _variant(
         "polls-once",

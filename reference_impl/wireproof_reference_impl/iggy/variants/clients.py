@@ -18,6 +18,7 @@ from wireproof_reference_impl.iggy.client.core.calls import (
     Send,
 )
 from wireproof_reference_impl.iggy.client.core.http import HttpTransport
+from wireproof_reference_impl.iggy.client.core.operations import Operation
 from wireproof_reference_impl.iggy.client.core.settings import Settings
 from wireproof_reference_impl.iggy.client.core.tcp import TcpTransport
 from wireproof_reference_impl.overrides import Original, around, replace_function
@@ -29,7 +30,7 @@ from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.states import AVAILABLE, STATES
 
 Messages = tuple[Message, ...]
-_Polling = Generator[Call, Answer, Messages]
+_Polling = Operation[Messages]
 _FIRST_ID = 1 << 100
 
 
@@ -38,7 +39,8 @@ def _available_only(original: Original, wanted: object) -> _Polling:
     return tuple(each for each in found if each.state == AVAILABLE)
 
 
-def _without_damaged(wanted: Poll) -> _Polling:
+def without_damaged(wanted: Poll) -> _Polling:
+    """Poll, and leave out messages that do not match their checksum."""
     found = yield from operations.poll_again(wanted)
     return tuple(filter(operations.matches, found))
 
@@ -64,7 +66,8 @@ def _published_but_login(original: Original, code: int, generation: str) -> obje
     return original(code, generation if code == commands.LOGIN_USER else "published")
 
 
-def _by_name(original: Original, told: object) -> object:
+def by_name(original: Original, told: object) -> object:
+    """Read the settings; name stream and topic by their names."""
     name = make_named("wireproof")
     return replace(original(told), stream=name, topic=name)
 
@@ -84,7 +87,8 @@ def _send_twice(wanted: Send) -> Generator[Call, Answer, None]:
         yield wanted
 
 
-def _one_by_one(wanted: Send) -> Generator[Call, Answer, None]:
+def one_by_one(wanted: Send) -> Operation[None]:
+    """Send each message of a batch in a request of its own."""
     for message in wanted.messages:
         yield Send((message,), wanted.partitioning)
 
@@ -118,7 +122,7 @@ VARIANTS = (
     client_variant(
         "names-in-words",
         "Stream and topic are named by the names that the server gives them.",
-        around(driver, "read_settings", _by_name),
+        around(driver, "read_settings", by_name),
     ),
     client_variant(
         "polls-ahead-of-user",
@@ -143,7 +147,7 @@ VARIANTS = (
     client_variant(
         "damaged-withheld",
         "A damaged message is left out.",
-        replace_function(operations, "poll", _without_damaged),
+        replace_function(operations, "poll", without_damaged),
     ),
     client_variant(
         "withholds-unavailable",
@@ -169,7 +173,7 @@ VARIANTS = (
     client_variant(
         "sends-one-by-one",
         "Each message is sent in a request of its own.",
-        replace_function(operations, "send", _one_by_one),
+        replace_function(operations, "send", one_by_one),
     ),
     client_variant(
         "sends-own-ids",
