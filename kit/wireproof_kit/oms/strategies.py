@@ -70,18 +70,20 @@ class _ResolvedSchema:
     """A schema with its references resolved, and the file they are relative to."""
 
     def __init__(self, schema: JsonSchema, file: str) -> None:
-        self.file, self.schema = file, schema
+        self.file = file
+        self.schema: JsonSchema = schema.copy()
         if "$ref" in schema:
-            beside = schema.copy()
-            there = _resolve(beside.pop("$ref"), file)
-            self.file = there.file
-            self.schema = {**there.schema, **beside, **_narrow(there.schema, beside)}
+            there = _resolve(schema["$ref"], file)
+            self.file, self.schema = there.file, there.schema.copy()
+            self.schema.update(schema)
+            self.schema.update(_narrow(there.schema, schema))
+            self.schema.pop("$ref", None)
 
     def below(
         self, keyword: Literal["additionalProperties", "propertyNames"]
     ) -> "_ResolvedSchema":
         """Return the schema under a keyword."""
-        return _ResolvedSchema(self.schema[keyword], self.file)
+        return _ResolvedSchema(self.schema.get(keyword, {}), self.file)
 
     def options(self) -> "list[_ResolvedSchema]":
         """Return the schemas of which a value must fit one."""
@@ -167,7 +169,10 @@ def _string(place: _ResolvedSchema) -> st.SearchStrategy[str]:
 
 
 def _integer(place: _ResolvedSchema) -> Made:
-    lowest, highest = place.schema["minimum"], place.schema["maximum"]
+    schema = place.schema
+    assert "minimum" in schema
+    assert "maximum" in schema
+    lowest, highest = schema["minimum"], schema["maximum"]
     edges = st.sampled_from([lowest, highest, max(lowest, 0), min(highest, 1)])
     as_fraction = st.integers(max(lowest, -(2**53)), min(highest, 2**53)).map(float)
     return st.integers(lowest, highest) | edges | as_fraction
@@ -198,7 +203,7 @@ def _broken_objects(place: _ResolvedSchema) -> Iterator[Made]:
     for name, below in place.properties().items():
         yield from (_with(right, st.just(name), wrong) for wrong in _break_schema(below))
     if "propertyNames" in place.schema:
-        pattern = place.below("propertyNames").schema["pattern"]
+        pattern = place.below("propertyNames").schema.get("pattern", "")
         yield _with(right, _against(pattern), st.just(1))
     if "additionalProperties" in place.schema:
         other = _name(place, tuple(place.properties()))

@@ -39,12 +39,17 @@ def _values(schema: JsonSchema, rules: Mapping[str, Made]) -> Made:
     if "const" in schema:
         return st.just(schema["const"])
     if "anyOf" in schema:
-        shared = schema.copy()
-        ways = shared.pop("anyOf")
-        return st.one_of([_values({**shared, **way}, rules) for way in ways])
+        return st.one_of([_values(_join_schemas(schema, way), rules) for way in schema["anyOf"]])
     kinds = schema.get("type", "object")
     names = kinds if isinstance(kinds, list) else [kinds]
     return st.one_of([_BY_TYPE[name](schema, rules) for name in names])
+
+
+def _join_schemas(shared: JsonSchema, way: JsonSchema) -> JsonSchema:
+    joined = shared.copy()
+    joined.pop("anyOf", None)
+    joined.update(way)
+    return joined
 
 
 def _object(schema: JsonSchema, rules: Mapping[str, Made]) -> Made:
@@ -72,7 +77,7 @@ def _join_members(members: tuple[dict[str, object], dict[str, object]]) -> dict[
 
 
 def _array(schema: JsonSchema, rules: Mapping[str, Made]) -> Made:
-    return st.lists(_values(schema["items"], rules), min_size=1, max_size=2)
+    return st.lists(_values(schema.get("items", {}), rules), min_size=1, max_size=2)
 
 
 def _string(schema: JsonSchema, rules: Mapping[str, Made]) -> Made:
