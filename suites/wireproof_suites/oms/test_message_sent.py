@@ -90,7 +90,7 @@ def test_destination(system: System) -> Observation:
 
 BODIES: Mapping[str, bytes] = {
     "text": b"hello",
-    "every-byte": bytes(range(256)),
+    "every-byte": bytes(range(256)) + b"\r\n\0\0",
     "repeated": b"wireproof " * 2000,
 }
 COMPRESSIONS = {"none": None, "gzip": "gzip", "zlib": "zlib"}

@@ -37,7 +37,7 @@ UNUSUAL: Mapping[str, Attributes] = {
     "separators": {"wp": "a=b;c,d:e|f&g", "wp-other": "a"},
     "many": {f"wp-{number}": str(number) for number in range(100)},
     "separators-in-name": {"wp=a;b,c:d": "a", "wp-other": "b"},
-    "other-script": {"ключ-鍵": "a", "wp-other": "b"},
+    "other-script": {"ключ-鍵": "значение-値", "wp-other": "b"},
     "named-as-attribute": {names.TRACE_ID: "a", names.MESSAGE_KEY: "b", "wp-other": "c"},
     "named-as-header": {names.MESSAGE_ID: "a", names.DESTINATION: "b", "wp-other": "c"},
 }
