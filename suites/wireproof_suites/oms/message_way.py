@@ -12,9 +12,7 @@ from wireproof_suites.oms.steps import missing
 from wireproof_suites.oms.test_transaction import NEEDS as COMMIT
 from wireproof_suites.oms.test_transaction import commit, transaction_id
 
-
-BESIDE, UNSETTLED = "behind-others", "unsettled"
-OTHERS = 2
+BESIDE, UNSETTLED = "beside-others", "unsettled"
 EMPTY_S = 0.05
 
 
@@ -22,7 +20,7 @@ EMPTY_S = 0.05
 class MessageWay:
     """How a message is sent and delivered.
 
-    ``beside``: messages with other contents are sent first (`BESIDE`), or a message that was
+    ``beside``: messages with other contents are sent before and after (`BESIDE`), or a message that was
     delivered is not settled yet when this one is sent (`UNSETTLED`).
     """
 
@@ -56,12 +54,13 @@ class MessageWay:
             consumer = destination.new_consumer("wp_second_group")
         before = _hold(destination, consumer) if self.beside == UNSETTLED else None
         if self.beside == BESIDE:
-            _send_others(destination, attributes)
+            _send_other(destination, attributes, "before")
+        with_id = attributes
         if self.is_committed:
             used = f"{destination.name}-Transaction"
-            attributes = {**attributes, names.TRANSACTION_ID: used}
+            with_id = {**attributes, names.TRANSACTION_ID: used}
         sent = destination.send(
-            attributes or NOTHING,
+            with_id or NOTHING,
             header=header,
             properties=properties,
             body=body,
@@ -72,6 +71,8 @@ class MessageWay:
         ended = commit(system, transaction_id(sent)) if self.is_committed else None
         if isinstance(ended, Observation):
             return ended
+        if self.beside == BESIDE:
+            _send_other(destination, attributes, "behind")
         if before is not None:
             consumer.settle(before)
         if self.comes_again:
@@ -86,14 +87,13 @@ def _hold(destination: Destination, consumer: Consumer) -> Delivery | None:
     return held
 
 
-def _send_others(destination: Destination, attributes: Attributes) -> None:
-    """Send messages with the same attributes, of which the texts are others."""
-    for number in range(OTHERS):
-        others = {
-            name: f"wp-other-{number}" if isinstance(value, str) else value
-            for name, value in attributes.items()
-        }
-        destination.send(others or NOTHING, properties={"wp-name": f"other {number}"})
+def _send_other(destination: Destination, attributes: Attributes, word: str) -> None:
+    """Send a message with the same attributes, of which the texts are others."""
+    others = {
+        name: f"wp-{word}" if isinstance(value, str) else value
+        for name, value in attributes.items()
+    }
+    destination.send(others or NOTHING, properties={"wp-name": word})
 
 
 def _take_second(consumer: Consumer, sent: Sent) -> Delivery | Observation:

@@ -1,6 +1,7 @@
 """User properties, and attributes together, on every way that a message may take."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 import pytest
 
@@ -45,6 +46,8 @@ UNUSUAL: Mapping[str, Attributes] = {
 
 Control characters are not among them: a String is a sequence of printable characters.
 """
+
+NUMBERS: Mapping[str, float] = {"double": 2.5, "negative": -(2**31), "long": 2**53 + 1}
 
 
 def _compare_properties(system: System, way: MessageWay, properties: Attributes) -> Observation:
@@ -95,6 +98,21 @@ def test_properties_unusual(system: System, properties: Attributes) -> Observati
 def test_properties_number(system: System) -> Observation:
     """A user property that is a number arrives as the same number, or is refused."""
     return _compare_properties(system, SENT, {"wp-number": 7})
+
+
+@case(
+    "oms/round-trip/properties/number/any",
+    clause="oms.round-trip.properties-numbers",
+    waiting=True,
+)
+@pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS)
+def test_properties_any_number(system: System, number: float) -> Observation:
+    """A user property that is a number of any type arrives as the same number, or is refused."""
+    delivery = SENT.deliver(system, NOTHING, {"wp-number": number}, None)
+    if isinstance(delivery, Observation):
+        return delivery
+    due = Decimal(number) if isinstance(number, float) else number  # as the kit reads it
+    return compare(delivery.properties, {"wp-number": due})
 
 
 @case(
