@@ -188,8 +188,8 @@ def _send_held(destination: Destination) -> Sent:
 def _commit_held(destination: Destination) -> Sent | Observation:
     system = destination.system
     prepared = prepare(destination, **{names.DELAY_TIME: DELAY_MS})
-    if not prepared.is_accepted:
-        return prepared
+    if not prepared.is_accepted:  # no text says that both are taken together
+        return observed("unsupported:refused", note=prepared.why)
     system.wait_until(system.clock.now_ms() + HELD_MS)
     ended = commit(system, transaction_id(prepared))
     return ended if isinstance(ended, Observation) else prepared

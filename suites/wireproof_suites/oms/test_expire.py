@@ -182,7 +182,9 @@ def _send_both(system: System, after: int, beside: str = "") -> _Found | Observa
     relative = send(after)
     absolute, expires = _send_expiring(system, after, send)
     if not (relative.is_accepted and absolute.is_accepted):
-        return observed("refused", note=relative.why or absolute.why)
+        # No text says that an expireTime is taken together with others.
+        word = "unsupported:refused" if beside else "refused"
+        return observed(word, note=relative.why or absolute.why)
     system.wait_until(expires + MARGIN_MS)
     control = destination.send()
     found = consumer.take([control], rest=REST_S)

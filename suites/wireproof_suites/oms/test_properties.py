@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import cast
 
 import pytest
 
@@ -108,7 +109,7 @@ def test_properties_number(system: System) -> Observation:
 @pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS)
 def test_properties_any_number(system: System, number: float) -> Observation:
     """A user property that is a number of any type arrives as the same number, or is refused."""
-    delivery = SENT.deliver(system, NOTHING, {"wp-number": number}, None)
+    delivery = SENT.deliver(system, NOTHING, {"wp-number": cast(JsonValue, number)}, None)
     if isinstance(delivery, Observation):
         return delivery
     due = Decimal(number) if isinstance(number, float) else number  # as the kit reads it

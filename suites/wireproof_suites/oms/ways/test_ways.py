@@ -45,8 +45,9 @@ UNLIMITED = {
     "texts": {"usual-texts", "odd-texts"},
     "body": {"short-body"},
     "sender": {"sets-its-own"},
+    "delay": {"no-delay"},
 }
-"""The values that a system may not refuse; no text gives limits for the others."""
+"""The values that a system may not refuse, whatever else a message has."""
 
 
 def _way(row: Row) -> MessageWay:
