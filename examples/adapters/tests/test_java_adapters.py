@@ -66,6 +66,10 @@ KNOWN = {
         "oms/expire/discarded/400/second-group": DELIVERED,
         "oms/expire/discarded/400": DELIVERED,
         "oms/expire/discarded/1300": DELIVERED,
+        **{
+            f"oms/expire/discarded/beside/{beside}": DELIVERED
+            for beside in ("priority", "texts", "delay", "priority/second-group")
+        },
         "oms/priority/order": "fail unordered",
         "oms/round-trip/properties/nothing-added": "fail added",
         "oms/round-trip/properties/unusual/empty": DROPPED,
