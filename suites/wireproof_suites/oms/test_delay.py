@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from wireproof_kit.case import case
+from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.oms.adapter.messages import Attributes, Delivery, Sent
 from wireproof_kit.oms.adapter.system import Consumer, Destination, System
@@ -194,6 +195,8 @@ def _commit_held(destination: Destination) -> Sent | Observation:
         return observed("unsupported:refused", note=prepared.why)
     system.wait_until(system.clock.now_ms() + HELD_MS)
     ended = commit(system, transaction_id(prepared))
+    if (time.monotonic() - prepared.called) * 1000 > COMMITTED_DELAY_MS:
+        raise ArrangementFailed("the message was due before its commit had returned")
     return ended if isinstance(ended, Observation) else prepared
 
 
