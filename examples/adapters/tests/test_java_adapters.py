@@ -25,11 +25,13 @@ REFUSED, EARLY, DELIVERED = "fail refused", "fail early", "fail delivered"
 DROPPED = "fail dropped"
 WAYS = ("sent", "again", "committed", "second-group")
 WITHOUT_PRIORITY = (
-    "committed+again+correlation-id+message-key+trace-id+priority+expire-time+none+large-body",
-    "committed+again+partitions+correlation-id+trace-id+priority+many+large-body",
-    "committed+second-group+partitions+correlation-id+message-key+priority+expire-time"
-    "+named-as-attribute+large-body",
-    "message-key+priority+expire-time+named-as-header+large-body",
+    "committed+again+chosen-partition+priority+separators-in-name+large-body+unsettled",
+    "committed+correlation-id+priority+expire-time+long-texts+separators+odd-body+beside-others",
+    "committed+message-key+priority+odd-texts+gzip+sets-all+unsettled",
+    "again+partitions+delay+correlation-id+priority+long-texts+separators-in-name+gzip+sets-all"
+    "+one-by-one",
+    "message-key+priority+expire-time+long-texts+named-as-attribute+beside-others",
+    "second-group+message-key+trace-id+priority+other-script+large-body+gzip+unsettled",
 )
 """Rows in which the priority is dropped; other rows with one are refused for another value."""
 KNOWN = {
@@ -64,6 +66,10 @@ KNOWN = {
         "oms/expire/discarded/400/second-group": DELIVERED,
         "oms/expire/discarded/400": DELIVERED,
         "oms/expire/discarded/1300": DELIVERED,
+        **{
+            f"oms/expire/discarded/beside/{beside}": DELIVERED
+            for beside in ("priority", "texts", "delay", "priority/second-group")
+        },
         "oms/priority/order": "fail unordered",
         "oms/round-trip/properties/nothing-added": "fail added",
         "oms/round-trip/properties/unusual/empty": DROPPED,

@@ -171,7 +171,43 @@ def test_a_message_that_nobody_sent_is_not_judged() -> None:
     talk.receive(document)
     ledger = judge(talk)
     assert ledger.matcher.unmatched == 1
-    assert not list(ledger.outcomes)
+    assert {outcome.way for outcome in ledger.outcomes} == {"answered"}
+
+
+@pytest.mark.parametrize("qos", [0, 1, 2])
+def test_a_consumed_message_comes_again_where_its_qos_allows_that(qos: int) -> None:
+    talk = Conversation()
+    document = talk.send(header={names.QOS: qos})
+    talk.receive(document)
+    talk.settle()
+    talk.receive(document)
+    clauses = {1: "oms.message.at-most-once", 2: "oms.message.exactly-once"}
+    assert broken(talk) == ({clauses[qos]: "twice"} if qos else {})
+
+
+ANSWERS: dict[str, tuple[Edit, dict[str, str]]] = {
+    "id-empty": (
+        set_header(names.MESSAGE_ID, ""),
+        {"oms.message.message-id-assigned": "empty"},
+    ),
+    "id-of-sender": (
+        set_header(names.MESSAGE_ID, "mine"),
+        {"oms.message.message-id-assigned": "senders"},
+    ),
+    "birth-early": (
+        set_header(names.BORN_TIMESTAMP, RUN_STARTED_MS - HOUR_MS),
+        {"oms.message.born-timestamp-assigned": "other-time"},
+    ),
+    "untold": (drop_header(names.BORN_TIMESTAMP), {}),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_message_that_the_sender_has_is_judged(name: str) -> None:
+    edit, due = ANSWERS[name]
+    talk = Conversation()
+    talk.send(header={names.MESSAGE_ID: "mine"}, edit_answer=edit)
+    assert broken(talk) == due
 
 
 SENDERS: dict[str, tuple[dict[str, JsonValue], dict[str, JsonValue], str]] = {

@@ -58,8 +58,12 @@ class Conversation:
         body: bytes | None = None,
         op: str = "send",
         answer: JsonValue = True,
+        edit_answer: "Edit | None" = None,
     ) -> Document:
-        """Send a message and return it as it should be delivered first."""
+        """Send a message and return it as it should be delivered first.
+
+        ``edit_answer`` edits the message as its sender has it after the call.
+        """
         number = next(self._numbers)
         sent = make_document(
             PLACE, attributes or {}, header or {}, body or f"wp_1a_{number}".encode()
@@ -71,6 +75,8 @@ class Conversation:
             names.BORN_HOST: "client:1",
         }
         after = copy.deepcopy(told)
+        if edit_answer is not None:
+            edit_answer({names.MESSAGE: after})
         told[names.EXTENSION_HEADER] |= {
             names.STORE_TIMESTAMP: self.now_ms + 2,
             names.STORE_HOST: "server:1",
@@ -92,6 +98,10 @@ class Conversation:
     def reject(self) -> None:
         """Reject the first message of the latest answer."""
         self.ask("nack", {"receipt": "r0"}, {"ok": {}})
+
+    def settle(self) -> None:
+        """Acknowledge the first message of the latest answer."""
+        self.ask("ack", {"receipt": "r0"}, {"ok": {}})
 
     def wait(self, seconds: float) -> None:
         """Let time pass."""

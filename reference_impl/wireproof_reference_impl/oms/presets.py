@@ -11,6 +11,7 @@ from wireproof_reference_impl.oms.faulty import (
     expiry,
     headers,
     message,
+    once,
     parsing,
     partitions,
     priority,
@@ -38,6 +39,7 @@ FAULTS: Mapping[str, Preset] = {
         transactions,
         store,
         message,
+        once,
         documents,
         parsing,
     )

@@ -26,8 +26,13 @@ TEXTS: Mapping[str, str] = {
     "beyond-ascii": "ß\u00a0中",
     "beyond-16-bits": "\U0001f600",
     "quotes": "\"'\\/<&>{}",
+    "separators": "a=b;c,d:e|f&g",
+    "percent": "%41+b%",
+    "word": "null",
 }
 """Printable strings that a careless system changes."""
+ODD = f" {''.join(text for name, text in TEXTS.items() if name != 'long')} "
+"""All of them in one, but for the long one."""
 UNCHANGED, CHANGED, DROPPED = "unchanged", "changed", "dropped"
 
 
@@ -86,7 +91,10 @@ def compare_trip(system: System, attributes: Attributes) -> Observation:
 def take_again(
     system: System, times: int, attributes: Attributes = NOTHING
 ) -> Sequence[Delivery] | Observation:
-    """Return the deliveries of a message whose consumption fails each time but the last."""
+    """Return the deliveries of a message whose consumption fails each time but the last.
+
+    There are more than ``times`` if copies come.
+    """
     destination, consumer = system.warm_destination()
     sent = destination.send(attributes)
     if not sent.is_accepted:
@@ -97,10 +105,10 @@ def take_again(
         found = [each for each in consumer.receive(within=within) if each.key == sent.key]
         if not found:
             return missing()
-        deliveries.append(found[0])
-        if len(deliveries) == times:
-            consumer.settle(found[0])
-        elif not consumer.reject(found[0]):
+        deliveries += found  # no text forbids a copy
+        if len(deliveries) >= times:
+            consumer.settle(found[-1])
+        elif not consumer.reject(found[-1]):
             return observed("nack-refused")
     return deliveries
 

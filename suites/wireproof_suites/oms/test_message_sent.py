@@ -7,10 +7,10 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.oms.adapter.messages import Attributes
-from wireproof_kit.oms.adapter.system import System
+from wireproof_kit.oms.adapter.system import GROUP, System
 from wireproof_spec.driver.lines import in_base64
 from wireproof_spec.oms import names
-from wireproof_suites.oms.steps import TOLERANCE_MS, missing, take_again, travel
+from wireproof_suites.oms.steps import REST_S, TOLERANCE_MS, missing, take_again, travel
 
 HOUR_MS = 3_600_000
 IDS: Mapping[str, Attributes] = {"unset": {}, "set": {names.MESSAGE_ID: "wp-sender-s-own-id"}}
@@ -88,9 +88,33 @@ def test_destination(system: System) -> Observation:
     return observed("same" if told == destination.name else "other", note=str(told))
 
 
+@case(
+    "oms/message/destination-received/long-name",
+    clause="oms.message.destination-received",
+    waiting=True,
+)
+def test_destination_of_long_name(system: System) -> Observation:
+    """A message comes to its own destination alone, also if another has nearly the same name."""
+    pair = [system.long_destination(letter) for letter in "ab"]
+    if None in pair:
+        return observed("unsupported:refused", note="a name of 60 letters is refused")
+    places = [(each, each.new_consumer(GROUP)) for each in pair if each is not None]
+    sent = [destination.send() for destination, _ in places]
+    refused = next((each for each in sent if not each.is_accepted), None)
+    if refused is not None:
+        return observed("refused", note=refused.why)
+    for own, (_, consumer) in zip(sent, places, strict=True):
+        found = consumer.take([own], rest=REST_S)
+        if own.key not in found:
+            return missing()
+        if any(each.key in found for each in sent if each is not own):
+            return observed("other", note="the message of the other destination came")
+    return observed("same")
+
+
 BODIES: Mapping[str, bytes] = {
     "text": b"hello",
-    "every-byte": bytes(range(256)),
+    "every-byte": bytes(range(256)) + b"\r\n\0\0",
     "repeated": b"wireproof " * 2000,
 }
 COMPRESSIONS = {"none": None, "gzip": "gzip", "zlib": "zlib"}

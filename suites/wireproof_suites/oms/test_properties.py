@@ -1,6 +1,8 @@
 """User properties, and attributes together, on every way that a message may take."""
 
 from collections.abc import Mapping
+from decimal import Decimal
+from typing import cast
 
 import pytest
 
@@ -37,7 +39,7 @@ UNUSUAL: Mapping[str, Attributes] = {
     "separators": {"wp": "a=b;c,d:e|f&g", "wp-other": "a"},
     "many": {f"wp-{number}": str(number) for number in range(100)},
     "separators-in-name": {"wp=a;b,c:d": "a", "wp-other": "b"},
-    "other-script": {"ключ-鍵": "a", "wp-other": "b"},
+    "other-script": {"ключ-鍵": "значение-値", "wp-other": "b"},
     "named-as-attribute": {names.TRACE_ID: "a", names.MESSAGE_KEY: "b", "wp-other": "c"},
     "named-as-header": {names.MESSAGE_ID: "a", names.DESTINATION: "b", "wp-other": "c"},
 }
@@ -45,6 +47,8 @@ UNUSUAL: Mapping[str, Attributes] = {
 
 Control characters are not among them: a String is a sequence of printable characters.
 """
+
+NUMBERS: Mapping[str, float] = {"double": 2.5, "negative": -(2**31), "long": 2**53 + 1}
 
 
 def _compare_properties(system: System, way: MessageWay, properties: Attributes) -> Observation:
@@ -95,6 +99,21 @@ def test_properties_unusual(system: System, properties: Attributes) -> Observati
 def test_properties_number(system: System) -> Observation:
     """A user property that is a number arrives as the same number, or is refused."""
     return _compare_properties(system, SENT, {"wp-number": 7})
+
+
+@case(
+    "oms/round-trip/properties/number/any",
+    clause="oms.round-trip.properties-numbers",
+    waiting=True,
+)
+@pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS)
+def test_properties_any_number(system: System, number: float) -> Observation:
+    """A user property that is a number of any type arrives as the same number, or is refused."""
+    delivery = SENT.deliver(system, NOTHING, {"wp-number": cast(JsonValue, number)}, None)
+    if isinstance(delivery, Observation):
+        return delivery
+    due = Decimal(number) if isinstance(number, float) else number  # as the kit reads it
+    return compare(delivery.properties, {"wp-number": due})
 
 
 @case(

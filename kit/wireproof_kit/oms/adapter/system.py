@@ -24,6 +24,7 @@ GROUP = "wp_group"
 IDLE_S = 1.0
 PAUSE_S = 0.01
 MOST_AT_ONCE = 100
+LONG_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class System:
         self.clock = clock
         self.naming = naming
         self._idle: Consumer | None = None
+        self._long = ""
 
     def claims(self, word: str) -> bool:
         """Return True if the adapter claims an attribute or capability by this name."""
@@ -87,6 +89,18 @@ class System:
             fields["partitions"] = partitions
         self.exchange.demand("create_destination", fields)
         return Destination(self, name)
+
+    def long_destination(self, end: str) -> "Destination | None":
+        """Create a destination with a name of 60 letters; None if that is refused.
+
+        The names of a run and a case differ in their ends alone.
+        """
+        self._long = self._long or self.naming.next().ljust(LONG_NAME - 1, "x")
+        fields: dict[str, JsonValue] = {"destination": f"{self._long}{end}"}
+        if self.claims("partitions"):
+            fields["partitions"] = 1
+        answer = self.exchange.ask("create_destination", fields)
+        return Destination(self, f"{self._long}{end}") if isinstance(answer, Result) else None
 
     def warm_destination(self, *, partitions: int | None = None) -> "tuple[Destination, Consumer]":
         """Create a queue or topic, and a consumer that has received a first message from it.

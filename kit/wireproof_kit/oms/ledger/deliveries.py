@@ -18,6 +18,8 @@ from wireproof_spec.strict_json import JsonValue
 
 AGAIN, SECOND_GROUP, OTHER_PARTITION = "again", "second-group", "other-partition"
 """What the way of a delivery can have besides the usual: the first, of the first group."""
+ANSWERED = "answered"
+"""What the way of a message as its sender has it after the call has besides."""
 _OWN: Final = b"wp_"
 """How a body begins that no other message of a run has, see `System.next_body`."""
 

@@ -32,6 +32,13 @@ class Delivered(GroupEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class Settled(GroupEvent):
+    """The system was told that a delivery was consumed, and succeeded."""
+
+    delivered: Delivered
+
+
+@dataclass(frozen=True, slots=True)
 class Rejected(GroupEvent):
     """The system was told that the consumption of a delivery failed, and succeeded."""
 

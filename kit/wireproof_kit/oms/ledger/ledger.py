@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from wireproof_kit.ledger.entries import BOUND, Entry, Place
+from wireproof_kit.ledger.entries import BOUND, Entry, Fate, Place
 from wireproof_kit.ledger.outcomes import Finding, Outcomes, count_broken
-from wireproof_kit.oms.ledger.deliveries import Delivery, Matcher
+from wireproof_kit.oms.ledger.deliveries import ANSWERED, Delivery, Matcher
 from wireproof_kit.oms.ledger.events import Delivered
 from wireproof_kit.oms.ledger.queues import Queue
 from wireproof_kit.oms.ledger.reading import Reading
-from wireproof_kit.oms.ledger.rules import RULES
+from wireproof_kit.oms.ledger.rules import RULES, judge_answered_id
 from wireproof_kit.oms.ledger.sends import Content
 from wireproof_kit.oms.ledger.times import RunClock, Times
 from wireproof_kit.wire.transcript import Step
@@ -46,6 +46,8 @@ class OmsLedger:
         """Judge all deliveries."""
         for entry in self.reading.entries:
             self.matcher.add(entry)
+        for entry in self.reading.entries:
+            self._judge_answer(entry)
         queues: dict[str, Queue] = {}
         for event in self.reading.events:
             queue = queues.setdefault(event.destination, Queue())
@@ -58,6 +60,13 @@ class OmsLedger:
             for finding, way, evidence in self._expired:
                 self.outcomes.add(finding, way, evidence)
         return self.outcomes
+
+    def _judge_answer(self, entry: Entry[Content]) -> None:
+        """Judge a message as its sender has it after the call."""
+        if entry.fate is not Fate.ACCEPTED or entry.answered_at is None:
+            return
+        for finding in (*judge_answered_id(entry), *self._times.judge_answer(entry)):
+            self.outcomes.add(finding, entry.way | {ANSWERED}, (entry.at, entry.answered_at))
 
     def _judge(self, queue: Queue, delivery: Delivery) -> None:
         """Judge a delivery by the entry that explains it best."""

@@ -8,12 +8,14 @@ from wireproof_kit.ledger.entries import Entry
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.observation import Difference
 from wireproof_kit.oms.ledger.deliveries import AGAIN, OTHER_PARTITION, SECOND_GROUP, Delivery
-from wireproof_kit.oms.ledger.events import Delivered, GroupEvent, Rejected, Unanswered
+from wireproof_kit.oms.ledger.events import Delivered, GroupEvent, Rejected, Settled, Unanswered
 from wireproof_kit.oms.ledger.sends import Content
 from wireproof_spec.oms import names
 from wireproof_spec.strict_json import JsonValue
 
 _ABSENT: Final = "nothing"
+_ONCE: Final = {1: "oms.message.at-most-once", 2: "oms.message.exactly-once"}
+"""The clauses that forbid a message to be consumed twice, by its qos."""
 
 
 @dataclass(slots=True)
@@ -23,6 +25,7 @@ class _Seen:
     event: Delivered
     count: JsonValue
     is_rejected: bool = False
+    is_settled: bool = False
     is_followed: bool = True
     """False if a later receive has no answer, so that a delivery may have been missed."""
 
@@ -40,6 +43,8 @@ class _Group:
                 seen.is_followed = False
             elif isinstance(event, Rejected) and event.delivered is seen.event:
                 seen.is_rejected = True
+            elif isinstance(event, Settled) and event.delivered is seen.event:
+                seen.is_settled = True
 
 
 @dataclass(slots=True)
@@ -79,6 +84,7 @@ class Queue:
     ) -> Iterator[Finding]:
         """Yield what a delivery shows, given what the destination delivered before."""
         before = self._group(delivery.event).seen.get(id(entry))
+        yield from _judge_once(entry.content.header.get(names.QOS), before)
         if names.DELIVERY_COUNT in claims:
             yield from _judge_count(delivery, before)
         if before is None and names.STORE_TIMESTAMP in claims:
@@ -116,6 +122,15 @@ class Queue:
         difference = Difference(names.PARTITION, None, str(before), str(delivery.place))
         word = "" if before == delivery.place else "spread"
         yield Finding("oms.message-key.one-partition", word, difference=difference)
+
+
+def _judge_once(qos: JsonValue, before: _Seen | None) -> Iterator[Finding]:
+    """Judge whether a message comes again that its group consumed, where its qos forbids that."""
+    clause = _ONCE.get(qos) if isinstance(qos, int) else None
+    if clause is not None and before is None:
+        yield Finding(clause)
+    elif clause is not None and before is not None and before.is_settled:
+        yield Finding(clause, "twice")
 
 
 def _judge_count(delivery: Delivery, before: _Seen | None) -> Iterator[Finding]:

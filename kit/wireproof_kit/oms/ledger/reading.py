@@ -7,7 +7,14 @@ from typing import Final
 from wireproof_kit.ledger.entries import Entry, Fate, Place
 from wireproof_kit.ledger.reading import RunReading
 from wireproof_kit.oms.adapter.messages import Attributes, attributes_of
-from wireproof_kit.oms.ledger.events import Begun, Delivered, GroupEvent, Rejected, Unanswered
+from wireproof_kit.oms.ledger.events import (
+    Begun,
+    Delivered,
+    GroupEvent,
+    Rejected,
+    Settled,
+    Unanswered,
+)
 from wireproof_kit.oms.ledger.sends import (
     Content,
     Transaction,
@@ -23,6 +30,8 @@ from wireproof_spec.wire_error import WireError
 
 PREPARED: Final = "prepared"
 """What the way of a message can have besides the usual: sent within a transaction."""
+_ENDS: Final = {"ack": Settled, "nack": Rejected}
+"""What a consumer says of a delivery, by the operation."""
 _NO_FIELDS: Final[Mapping[str, JsonValue]] = {}
 
 
@@ -133,11 +142,12 @@ class _CaseReader:
             self._end(asked, answer)
         elif asked.op == "receive":
             self._receive(asked, answer)
-        elif asked.op == "nack" and answer.fields is not None:
+        elif asked.op in _ENDS and answer.fields is not None:
             delivered = self._receipts.pop(asked.text("receipt"), None)
             if delivered is not None:
                 place = delivered.destination, delivered.group
-                self.events.append(Rejected(*place, answer.at, answer.order, delivered))
+                event = _ENDS[asked.op](*place, answer.at, answer.order, delivered)
+                self.events.append(event)
 
     def _settle(self, entry: Entry[Content], answer: _Answer) -> None:
         if answer.fields is None:

@@ -11,6 +11,7 @@ from wireproof_kit.decoding.printable import clip
 from wireproof_kit.ledger.entries import Entry
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.observation import Difference
+from wireproof_kit.oms.adapter.messages import header_of
 from wireproof_kit.oms.ledger.deliveries import Delivery
 from wireproof_kit.oms.ledger.sends import Content, body_of
 from wireproof_spec.oms import names
@@ -81,15 +82,25 @@ def judge_message_id(
 ) -> Iterator[Finding]:
     """Judge whether the messageId is the provider's, and the one that the sender was told."""
     told, due = delivery.header.get(names.MESSAGE_ID), entry.content.answered_id
-    if told is None:
-        word = "untold"
-    elif not isinstance(told, str) or not told:
-        word = "empty"
-    elif told == entry.content.header.get(names.MESSAGE_ID):
-        word = "senders"
-    else:
-        word = "other-id" if due and told != due else ""
+    word = "untold" if told is None else _judge_id(told, entry)
+    word = word or ("other-id" if due and told != due else "")
     yield _compared("oms.message.message-id-assigned", word, names.MESSAGE_ID, due, told)
+
+
+def judge_answered_id(entry: Entry[Content]) -> Iterator[Finding]:
+    """Judge the messageId of a message as its sender has it after the call, if any."""
+    header = header_of(entry.content.answer)
+    if names.MESSAGE_ID in header:
+        told = header[names.MESSAGE_ID]
+        word, due = _judge_id(told, entry), "one of the provider's"
+        yield _compared("oms.message.message-id-assigned", word, names.MESSAGE_ID, due, told)
+
+
+def _judge_id(told: JsonValue, entry: Entry[Content]) -> str:
+    """Return how a messageId is none that the provider assigned; nothing if it may be."""
+    if not isinstance(told, str) or not told:
+        return "empty"
+    return "senders" if told == entry.content.header.get(names.MESSAGE_ID) else ""
 
 
 def judge_header(

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from wireproof_kit.ledger.entries import Entry
+from wireproof_kit.ledger.entries import Entry, Place
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.observation import Difference
+from wireproof_kit.oms.adapter.messages import Attributes, header_of
 from wireproof_kit.oms.ledger.deliveries import Delivery
 from wireproof_kit.oms.ledger.sends import Content
 from wireproof_spec.oms import names
@@ -85,23 +86,29 @@ class Times:
         self, delivery: Delivery, entry: Entry[Content], claims: frozenset[str]
     ) -> Iterator[Finding]:
         """Judge bornTimestamp, storeTimestamp and delay of a delivered message."""
-        born = self._judge_birth(delivery, entry)
+        born = self._judge_birth(delivery.header, delivery.at, entry)
         yield born
         if names.STORE_TIMESTAMP in claims:
             yield from self._judge_storing(delivery, entry, born)
         if names.DELAY_TIME in claims and not delivery.is_again:
             yield from _judge_delay(delivery, entry)
 
-    def _judge_birth(self, delivery: Delivery, entry: Entry[Content]) -> Finding:
+    def judge_answer(self, entry: Entry[Content]) -> Iterator[Finding]:
+        """Judge the bornTimestamp of a message as its sender has it after the call, if any."""
+        header = header_of(entry.content.answer)
+        if names.BORN_TIMESTAMP in header and entry.answered_at is not None:
+            yield self._judge_birth(header, entry.answered_at, entry)
+
+    def _judge_birth(self, header: Attributes, at: Place, entry: Entry[Content]) -> Finding:
         clause, name = "oms.message.born-timestamp-assigned", names.BORN_TIMESTAMP
-        told = delivery.header.get(name)
+        told = header.get(name)
         if told is None:
             return Finding(clause, "untold")
         if _whole(told) is None:
             return Finding(clause, "other-type")
         if told == entry.content.header.get(name):
             return Finding(clause, "senders", difference=_difference(name, "its own", told))
-        answered = entry.answered_at or delivery.at
+        answered = entry.answered_at or at
         return self._agree(clause, name, told, entry, answered.step.at_us)
 
     def _judge_storing(

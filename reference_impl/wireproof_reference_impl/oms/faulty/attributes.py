@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import partial
 from typing import cast
+from urllib.parse import unquote_plus
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core.documents import JsonObject
@@ -178,6 +179,30 @@ def _as_number(told: JsonValue) -> JsonValue:
 def texts_of_digits_are_numbers() -> Change:
     """A String attribute of digits arrives as a number."""
     return tuple(change_attribute(name, _as_number) for name in STRINGS)
+
+
+@boundary("round-trip.unchanged", _texts)
+def texts_cut(text: str) -> str:
+    """String attributes are cut after 1024 characters."""
+    return text[:1024]
+
+
+@wrong_value("round-trip.unchanged", _texts)
+def texts_end_at_separator(text: str) -> str:
+    """A String attribute ends at its first semicolon."""
+    return text.partition(";")[0]
+
+
+@wrong_value("round-trip.message-key", partial(_text, names.MESSAGE_KEY))
+def message_key_decoded(text: str) -> str:
+    """Percent signs and plus signs of a messageKey are decoded as in a query."""
+    return unquote_plus(text)
+
+
+@condition("round-trip.trace-id")
+def trace_id_null_dropped() -> Change:
+    """A traceId of the four letters null does not arrive."""
+    return change_attribute(names.TRACE_ID, lambda told: None if told == "null" else told)
 
 
 FAULTS = list_faults(__name__)

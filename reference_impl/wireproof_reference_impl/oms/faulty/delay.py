@@ -2,11 +2,22 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core import timing
 from wireproof_reference_impl.oms.core.broker import Broker
+from wireproof_reference_impl.oms.core.destination import Destination
+from wireproof_reference_impl.oms.core.message import Message
 from wireproof_reference_impl.oms.core.timing import LATEST
-from wireproof_reference_impl.oms.faulty.effect import OfLast, change_delay, change_due, wrap
+from wireproof_reference_impl.oms.faulty.effect import (
+    OfLast,
+    change_delay,
+    change_due,
+    change_stored,
+    given_to_new_groups,
+    wrap,
+)
 from wireproof_reference_impl.oms.faulty.ways import (
     boundary,
     condition,
@@ -15,6 +26,7 @@ from wireproof_reference_impl.oms.faulty.ways import (
     wrong_value,
 )
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
+from wireproof_spec.oms import names
 
 _SECOND = 1000
 _LATE_MS = 3000
@@ -162,6 +174,47 @@ def delay_below_0_lost(delay: int | None) -> int | None:
 def delay_below_0_turned(delay: int | None) -> int | None:
     """A negative delayTime delays as much as the positive one."""
     return delay and abs(delay)
+
+
+def _by_commit(due: Callable[[Message], int]) -> Override:
+    """Return an override that changes the due time of messages that are committed."""
+
+    def add(original: Original, destination: Destination, message: Message) -> None:
+        is_committed = message.transaction_id is not None
+        original(destination, replace(message, due=due(message)) if is_committed else message)
+
+    return around(Destination, "add", add)
+
+
+@condition("delay.not-early", _by_commit)
+def delay_ignored_by_commit(message: Message) -> int:
+    """The delayTime of a message that was prepared is ignored."""
+    return message.born
+
+
+@late("delay.from-birth", _by_commit)
+def delay_twice_by_commit(message: Message) -> int:
+    """The delayTime of a message that was prepared begins again when it is over."""
+    return message.due + message.due - message.born
+
+
+@late("delay.at-once", _by_commit)
+def delay_of_3_s_by_commit(message: Message) -> int:
+    """A message that was committed is delivered 3 s later."""
+    return message.due if message.due > message.born else message.due + _LATE_MS
+
+
+@condition("delay.not-early")
+def delayed_given_to_new_groups() -> Change:
+    """A new group gets messages that wait for their delay."""
+    return given_to_new_groups(Destination, "add")
+
+
+@condition("delay.not-early", change_stored)
+def delay_short_with_key(message: Message) -> Message:
+    """A delayed message that has a messageKey is delivered 300 ms early."""
+    has_key = names.MESSAGE_KEY in message.sent.extension_header
+    return replace(message, due=max(message.born, message.due - 300)) if has_key else message
 
 
 FAULTS = list_faults(__name__)

@@ -8,13 +8,18 @@ from msgspec.structs import replace
 from wireproof_reference_impl.oms.behaviour import Behaviour
 from wireproof_reference_impl.oms.core import broker, documents, timing
 from wireproof_reference_impl.oms.core.broker import Broker
+from wireproof_reference_impl.oms.core.destination import Destination
 from wireproof_reference_impl.oms.core.documents import JsonObject
+from wireproof_reference_impl.oms.core.group import Group
 from wireproof_reference_impl.oms.core.message import Message
+from wireproof_reference_impl.oms.core.ready_queue import Arrival
 from wireproof_reference_impl.oms.core.sent import Sent
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.oms import names
 from wireproof_spec.strict_json import JsonValue
 
+_LAST = 1 << 20
+"""A number of arrival behind all others."""
 PartChange = Callable[[JsonObject, Message, int], None]
 
 
@@ -125,6 +130,34 @@ def change_discard(change: Callable[[int, int | None, int | None], int | None]) 
         return change(born, expires, right)
 
     return around(timing, "discard_time", wrong)
+
+
+def change_stored(change: Callable[[Message], Message]) -> Override:
+    """Return an override that changes messages as they are stored."""
+
+    def wrong(original: Original, *arguments: object, **named: object) -> Message:
+        return change(cast(Message, original(*arguments, **named)))
+
+    return around(Broker, "store", wrong)
+
+
+def given_to_new_groups(kept: type, method: str) -> tuple[Override, ...]:
+    """Return overrides by which a new group gets messages with which a method was called."""
+    messages: list[Message] = []
+
+    def keep(original: Original, owner: object, *arguments: object) -> object:
+        messages.extend(each for each in arguments if isinstance(each, Message))
+        return original(owner, *arguments)
+
+    def begin(original: Original, destination: Destination, name: str) -> object:
+        before = destination.group_count
+        group = cast(Group, original(destination, name))
+        if destination.group_count > before:
+            own = [each for each in messages if each.sent.destination == destination.name]
+            group.offer(Arrival(_LAST + number, each) for number, each in enumerate(own))
+        return group
+
+    return around(kept, method, keep), around(Destination, "group", begin)
 
 
 class OfLast:

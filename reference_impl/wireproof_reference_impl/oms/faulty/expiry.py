@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core.broker import Broker
 from wireproof_reference_impl.oms.core.group import Delivery, Group
-from wireproof_reference_impl.oms.faulty.effect import OfLast, change_discard
+from wireproof_reference_impl.oms.core.message import Message
+from wireproof_reference_impl.oms.faulty.effect import OfLast, change_discard, change_stored
 from wireproof_reference_impl.oms.faulty.ways import (
     boundary,
     condition,
@@ -14,6 +17,7 @@ from wireproof_reference_impl.oms.faulty.ways import (
     wrong_value,
 )
 from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_spec.oms import names
 
 _SECOND = 1000
 _LATE_MS = 3000
@@ -120,6 +124,43 @@ def expired_withdrawn_at_first(delivery: Delivery, since: int) -> bool:
 def expired_withdrawn_for_3_s(delivery: Delivery, since: int) -> bool:
     """A delivery cannot be acknowledged in the 3 s after its message expires."""
     return since < _LATE_MS
+
+
+def _kept_if(is_kept: Callable[[Message], bool]) -> Override:
+    """Return an override by which some messages are not discarded."""
+    return change_stored(
+        lambda message: replace(message, discarded=None) if is_kept(message) else message
+    )
+
+
+@condition("expire.discarded", _kept_if)
+def expire_ignored_by_commit(message: Message) -> bool:
+    """The expireTime of a message that was prepared is ignored."""
+    return message.transaction_id is not None
+
+
+@condition("expire.discarded", _kept_if)
+def expire_ignored_with_priority(message: Message) -> bool:
+    """The expireTime of a message that has a priority is ignored."""
+    return names.PRIORITY in message.sent.extension_header
+
+
+@condition("expire.discarded", _kept_if)
+def expire_ignored_with_delay(message: Message) -> bool:
+    """The expireTime of a delayed message is ignored."""
+    return message.due > message.born
+
+
+@condition("expire.discarded", _kept_if)
+def expire_ignored_in_other_partitions(message: Message) -> bool:
+    """The expireTime of a message in another partition than the first is ignored."""
+    return message.partition > 0
+
+
+@condition("expire.discarded", _kept_if)
+def expire_ignored_at_most_once(message: Message) -> bool:
+    """The expireTime of a message of qos 1 is ignored."""
+    return message.sent.header.get(names.QOS) == 1
 
 
 FAULTS = list_faults(__name__)

@@ -5,7 +5,9 @@ from functools import partial
 from typing import cast
 
 from wireproof_reference_impl.faults import Change, list_faults
-from wireproof_reference_impl.oms.core import body
+from wireproof_reference_impl.oms.behaviour import Behaviour
+from wireproof_reference_impl.oms.core import body, documents
+from wireproof_reference_impl.oms.core.broker import Broker
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
 from wireproof_reference_impl.oms.faulty.effect import change_header
@@ -25,6 +27,7 @@ PLACE = "message.destination-received"
 BODY = "message.body-restored"
 _HOUR_MS = 3_600_000
 _LARGE = 1000
+_NAME = 48
 
 
 def _keep(name: str) -> Override:
@@ -154,6 +157,53 @@ def empty_body_still_compressed(
 def body_large_lost(data: bytes, kind: str) -> bytes:
     """A compressed body of more than 1000 bytes arrives empty."""
     return b"" if kind in body.COMPRESSIONS and len(data) > _LARGE else data
+
+
+@boundary("message.body-restored", _unpacked)
+def body_without_last_zeros(data: bytes, kind: str) -> bytes:
+    """A body arrives without the zero bytes at its end."""
+    return data.rstrip(b"\0")
+
+
+@wrong_value("message.body-restored", _unpacked)
+def body_line_ends(data: bytes, kind: str) -> bytes:
+    """Line ends of CR and LF arrive as LF."""
+    return data.replace(b"\r\n", b"\n")
+
+
+def _answered(change: Callable[[JsonObject, Message], None]) -> Override:
+    """Return an override that changes a message's header for its sender alone."""
+
+    def wrong(original: Original, message: Message, behaviour: Behaviour) -> JsonObject:
+        document = cast(JsonObject, original(message, behaviour))
+        change(cast(JsonObject, cast(JsonObject, document[names.MESSAGE])[names.HEADER]), message)
+        return document
+
+    return around(documents, "sent_document", wrong)
+
+
+@condition("message.message-id-assigned", _answered)
+def answered_id_empty(told: JsonObject, message: Message) -> None:
+    """The message of the sender has an empty messageId after a prepare."""
+    if message.transaction_id is not None:
+        told[names.MESSAGE_ID] = ""
+
+
+@condition("message.born-timestamp-assigned", _answered)
+def answered_birth_of_the_sender(told: JsonObject, message: Message) -> None:
+    """The message of the sender keeps its own bornTimestamp after the call."""
+    if names.BORN_TIMESTAMP in message.sent.header:
+        told[names.BORN_TIMESTAMP] = message.sent.header[names.BORN_TIMESTAMP]
+
+
+@boundary("message.destination-received")
+def destination_names_cut() -> Change:
+    """The names of destinations are cut after 48 characters."""
+
+    def wrong(original: Original, broker: Broker, name: str, *others: object) -> object:
+        return original(broker, name[:_NAME], *others)
+
+    return around(Broker, "create_destination", wrong), around(Broker, "_destination", wrong)
 
 
 FAULTS = list_faults(__name__)

@@ -4,13 +4,20 @@ from collections.abc import Callable
 from itertools import count as counting
 from typing import cast
 
+from msgspec.structs import replace
+
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core import partitioning
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
 from wireproof_reference_impl.oms.core.refusal import Refusal
 from wireproof_reference_impl.oms.core.sent import Sent
-from wireproof_reference_impl.oms.faulty.effect import change_sent, change_told, wrap
+from wireproof_reference_impl.oms.faulty.effect import (
+    change_sent,
+    change_stored,
+    change_told,
+    wrap,
+)
 from wireproof_reference_impl.oms.faulty.ways import boundary, condition, missing, wrong_value
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_spec.oms import names
@@ -175,6 +182,25 @@ def key_spread() -> Change:
         return next(turns) % count
 
     return replace_function(partitioning, "partition_of_key", choose)
+
+
+def _first_if(is_moved: Callable[[Message], bool]) -> Override:
+    """Return an override by which some messages come to the first partition."""
+    return change_stored(
+        lambda message: replace(message, partition=0) if is_moved(message) else message
+    )
+
+
+@condition("partition.delivered-from", _first_if)
+def partition_lost_by_delay(message: Message) -> bool:
+    """A delayed message is delivered from the first partition."""
+    return message.due > message.born
+
+
+@condition("partition.delivered-from", _first_if)
+def partition_lost_by_commit(message: Message) -> bool:
+    """A message that was prepared is delivered from the first partition."""
+    return message.transaction_id is not None
 
 
 FAULTS = list_faults(__name__)

@@ -1,6 +1,8 @@
 """Faults of user properties, and of attributes that displace each other."""
 
 from collections.abc import Callable
+from decimal import Decimal
+from urllib.parse import unquote_plus
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core.documents import JsonObject
@@ -163,6 +165,20 @@ def attributes_are_properties(told: JsonObject, message: Message, count: int) ->
     """The extension header arrives among the user properties as well."""
     told.update(message.sent.extension_header)
     told.setdefault("bornTimestamp", 1)
+
+
+@wrong_value(PROPERTIES, _texts)
+def properties_decoded(text: str) -> str:
+    """Percent signs and plus signs of a user property are decoded as in a query."""
+    return unquote_plus(text)
+
+
+@boundary("round-trip.properties-numbers", change_properties)
+def fractions_cut(told: JsonObject, message: Message, count: int) -> None:
+    """User properties that are fractions arrive as whole numbers."""
+    for name, value in told.items():
+        if isinstance(value, float | Decimal):
+            told[name] = int(value)
 
 
 FAULTS = list_faults(__name__)

@@ -12,7 +12,11 @@ from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
 from wireproof_reference_impl.oms.core.refusal import Refusal
 from wireproof_reference_impl.oms.core.transactions import Transactions
-from wireproof_reference_impl.oms.faulty.effect import change_received, extension_header
+from wireproof_reference_impl.oms.faulty.effect import (
+    change_received,
+    extension_header,
+    given_to_new_groups,
+)
 from wireproof_reference_impl.oms.faulty.ways import (
     boundary,
     condition,
@@ -108,6 +112,43 @@ def prepared_delivered() -> Change:
 def committed_lost(original: Original, broker: Broker, transaction_id: str) -> None:
     """A message that was committed is not delivered."""
     broker.roll_back(transaction_id)
+
+
+@wrong_value("transaction.same-id", _told)
+def transaction_id_lower_case(told: str) -> str | None:
+    """The consumer of a committed message gets the transactionId in lower case."""
+    return told.lower()
+
+
+@missing("transaction.several", around(Transactions, "end"))
+def first_committed_alone(
+    original: Original, transactions: Transactions, transaction_id: str
+) -> object:
+    """Of several messages of a transaction the first one alone is delivered."""
+    return cast(list[Message], original(transactions, transaction_id))[:1]
+
+
+@extra("transaction.several")
+def second_delivered_by_rollback() -> Change:
+    """Of several messages of a transaction all but the first are delivered by a rollback."""
+    rolling_back: list[str] = []
+
+    def roll_back(original: Original, broker: Broker, transaction_id: str) -> None:
+        rolling_back.append(transaction_id)
+        broker.commit(transaction_id)
+        rolling_back.clear()
+
+    def end(original: Original, transactions: Transactions, transaction_id: str) -> object:
+        messages = cast(list[Message], original(transactions, transaction_id))
+        return messages[1:] if rolling_back else messages
+
+    return around(Broker, "roll_back", roll_back), around(Transactions, "end", end)
+
+
+@condition("transaction.prepared")
+def prepared_given_to_new_groups() -> Change:
+    """A group that begins gets prepared messages."""
+    return given_to_new_groups(Transactions, "prepare")
 
 
 FAULTS = list_faults(__name__)
