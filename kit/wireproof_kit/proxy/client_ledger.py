@@ -6,6 +6,7 @@ first broke the protocol on it: what a client does then is the business of the c
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from wireproof_kit.clients.again import observe_recorded
 from wireproof_kit.clients.events import Connected, Disconnected, Event
@@ -39,12 +40,26 @@ class _Connection:
     """False once the server broke the protocol on this connection."""
 
 
+class CaseChecks(Protocol):
+    """Rules for what a client does on all of its connections together, in one case."""
+
+    def see(self, step: Step) -> Iterable[Finding]:
+        """Return which clauses a step shows to be kept or broken."""
+        ...
+
+
 class ClientLedger:
     """The ledger of a run that tests a client of a protocol."""
 
-    def __init__(self, protocol: str, make_part: Callable[[], ProxyPart]) -> None:
+    def __init__(
+        self,
+        protocol: str,
+        make_part: Callable[[], ProxyPart],
+        watch_case: Callable[[], CaseChecks] | None = None,
+    ) -> None:
         self._catalogue = load_catalogue(protocol)
         self._make_part = make_part
+        self._watch_case = watch_case
         self._bench = JudgeContext(self._catalogue, claim_all(self._catalogue), {})
         instances = collect(protocol, within=CLIENT_CASES)
         self._opening = {instance.id: instance for instance in instances}
@@ -52,21 +67,30 @@ class ClientLedger:
 
     def read(self, case: str, steps: Iterable[Step], started_ms: float | None = None) -> None:
         """Read the steps of one run of a case; its time of day is not needed."""
-        part, open_ = self._make_part(), dict[str, _Connection]()
+        part, open_, steps = self._make_part(), dict[str, _Connection](), list(steps)
         for step in steps:
             if step.kind == "open":
-                number = step.connection.rpartition(".")[2]
-                way = () if number == "1" else (RECONNECTED,)
-                open_[step.connection] = _Connection(part.watch(step.connection), way)
+                watcher = part.watch(step.connection)
+                open_[step.connection] = _Connection(watcher, _way_of(step.connection))
             connection = open_.get(step.connection)
             if connection is not None and connection.is_judged:
                 self._see(connection, Place(case, step))
         for connection in open_.values():
             self._judge_opening(case, connection)
+        if self._watch_case is not None:
+            self._see_case(case, steps, self._watch_case())
 
     def conclude(self) -> Outcomes:
         """Return what all connections have shown."""
         return self._outcomes
+
+    def _see_case(self, case: str, steps: Iterable[Step], checks: CaseChecks) -> None:
+        before: tuple[Place, ...] = ()
+        for step in steps:
+            place = Place(case, step)
+            for finding in checks.see(step):
+                self._outcomes.add(finding, _way_of(step.connection), (*before, place))
+            before = (place,)
 
     def _see(self, connection: _Connection, place: Place) -> None:
         for event in self._events(connection, place.step):
@@ -122,3 +146,9 @@ class ClientLedger:
     def _add(self, finding: Finding, connection: _Connection, place: Place) -> None:
         before = () if connection.sent is None else (connection.sent,)
         self._outcomes.add(finding, connection.way, (*before, place))
+
+
+def _way_of(conn: str) -> tuple[str, ...]:
+    """Return what is unusual about a connection: that it is not the first one to its server."""
+    number = conn.rpartition(".")[2]
+    return (RECONNECTED,) if number.isdecimal() and number != "1" else ()

@@ -16,8 +16,10 @@ from wireproof_reference_impl.nsq.faulty.clients import (
     ordering,
     parsing,
     publishing,
+    several,
     sharding,
     tracing,
+    unaltered,
 )
 from wireproof_reference_impl.nsq.variants import client_alternatives, client_reports, clients
 from wireproof_reference_impl.preset import Preset
@@ -37,6 +39,8 @@ _FAMILIES = (
     headers,
     tracing,
     parsing,
+    unaltered,
+    several,
 )
 
 FAULTS: Mapping[str, Preset] = {

@@ -80,10 +80,11 @@ def _flag(*, is_set: bool) -> str:
 
 
 def _open_ledger() -> Ledger:
+    from wireproof_kit.nsq.clients.rules.case_checks import CaseChecks
     from wireproof_kit.nsq.proxy.part import make_part
     from wireproof_kit.proxy.client_ledger import ClientLedger
 
-    return ClientLedger("nsq", make_part)
+    return ClientLedger("nsq", make_part, CaseChecks)
 
 
 NSQ_CLIENTS = ClientPart(

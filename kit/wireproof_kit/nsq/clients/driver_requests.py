@@ -28,8 +28,10 @@ class Asking:
             yield Ask(OPEN, {"version": VERSION, "settings": dict(self.settings)})
         elif event.op == OPEN and self._script.role == "consumer":
             yield Ask(CONSUME, self.request(CONSUME))
-        elif event.op in (OPEN, PRODUCE) and self._published < self._script.publishes:
-            yield Ask(PRODUCE, self.request(PRODUCE))
+        elif event.op in (OPEN, PRODUCE):
+            for _ in range(self._script.at_once if event.op == OPEN else 1):
+                if self._published < self._script.publishes:
+                    yield Ask(PRODUCE, self.request(PRODUCE))
 
     def request(self, op: str) -> Fields:
         """Return the fields of the next request for an operation."""

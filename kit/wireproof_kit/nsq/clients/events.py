@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from wireproof_kit.clients.events import Event
 
+MADE_BY_CASE = "made by the case"
+"""The note at bytes that a script sends as they are: they may belong to no command."""
 _DIGITS = 10
 """The digits of the greatest number of 32 bits: there are no more partitions."""
 

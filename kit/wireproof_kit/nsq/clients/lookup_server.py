@@ -110,7 +110,7 @@ def _node(name: str, address: str, script: Script) -> JsonValue:
     node: dict[str, JsonValue] = {
         # Not where the node listens: what a client must connect to is the broadcast address.
         "remote_address": address if is_alike else _REGISTERED_FROM[name],
-        "hostname": "wireproof",
+        "hostname": host if is_alike else "wireproof",
         "broadcast_address": host,
         "tcp_port": int(port),
         "http_port": int(port) if is_alike else 1,
@@ -119,6 +119,6 @@ def _node(name: str, address: str, script: Script) -> JsonValue:
     }
     if script.shape == "redesigned":
         # As in the text and at real servers, the id is where the node registered from.
-        node["id"] = _REGISTERED_FROM[name]
+        node["id"] = node["remote_address"]
         node["distributed_id"] = f"{host}:3:{port}:{list(_REGISTERED_FROM).index(name) + 1}"
     return node

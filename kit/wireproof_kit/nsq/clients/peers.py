@@ -11,7 +11,13 @@ from wireproof_kit.clients.pieces import Pieces
 from wireproof_kit.nsq.clients import lookup_server, node
 from wireproof_kit.nsq.clients.decoder import LOOKUPD
 from wireproof_kit.nsq.clients.driver_requests import PRODUCE, Asking, driver_settings
-from wireproof_kit.nsq.clients.events import PUBLISHES, SUBSCRIPTIONS, Commanded, Requested
+from wireproof_kit.nsq.clients.events import (
+    MADE_BY_CASE,
+    PUBLISHES,
+    SUBSCRIPTIONS,
+    Commanded,
+    Requested,
+)
 from wireproof_kit.nsq.clients.script import (
     INSTEAD,
     LOOKUP_1,
@@ -335,7 +341,7 @@ def _effect(act: _Stateless, conn: str) -> Effect:
     if isinstance(act, Beat):
         return Send(conn, response_frame(names.HEARTBEAT))
     if isinstance(act, Bytes):
-        return Send(conn, act.data, note="made by the case")
+        return Send(conn, act.data, note=MADE_BY_CASE)
     if isinstance(act, Note):
         return Mark(act.name)
     if isinstance(act, Request):

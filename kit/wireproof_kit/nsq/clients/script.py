@@ -209,9 +209,9 @@ class Script:
     ``configured`` are the lookup servers in the client's configuration, ``listed`` those in
     /listlookup. With ``unknown``, each node and the meta of a lookup answer have one member more
     than the texts name. ``publishes`` is how many messages a driver is asked to publish one after
-    the other, with ``every`` seconds between; ``message`` are the fields of all of them,
-    ``messages`` those of each in turn, ``keys`` their sharding keys. ``settings`` are further
-    settings of the client. Nodes write all that they send in ``pieces``,
+    the other, with ``every`` seconds between, the first ``at_once`` of them together. ``message``
+    are the fields of all of them, ``messages`` those of each in turn, ``keys`` their sharding ids.
+    ``settings`` are further settings of the client. Nodes write all that they send in ``pieces``,
     lookup servers in ``http_pieces``. If ``is_about_address`` is true, a lookup names the address
     at which to connect to a node in its own fields alone; otherwise, with ``names_alike``, in
     every field that has an address.
@@ -233,6 +233,7 @@ class Script:
     deliveries: tuple[Delivery, ...] = ()
     publishes: int = 0
     every: float = 0.02
+    at_once: int = 1
     keys: tuple[str, ...] = ()
     message: Fields = field(default_factory=dict[str, str])
     messages: tuple[Fields, ...] = ()

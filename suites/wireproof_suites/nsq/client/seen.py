@@ -39,10 +39,9 @@ from wireproof_kit.nsq.clients.script import (
 )
 from wireproof_kit.nsq.observe.observations import find_difference
 from wireproof_kit.observation import Observation
-from wireproof_spec.decoding import decode, encode
+from wireproof_spec.decoding import encode
 from wireproof_spec.driver.lines import from_base64
 from wireproof_spec.nsq import error_codes, names
-from wireproof_spec.nsq.command_reader import BODIES
 from wireproof_spec.nsq.frame import (
     FRAME_TYPE_ERROR,
     FRAME_TYPE_RESPONSE,
@@ -50,15 +49,6 @@ from wireproof_spec.nsq.frame import (
     ServerFrame,
     error_frame,
 )
-from wireproof_spec.nsq.publish import (
-    MpubBody,
-    MpubExtBody,
-    MpubTraceBody,
-    PubBody,
-    PubExtBody,
-    PubTraceBody,
-)
-from wireproof_spec.wire_error import WireError
 
 Question: TypeAlias = Callable[[Story], bool]
 
@@ -67,7 +57,6 @@ HOT = 20
 """More attempts in a second than this are a loop, if few publishes are asked for."""
 MOST_CALM = 5 * HOT
 """The same for a client that publishes twenty times a second; a loop made 17,000 attempts."""
-_SIZE = 4
 REOPEN_S = 2.0
 REOPENING = tuple(
     once(event, Close(), After(REOPEN_S, (Note(),))) for event in ("PUBLISH", "SUBSCRIBE")
@@ -180,21 +169,6 @@ def requests(story: Story, path: str, peer: str | None = None) -> list[Requested
 def node_connections(story: Story) -> list[Connected]:
     """Return the client's connections to nodes, in order."""
     return story.of(Connected, lambda event: event.peer.startswith(NODES))
-
-
-def messages_of(event: Commanded) -> tuple[bytes, ...]:
-    """Return the message bodies in a publish command, without trace ids and headers.
-
-    A batch has several of them; one that cannot be split counts as one message.
-    """
-    try:
-        sized = len(event.body).to_bytes(_SIZE, "big") + event.body
-        body = decode(BODIES[event.name.encode()], sized)
-    except WireError:
-        return (event.body,)
-    if isinstance(body, MpubBody | MpubTraceBody | MpubExtBody):
-        return tuple(each.body for each in body.messages)
-    return (body.body if isinstance(body, PubBody | PubTraceBody | PubExtBody) else event.body,)
 
 
 def is_success(event: Event) -> bool:

@@ -27,6 +27,7 @@ from wireproof_kit.nsq.clients.script import (
     once,
 )
 from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.driver.lines import from_base64
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
@@ -55,6 +56,7 @@ IDS = {
 HANDLED = {"plain": (1, 0), **IDS}
 INTERNAL, TRACE = 0x00040000000186A7, 9007199254740993
 HIGH_BITS = 0xA001
+EACH = 5
 MOST_READY = 2500
 """The max_rdy_count that the nodes announce to a client that negotiates features."""
 UNNEGOTIATED = "the client does not negotiate features, and the case asked for more than 2500"
@@ -180,6 +182,28 @@ def test_handler_again(client: Client) -> Observation:
     attempts = [each.event.fields.get("attempts") for each in list_told(story, "message")]
     value = "handed-again" if attempts[:2] == [1, 2] else "other"
     return unless(story, value, seen=len(attempts) >= 2, note=f"attempts {attempts}")
+
+
+@client_case("consume/handler/each", "smart.client.handler-outcomes", "consumer", "driver")
+def test_handler_each(client: Client) -> Observation:
+    """A consumer finishes no message that its handler was not given."""
+    bodies = [b"message %d" % number for number in range(EACH)]
+    # A driver tells of a message before its FIN: what it tells of the last one, it writes later.
+    last = once("FIN", Push((Delivery(b"last"),)), at=EACH)
+    script = Script("consumer", deliveries=tuple(map(Delivery, bodies)), rules=(last,))
+
+    def has_handed_last(story: Story) -> bool:
+        return b"last" in _handed(story)
+
+    story = client.play(script, has_handed_last, within=LONG)
+    is_each = all(body in _handed(story) for body in bodies)
+    value = "handed" if is_each else "finished-unseen"
+    return shown(story, value, seen=has_handed_last(story))
+
+
+def _handed(story: Story) -> list[bytes]:
+    told = list_told(story, "message")
+    return [from_base64(str(each.event.fields.get("body"))) for each in told]
 
 
 @client_case("consume/handler/timed-out", "smart.client-consume.timed-out", "consumer", "driver")

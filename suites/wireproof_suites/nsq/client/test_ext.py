@@ -9,29 +9,40 @@ import pytest
 from wireproof_kit.clients.observe import failures, if_came, list_told, results, shown, unless
 from wireproof_kit.clients.pieces import LENGTHS
 from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.bodies import messages_of
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import Sent
 from wireproof_kit.nsq.clients.identity import list_identities
 from wireproof_kit.nsq.clients.node import header_of
-from wireproof_kit.nsq.clients.script import NODE_1, NODE_2, Delivery, Refuse, Script, always
+from wireproof_kit.nsq.clients.script import (
+    NODE_1,
+    NODE_2,
+    Delivery,
+    Refuse,
+    Reply,
+    Script,
+    always,
+)
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import json_schema, strict_json
+from wireproof_spec.decoding import encode
 from wireproof_spec.driver.lines import Fields, from_base64
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE
 from wireproof_spec.nsq.message import Extend
+from wireproof_spec.nsq.trace_response import TRACE_RESPONSE
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
     Question,
     commands,
-    messages_of,
     observe_body,
     play,
     subscriptions,
 )
 from wireproof_suites.nsq.client.test_order import HEAD, survival
+from wireproof_suites.nsq.client.test_trace import ANSWER
 
 HEADER: dict[str, JsonValue] = {"k": "v", "other": "a b"}
 TAG = "tagA"
@@ -232,12 +243,15 @@ def _internal(client: Client, message: Fields, name: str, due: str) -> Observati
 @pytest.mark.parametrize("traced", [True, False], ids=["traced", "untraced"])
 def test_receipt(client: Client, *, traced: bool) -> Observation:
     """A producer treats OK to PUB_EXT as success, with and without a trace id in the answer."""
-    message: Fields = {"ext": HEADER, **({"trace_id": "77"} if traced else {})}
+    trace: Fields = {"trace_id": str(ANSWER.trace_id)} if traced else {}
+    answered = always("PUB_EXT", Reply(encode(TRACE_RESPONSE, ANSWER)))
+    script = _publish_script({"ext": HEADER, **trace})
+    script = replace(script, rules=(answered,) if traced else ())
     ends: dict[str, Question] = {
         "success": lambda s: bool(results(s, "produce")),
         "failure": lambda s: bool(failures(s, "produce")),
     }
-    return play(client, _publish_script(message), ends, "not-told", given_up="failure")
+    return play(client, script, ends, "not-told", given_up="failure")
 
 
 @client_case(

@@ -1,5 +1,7 @@
 """Frames as TCP brings them: in pieces, several at once, of any length, between other things."""
 
+from dataclasses import replace
+
 import pytest
 
 from wireproof_kit.clients.observe import answers, list_told, results
@@ -8,7 +10,16 @@ from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.driver_requests import PRODUCE
 from wireproof_kit.nsq.clients.events import Sent
-from wireproof_kit.nsq.clients.script import Beat, Delay, Delivery, Rule, Script, always
+from wireproof_kit.nsq.clients.script import (
+    NODE_1,
+    NODE_2,
+    Beat,
+    Delay,
+    Delivery,
+    Rule,
+    Script,
+    always,
+)
 from wireproof_kit.observation import Observation
 from wireproof_spec.driver.lines import Result, from_base64
 from wireproof_suites.nsq.client.client_case import client_case
@@ -32,6 +43,7 @@ PIECES = {
 }
 """How frames come: cut after so many bytes, within the part that is named, or several at once."""
 FEW = 3
+TWO = {0: NODE_1, 1: NODE_2}
 LATE_S = 0.3
 _NEVER = (1 << 60,) * FEW
 
@@ -73,6 +85,21 @@ def test_consumer_pieces(client: Client, cut: str) -> Observation:
     """A consumer takes frames by their size, in whatever pieces they come."""
     deliveries = _deliveries(b"the first body", bytes(range(256)), b"the last body")
     script = Script("consumer", deliveries=deliveries, pieces=PIECES[cut])
+    return _consume(client, script)
+
+
+@client_case(
+    "frames/pieces/each", "smart.client-connection.framing", "consumer", "lookup", "partition"
+)
+@pytest.mark.parametrize("cut", PIECES)
+def test_pieces_of_each(client: Client, cut: str) -> Observation:
+    """A consumer takes frames by their size on each of two connections."""
+    deliveries = tuple(
+        replace(each, partition=partition, internal_id=(each.internal_id or 0) + 10 * partition)
+        for partition in TWO
+        for each in _deliveries(b"the first body", bytes(range(256)))
+    )
+    script = Script("consumer", leaders=TWO, deliveries=deliveries, pieces=PIECES[cut])
     return _consume(client, script)
 
 

@@ -15,6 +15,7 @@ from wireproof_kit.nsq.clients.script import (
     After,
     Beat,
     Delivery,
+    Push,
     Script,
     always,
     once,
@@ -42,6 +43,7 @@ from wireproof_suites.nsq.client.seen import (
 )
 
 LONG = 15.0
+TWO = {0: NODE_1, 1: NODE_2}
 BASE = 70_000_000
 """Internal ids that nothing else in a log is likely to contain."""
 ABOVE_ALL = 1000
@@ -73,7 +75,7 @@ def _order_script(*deliveries: Delivery, handler: str = "finish", extend: bool =
 @client_case("order/each", "smart.client.order-each", "consumer", "order")
 def test_each(client: Client) -> Observation:
     """An ordered consumer sends SUB_ORDER to both partitions of its topic."""
-    script = Script("consumer", ordered=True, leaders={0: NODE_1, 1: NODE_2})
+    script = Script("consumer", ordered=True, leaders=TWO)
     story = client.play(script, lambda s: distinct(e.partition for e in subscriptions(s)) == 2)
     sent = subscriptions(story)
     seen = distinct(event.partition for event in sent) == 2
@@ -96,8 +98,7 @@ def test_grammar(client: Client) -> Observation:
 @client_case("order/handshake", "smart.client.order-handshake", "consumer", "order")
 def test_handshake(client: Client) -> Observation:
     """An ordered consumer sends SUB_ORDER after IDENTIFY, on each connection."""
-    leaders = {0: NODE_1, 1: NODE_2}
-    script = Script("consumer", ordered=True, leaders=leaders, rules=REOPENING)
+    script = Script("consumer", ordered=True, leaders=TWO, rules=REOPENING)
     story = client.play(script, is_reopened)
     value = "in-order" if begin_in_order(story) else "no-identify"
     return shown(story, value, seen=bool(subscriptions(story)))
@@ -153,36 +154,72 @@ def _place(client: Client, *, extend: bool) -> Observation:
 @pytest.mark.parametrize("what", ["internal-id", "offset"])
 def test_validate(client: Client, what: str) -> Observation:
     """An ordered consumer reports or refuses a message whose id or offset is out of order."""
+    return _validate(client, what, Script("consumer", ordered=True))
+
+
+@client_case("order/validate/second", "smart.client.order-validate", "consumer", "order", "driver")
+@pytest.mark.parametrize("what", ["internal-id", "offset"])
+def test_validate_second(client: Client, what: str) -> Observation:
+    """An ordered consumer reports or refuses what is out of order in its second partition."""
+    return _validate(client, what, Script("consumer", ordered=True, leaders=TWO))
+
+
+def _validate(client: Client, what: str, script: Script) -> Observation:
     by_id = what == "internal-id"
-    deliveries = (
-        FIRST,
-        Delivery(
-            b"2",
-            internal_id=BASE + 9 if by_id else BASE + 11,
-            offset=1030 if by_id else 500,
-        ),
-        Delivery(b"3", internal_id=BASE + 12, offset=1060),
-    )
     early = BASE + 9 if by_id else BASE + 11
+    offset = 1030 if by_id else 500
+    places = ((BASE + 10, 1000), (early, offset), (BASE + 12, 1060))
+    deliveries = tuple(
+        Delivery(b"%d" % id, internal_id=id, offset=offset, partition=len(script.leaders) - 1)
+        for id, offset in places
+    )
     ends: dict[str, Question] = {
         "noticed": lambda s: (
-            is_number_logged(s, early) or bool(list_told(s, "error")) or _is_refused(s, early)
+            is_number_logged(s, early)
+            or bool(list_told(s, "error"))
+            or _is_refused(s, early, len(script.leaders))
         ),
         "unnoticed": at_least(3, finishes),
     }
     # The FIN of the first message brings the early one; the heartbeat comes when that is handled.
     later = once("FIN", After(HANDLED_S, (Beat(),)))
-    script = Script("consumer", ordered=True, deliveries=deliveries, rules=(later,))
-    return play(client, script, ends, "stopped")
+    return play(client, replace(script, deliveries=deliveries, rules=(later,)), ends, "stopped")
 
 
-def _is_refused(story: Story, internal_id: int) -> bool:
+@client_case("order/partitions", "smart.client.order-validate", "consumer", "order", "driver")
+def test_partitions(client: Client) -> Observation:
+    """An ordered consumer compares ids and offsets of one partition alone."""
+    deliveries = tuple(
+        Delivery(b"%d" % id, internal_id=id, offset=offset, partition=partition)
+        for partition, id, offset in (
+            (0, BASE + 50, 5000),
+            (0, BASE + 60, 6000),
+            (1, BASE + 10, 1000),
+            (1, BASE + 20, 2000),
+        )
+    )
+    script = Script("consumer", ordered=True, leaders=TWO, deliveries=deliveries)
+    # What comes of the second partition first is lower than all that comes after it.
+    again = tuple(
+        replace(each, internal_id=(each.internal_id or 0) + 100, offset=(each.offset or 0) + 9000)
+        for each in deliveries
+    )
+    later = once("FIN", Push(again))
+    ends: dict[str, Question] = {
+        "refused": lambda s: bool(list_told(s, "error") or commands(s, "REQ")),
+        "all": at_least(2 * len(deliveries), finishes),
+    }
+    return play(client, replace(script, rules=(later,)), ends, "stuck", within=LONG)
+
+
+def _is_refused(story: Story, internal_id: int, partitions: int) -> bool:
     """Return True if a client gave a message back, or keeps it unfinished and goes on."""
     id = internal_id.to_bytes(8, "big")
     acknowledged = [each for each in commands(story, "FIN", "REQ") if each.message_id[:8] == id]
     if acknowledged:
         return acknowledged[0].name == "REQ"
-    return bool(finishes(story)) and (_answers_handled(story) or _comes_again(story))
+    comes_again = len(subscriptions(story)) > partitions
+    return bool(finishes(story)) and (_answers_handled(story) or comes_again)
 
 
 @client_case("order/again", "smart.client.order-validate", "consumer", "order", "driver")

@@ -19,6 +19,7 @@ from wireproof_kit.clients.observe import (
     unless,
 )
 from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.bodies import messages_of
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import PUBLISHES, Commanded, Sent
 from wireproof_kit.nsq.clients.script import (
@@ -52,7 +53,6 @@ from wireproof_suites.nsq.client.seen import (
     has_looked_again,
     is_success,
     lookups,
-    messages_of,
     move_and_back,
     not_followed,
     play,
@@ -67,6 +67,7 @@ PERMANENT = ["E_BAD_TOPIC", "E_EXT_NOT_SUPPORT"]
 MOVED = ["E_FAILED_ON_NOT_LEADER", "E_FAILED_ON_NOT_WRITABLE"]
 MISSING = ["E_TOPIC_NOT_EXIST"]
 PASSING = ["E_INVALID", "E_PUB_FAILED"]
+OTHER = "E_OTHER"
 ERROR_CODE = "smart.client-connection.error-code"
 ACCEPTED = 2
 """Publishes answered OK before one is refused: they show whether the client's messages differ."""
@@ -252,7 +253,7 @@ def test_told_unanswered(client: Client) -> Observation:
 
 
 @client_case("publish/told/refused", "smart.client-publish.refusal-told", "producer", "driver")
-@pytest.mark.parametrize("code", [*BODY, *PERMANENT, *PASSING, *MOVED, *MISSING])
+@pytest.mark.parametrize("code", [*BODY, *PERMANENT, *PASSING, *MOVED, *MISSING, OTHER])
 def test_told_refused(client: Client, code: str) -> Observation:
     """A producer reports failure to its user when every publish is refused."""
     ends: dict[str, Question] = {

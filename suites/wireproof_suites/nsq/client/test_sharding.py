@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import groupby
+from types import MappingProxyType
 
 from wireproof_kit.clients.observe import answers, any_of, failures, results, shown, unless
 from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.bodies import messages_of
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.driver_requests import PRODUCE
 from wireproof_kit.nsq.clients.events import PUBLISHES, Commanded, Requested, Responded
@@ -15,19 +17,19 @@ from wireproof_kit.nsq.clients.script import (
     NODE_1,
     NODE_2,
     Lead,
+    Refuse,
     Rule,
     Script,
     once,
 )
 from wireproof_kit.observation import Observation
-from wireproof_spec.driver.lines import in_base64
+from wireproof_spec.driver.lines import Fields, in_base64
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
     Question,
     distinct,
     end_of,
     lookups,
-    messages_of,
     play,
     publishes,
 )
@@ -44,6 +46,8 @@ CHANGES, UNASKED = 5, 3
 """So many changes of partition in a row, each with or each without a lookup, are no chance."""
 KNOWN_BY = {LOOKUP_1: 0, LOOKUP_2: 1}
 MOST_ELSEWHERE = 0.1
+REFUSED_AT = (70, 90, 110, 130)
+"""The publishes that are refused once: of sharding ids that were used before."""
 ASKS_FIRST = "inconclusive:asks-first"
 """The client looks up before it changes the partition, but not by one answer alone."""
 
@@ -95,8 +99,39 @@ def test_moved(client: Client) -> Observation:
     return _observe_stability(client, move)
 
 
-def _observe_stability(client: Client, *rules: Rule) -> Observation:
-    script = replace(_script(*rules, keys=MANY_KEYS, every=0.005), publishes=2 * MANY)
+@client_case("shard/traced", "smart.client.shard", "producer", "key", "partition", "trace")
+def test_traced(client: Client) -> Observation:
+    """A producer keeps the partition of each sharding id for messages that it traces."""
+    return _observe_stability(client, messages=({}, {"trace_id": "5"}), settings={"trace": "1"})
+
+
+@client_case("shard/ext", "smart.client.shard", "producer", "key", "partition", "ext-producer")
+def test_ext(client: Client) -> Observation:
+    """A producer keeps the partition of each sharding id for messages with a header."""
+    return _observe_stability(client, messages=({}, {"ext": {"k": "v"}}), extend=True)
+
+
+@client_case("shard/refused", "smart.client.shard", "producer", "key", "partition")
+def test_refused(client: Client) -> Observation:
+    """A producer whose publish was refused repeats it in the same partition, if it does."""
+    refused = (once("PUBLISH", Refuse("E_PUB_FAILED", "refused"), at=at) for at in REFUSED_AT)
+    return _observe_stability(client, *refused)
+
+
+def _observe_stability(
+    client: Client,
+    *rules: Rule,
+    messages: tuple[Fields, ...] = (),
+    settings: Mapping[str, str] = MappingProxyType({}),
+    extend: bool = False,
+) -> Observation:
+    script = replace(
+        _script(*rules, keys=MANY_KEYS, every=0.005),
+        publishes=2 * MANY,
+        messages=messages,
+        settings=settings,
+        extend=extend,
+    )
     story = client.play(script, _has_gone_well(ROUNDS * len(MANY_KEYS)), within=LONG)
     used = _by_key(story).values()
     value = "stable" if all(len(each) <= 1 for each in used) else "changing"

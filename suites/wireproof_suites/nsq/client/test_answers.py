@@ -1,0 +1,64 @@
+"""Answers that come late, to several publishes at once, or to none: what the user is told."""
+
+from wireproof_kit.clients.observe import answers, shown, unless
+from wireproof_kit.clients.story import Story
+from wireproof_kit.nsq.clients.bodies import messages_of
+from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.driver_requests import PRODUCE
+from wireproof_kit.nsq.clients.events import Sent
+from wireproof_kit.nsq.clients.script import After, Delay, Refuse, Rule, Script, Silence, once
+from wireproof_kit.observation import Observation
+from wireproof_spec.driver.lines import Failure, Result, from_base64
+from wireproof_suites.nsq.client.client_case import client_case
+from wireproof_suites.nsq.client.seen import is_success, publishes
+
+LATE_S = 2.0
+"""Seconds until an answer that the client, which waits for 1 s, has given up."""
+LONG = 15.0
+FIRST, SECOND = b"wireproof-000000", b"wireproof-000001"
+REFUSED = Refuse("E_BAD_MESSAGE", "refused")
+
+
+def _told(story: Story) -> dict[bytes, bool]:
+    """Return whether the user was told of success, for each message with an answer."""
+    found: dict[bytes, bool] = {}
+    for each in answers(story, PRODUCE):
+        if isinstance(each.answer, Result | Failure):
+            body = from_base64(str(story.requests[each.answer.id]["body"]))
+            found[body] = isinstance(each.answer, Result)
+    return found
+
+
+@client_case("publish/told/late", "smart.client.wait-response", "producer", "driver")
+def test_late(client: Client) -> Observation:
+    """A producer takes a late answer to one publish for no answer to the next one.
+
+    The first publish is answered when the client has given it up, and the next one is refused.
+    """
+    rules = (
+        once("PUBLISH", Delay(LATE_S)),
+        Rule("PUBLISH", (Silence(), After(LATE_S, (REFUSED,))), first=2),
+    )
+    story = client.play(
+        Script("producer", publishes=2, rules=rules), lambda s: SECOND in _told(s), within=LONG
+    )
+    told = _told(story)
+    if told.get(FIRST, True) and FIRST in told:
+        return unless(story, "unsupported", note="the client waits longer for an answer")
+    return shown(story, "success" if told.get(SECOND) else "failure", seen=SECOND in told)
+
+
+@client_case("publish/told/each", "smart.client.wait-response", "producer", "driver")
+def test_each(client: Client) -> Observation:
+    """A producer that is asked for two publishes at once tells its user which one was refused."""
+    rules = (
+        once("PUBLISH", Delay(0.4)),
+        Rule("PUBLISH", (Silence(), After(0.5, (REFUSED,))), first=2),
+    )
+    script = Script("producer", publishes=2, at_once=2, rules=rules)
+    story = client.play(script, lambda s: len(_told(s)) >= 2, within=LONG)
+    told = _told(story)
+    accepted = messages_of(publishes(story)[0]) if publishes(story) else ()
+    right = all(is_told == (body in accepted) for body, is_told in told.items())
+    seen = len(told) >= 2 and any(is_success(each) for each in story.of(Sent))
+    return shown(story, "as-answered" if right else "other", seen=seen)
