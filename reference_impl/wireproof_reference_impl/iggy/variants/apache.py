@@ -38,7 +38,6 @@ from wireproof_spec.wire_error import WireError
 _RESULT_SIZE = 4
 _VIEW, _CONTEXT = 7, 1 << 100
 _FIRST_SESSION = 1_000_000_000
-_FIRST_OFFSET = 100
 
 
 def _alternative(name: str, text: str, *overrides: Override) -> Preset:
@@ -195,14 +194,6 @@ def _never_stored(original: Original) -> bytes:
     raise Denied(statuses.CONSUMER_OFFSET_NOT_FOUND)
 
 
-def _offsets_from_hundred(
-    original: Original, partition: Partition, batch: Batch, now_us: int
-) -> object:
-    if not partition.batches:
-        partition.next_offset = _FIRST_OFFSET
-    return original(partition, batch, now_us)
-
-
 def _one_each(original: Original, partition: Partition, start: int, count: int) -> list[Batch]:
     found = cast(list[Batch], original(partition, start, count))
     return [replace(batch, frames=(frame,)) for batch in found for frame in batch.frames]
@@ -328,11 +319,6 @@ ALTERNATIVES: tuple[Preset, ...] = (
         "never-stored-denied",
         "A request for an offset that was never stored is refused with status 3021",
         around(offsets, "never_stored", _never_stored),
-    ),
-    _alternative(
-        "offsets-from-hundred",
-        "The offsets of a partition begin with 100",
-        around(Partition, "append", _offsets_from_hundred),
     ),
     _alternative(
         "single-records",
