@@ -22,6 +22,7 @@ from wireproof_reference_impl.iggy.faulty import (
     stored,
 )
 from wireproof_reference_impl.iggy.faulty.apache import admission as apache_admission
+from wireproof_reference_impl.iggy.faulty.apache import combined as apache_combined
 from wireproof_reference_impl.iggy.faulty.apache import corners as apache_corners
 from wireproof_reference_impl.iggy.faulty.apache import frames as apache_frames
 from wireproof_reference_impl.iggy.faulty.apache import headers as apache_headers
@@ -65,6 +66,7 @@ EVERY_FAULT: tuple[Preset, ...] = tuple(
         apache_polls,
         apache_oversights,
         apache_corners,
+        apache_combined,
     )
     for preset in family.FAULTS
     for each in (preset, late_twin(preset))

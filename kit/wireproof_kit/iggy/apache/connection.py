@@ -10,6 +10,8 @@ from socket import socket
 from types import TracebackType
 from typing import Final, Self
 
+from msgspec.structs import replace
+
 from wireproof_kit.iggy.apache import requests
 from wireproof_kit.iggy.apache.answers import Answer, Evicted, Replied, Unanswered
 from wireproof_kit.iggy.wire.connection import repeated_bytes
@@ -19,6 +21,7 @@ from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.iggy.apache import operations
+from wireproof_spec.iggy.apache.checksum import xxh3_64
 from wireproof_spec.iggy.apache.frames import (
     Frame,
     FrameReader,
@@ -117,8 +120,16 @@ class Connection:
         )
 
     def request(self, operation: int, body: Outgoing | bytes = b"", *, code: int = 0) -> Outgoing:
-        """Return the bytes of the next request of this connection."""
-        return requests.frame(self.header(operation, code=code), body)
+        """Return the bytes of the next request of this connection.
+
+        As the SDK in Rust does, metadata operations carry the checksum of their body, so that any
+        reply to one shows whether it is echoed.
+        """
+        header = self.header(operation, code=code)
+        if operation in operations.METADATA:
+            data = body if isinstance(body, bytes) else body.data
+            header = replace(header, request_checksum=xxh3_64(data))
+        return requests.frame(header, body)
 
     def read(self, code: int, body: Outgoing | bytes = b"") -> Outgoing:
         """Return the bytes of the next request, for a read."""

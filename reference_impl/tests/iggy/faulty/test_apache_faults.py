@@ -11,6 +11,7 @@ from check_each import check_each
 from wireproof_reference_impl.iggy import presets
 from wireproof_reference_impl.iggy.faulty.apache import (
     admission,
+    combined,
     corners,
     frames,
     headers,
@@ -23,11 +24,8 @@ from wireproof_reference_impl.iggy.options import APACHE
 from wireproof_reference_impl.preset import LATE, Preset
 from wireproof_spec.clauses.loading import load_catalogue
 
-FAULTS = [
-    preset
-    for family in (admission, corners, frames, headers, logins, oversights, polls, stored)
-    for preset in family.FAULTS
-]
+FAMILIES = (admission, combined, corners, frames, headers, logins, oversights, polls, stored)
+FAULTS = [preset for family in FAMILIES for preset in family.FAULTS]
 CLAUSE = "iggy.apache."
 OF_CLIENTS = f"{CLAUSE}client."
 

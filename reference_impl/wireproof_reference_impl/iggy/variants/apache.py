@@ -27,10 +27,12 @@ from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.preset import Preset, alternative
 from wireproof_spec.decoding import Schema, decode
 from wireproof_spec.iggy.apache import evictions, operations, statuses
+from wireproof_spec.iggy.apache.bodies.messages import PollMessages
 from wireproof_spec.iggy.apache.envelope import Envelope, LoginBody, TokenLoginBody
 from wireproof_spec.iggy.apache.header import EvictionHeader, ReplyHeader, RequestHeader
 from wireproof_spec.iggy.apache.user_headers import USER_HEADERS
 from wireproof_spec.iggy.header_kinds import KIND_WIDTHS, STRING
+from wireproof_spec.iggy.kinds import AUTO_COMMIT
 from wireproof_spec.wire_error import WireError
 
 _RESULT_SIZE = 4
@@ -192,6 +194,15 @@ def _never_stored(original: Original) -> bytes:
     raise Denied(statuses.CONSUMER_OFFSET_NOT_FOUND)
 
 
+def _one_each(original: Original, partition: Partition, start: int, count: int) -> list[Batch]:
+    found = cast(list[Batch], original(partition, start, count))
+    return [replace(batch, frames=(frame,)) for batch in found for frame in batch.frames]
+
+
+def _always_commit(original: Original, node: Node, request: PollMessages) -> object:
+    return original(node, replace(request, auto_commit=AUTO_COMMIT))
+
+
 ALTERNATIVES: tuple[Preset, ...] = (
     _alternative(
         "silent-refusals",
@@ -308,5 +319,15 @@ ALTERNATIVES: tuple[Preset, ...] = (
         "never-stored-denied",
         "A request for an offset that was never stored is refused with status 3021",
         around(offsets, "never_stored", _never_stored),
+    ),
+    _alternative(
+        "single-records",
+        "A poll returns each message in a record of its own",
+        around(Partition, "select", _one_each),
+    ),
+    _alternative(
+        "every-poll-commits",
+        "A poll stores the offset of its last message, whether it asks for it or not",
+        around(messages, "poll", _always_commit),
     ),
 )

@@ -85,7 +85,7 @@ BROKEN_BATCHES = {
     "batch-checksum-zero": "send.batch-checksum",
     "reserved": "send.reserved",
     "reserved-last": "send.reserved",
-    "frame-reserved": "send.reserved",
+    "frame-reserved": "send.reserved-frame",
     "count-more": "send.tiling",
     "length-less": "send.tiling",
     "length-255": "send.tiling",

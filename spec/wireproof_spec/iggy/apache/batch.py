@@ -171,7 +171,7 @@ def check_batch(batch: Batch) -> None:
     at = BATCH_HEADER_SIZE
     for index, frame in enumerate(batch.frames):
         name = f"frames[{index}]"
-        _hold("send.reserved", f"{name}.reserved", at + 40, 0, frame.reserved)
+        _hold("send.reserved-frame", f"{name}.reserved", at + 40, 0, frame.reserved)
         right = frame_checksum(frame)
         _hold("send.frame-checksum", f"{name}.checksum", at, right, frame.checksum)
         at += frame_size(frame)

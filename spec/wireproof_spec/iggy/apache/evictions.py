@@ -10,6 +10,11 @@ STALE_CLIENT = 13
 INCOMPATIBLE_PROTOCOL = 14
 MALFORMED_LOGIN = 15
 
+LOGIN_REASONS = frozenset(
+    {INVALID_CREDENTIALS, INVALID_TOKEN, USER_INACTIVE, INCOMPATIBLE_PROTOCOL, MALFORMED_LOGIN}
+)
+"""Why a login is refused."""
+
 REASONS = {
     NO_SESSION: "no_session",
     2: "client_release_too_low",

@@ -69,6 +69,59 @@ def store_offset(server: ApacheServer, topic: Topic, client: Connection) -> Outg
     return client.request(operations.STORE_CONSUMER_OFFSET, body)
 
 
+def get_offset(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
+    """Store an offset, and return a request for it."""
+    server.store_offset(topic, 0)
+    body = requests.get_offset_body(topic, requests.consumer(1), 0)
+    return client.read(operations.GET_CONSUMER_OFFSET, body)
+
+
+def delete_offset(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
+    """Store an offset, and return a request that deletes it."""
+    server.store_offset(topic, 0)
+    body = requests.delete_offset_body(topic, requests.consumer(1), 0)
+    return client.request(operations.DELETE_CONSUMER_OFFSET, body)
+
+
+def create_topic(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
+    """Return a request that creates a topic of a name that the run's stream has."""
+    body = requests.create_topic_body(topic.by_number[0], topic.name, 1)
+    return client.request(operations.CREATE_TOPIC, body)
+
+
+def delete_topic(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
+    """Return a request that deletes the topic."""
+    return client.request(operations.DELETE_TOPIC, requests.topic_body(*topic.by_number))
+
+
+def create_topic_nowhere(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
+    """Return a request that creates a topic in a stream that does not exist."""
+    body = requests.create_topic_body(NO_STREAM, topic.name, 1)
+    return client.request(operations.CREATE_TOPIC, body)
+
+
+def delete_topic_nowhere(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
+    """Return a request that deletes a topic that does not exist."""
+    body = requests.topic_body(topic.by_number[0], numeric(UNKNOWN_NUMBER))
+    return client.request(operations.DELETE_TOPIC, body)
+
+
+def delete_no_offset(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
+    """Return a request that deletes the offset of a consumer that has stored none."""
+    body = requests.delete_offset_body(topic, requests.consumer(NOBODY), 0)
+    return client.request(operations.DELETE_CONSUMER_OFFSET, body)
+
+
+def get_topics(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
+    """Return a request for all topics of the stream."""
+    return client.read(operations.GET_TOPICS, requests.stream_body(topic.by_number[0]))
+
+
+def get_me(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
+    """Return a request for what the server knows of this client."""
+    return client.read(operations.GET_ME)
+
+
 def get_topic(server: ApacheServer, topic: Topic, client: Connection) -> Outgoing:
     """Return a request for the topic."""
     return client.read(operations.GET_TOPIC, requests.topic_body(*topic.by_number))

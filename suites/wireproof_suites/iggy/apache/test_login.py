@@ -167,6 +167,12 @@ BEFORE: dict[str, steps.Ask] = {
     "create-stream": steps.create_stream,
     "send": steps.send,
     "store-offset": steps.store_offset,
+    "get-offset": steps.get_offset,
+    "get-me": steps.get_me,
+    "get-topics": steps.get_topics,
+    "create-topic": steps.create_topic,
+    "delete-topic": steps.delete_topic,
+    "delete-offset": steps.delete_offset,
 }
 
 
@@ -176,6 +182,20 @@ def test_others_before(apache: ApacheServer, apache_topic: Topic, ask: steps.Ask
     """No other command than a ping is served before the login."""
     steps.store(apache, apache_topic, [1])
     connection = apache.connect(enter=False)
+    connection.session = 1
+    return observe(connection.ask_before(ask(apache, apache_topic, connection)))
+
+
+@case("iggy/apache/login/others-behind-ping", clause="iggy.apache.login.others-before")
+@pytest.mark.parametrize("ask", BEFORE.values(), ids=BEFORE)
+def test_others_behind_ping(
+    apache: ApacheServer, apache_topic: Topic, ask: steps.Ask
+) -> Observation:
+    """No other command is served before the login, nor for who has logged in elsewhere."""
+    steps.store(apache, apache_topic, [1])
+    connection = apache.connect(enter=False)
+    connection.client = apache.client.client
+    connection.ask(connection.ping())
     connection.session = 1
     return observe(connection.ask_before(ask(apache, apache_topic, connection)))
 

@@ -147,6 +147,7 @@ def _by_key(apache: ApacheServer, key: bytes, due: int | None) -> Observation:
     topic = apache.new_topic(PARTITIONS)
     for _ in range(2):
         apache.send_accepted(topic, message(), partitioning=messages_key(key))
+        apache.reconnect()
     counts = _count(apache, topic)
     if due is not None:
         word = "by-hash" if counts == {due: 2} else "other"

@@ -56,7 +56,7 @@ _STRATEGIES = {
     "by-last": LAST,
     "by-next": NEXT,
 }
-_LARGE_ID = 1 << 100
+_LARGE_ID = 1 << 127
 
 
 def list_needs(row: Row) -> tuple[str, ...]:
@@ -73,10 +73,10 @@ def make_topic(server: Server, row: Row) -> Topic:
 
 
 def make_messages(row: Row) -> tuple[SentMessage, ...]:
-    """Return the messages of one request; their payloads differ in the last byte."""
-    body, headers = make_payload(_SIZES[row["payload"]] - 1), _HEADERS[row["headers"]]
+    """Return the messages of one request; their payloads differ in the last byte but one."""
+    body, headers = make_payload(_SIZES[row["payload"]]), _HEADERS[row["headers"]]
     return tuple(
-        message(body + bytes([number]), *headers, id=_LARGE_ID + number)
+        message(body + bytes([number, 0]), *headers, id=_LARGE_ID + number)
         for number in range(_BATCHES[row["batch"]])
     )
 
@@ -208,7 +208,8 @@ class RowConsumer:
         if self._row["strategy"] != "by-timestamp":
             return 0
         if self._row["consumer"] == "group":
-            return min(self._times.values())
+            # Each partition has an older message, and the row's own messages are newer.
+            return max(self._times.values())
         return self._times[partition]
 
     def _connect(self) -> Connection:
