@@ -25,6 +25,7 @@ from wireproof_reports.pipeline.landing import Refused, Seen
 from wireproof_reports.pipeline.lock import Pause, writer_lock
 from wireproof_reports.pipeline.place import HistoryFault, is_url
 from wireproof_reports.pipeline.session import ERRORS
+from wireproof_reports.pipeline.store import reach
 from wireproof_reports.pipeline.table import ADDED, Note, State, read_state, read_table
 from wireproof_reports.pipeline.worker import Outcome, make_reader, refused_rows
 
@@ -103,6 +104,8 @@ def ingest(
         HistoryFault: the history is no history, newer, or in use.
     """
     local, urls = landing.split(named)
+    for url in urls:
+        reach(spark, url)
     paths, refused = landing.measure(landing.local_paths(local))
     frames = [landing.files(spark, paths)] if paths else []
     frames += [landing.files_at(spark, urls)] if urls else []
