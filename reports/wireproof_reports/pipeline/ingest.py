@@ -261,20 +261,29 @@ class _Batch:
     def _commit(
         self, state: State, new: Sequence[Seen], refused: Sequence[Refused]
     ) -> dict[str, Outcome]:
-        """Have the workers read the new bundles into the table; return what came of each."""
+        """Have the workers read the new bundles, and add their rows; return what came of each.
+
+        The rows are kept and counted before they are added: with a wrong number nothing is.
+
+        Raises:
+            HistoryFault: there are more or fewer rows than the workers have read.
+        """
         outcomes = self.own.sparkContext.accumulator(list[Outcome](), self.progress)
-        rows = self._rows(new, refused, outcomes, strict=self.how.strict)
         note = Note(ADDED, kit=self.how.kit, batch=state.note.batch + 1, oldest=state.oldest)
-        with _strict_refusal():
+        read_once = self._rows(new, refused, outcomes, strict=self.how.strict)
+        with _strict_refusal(), _kept(read_once) as rows:
+            found = rows.count()
+            done = {outcome.path: outcome for outcome in outcomes.value}  # a task may run twice
+            read = len(refused) + sum(sum(o.rows.values()) or 1 for o in done.values())
+            if len(done) != len(new) or read != found:
+                raise HistoryFault(
+                    f"{self.history}: Spark read {read} rows of {len(done)} bundles and kept "
+                    f"{found} where {len(new)} bundles were to be read; nothing of this batch was "
+                    "added; run the command again"
+                )
             written = add_rows(self.own, self.history, state, rows, note)
-        done = {outcome.path: outcome for outcome in outcomes.value}  # a task may run twice
-        read = len(refused) + sum(sum(o.rows.values()) or 1 for o in done.values())
-        if len(done) != len(new) or read != written:
-            why = (
-                f"Spark read {read} rows of {len(done)} bundles and wrote {written} where "
-                f"{len(new)} bundles were to be read"
-            )
-            undo(self.own, self.history, [note.batch], why)
+        if written != found:
+            undo(self.own, self.history, [note.batch], f"Spark wrote {written} rows of {found}")
         return done
 
     def _rows(
@@ -338,6 +347,15 @@ def _find_known(
     found = whole.join(F.broadcast(asked), "key", "left_semi").distinct().collect()
     runs, refused = ({r["key"] for r in found if r["kind"] == k} for k in ("run", "quarantine"))
     return runs, refused
+
+
+@contextmanager
+def _kept(rows: DataFrame) -> Generator[DataFrame]:
+    """Have Spark keep rows that are read twice, in memory or in its temporary files."""
+    try:
+        yield rows.persist()
+    finally:
+        rows.unpersist()
 
 
 @contextmanager
