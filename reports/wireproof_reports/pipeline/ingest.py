@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 import pyarrow as pa
-from pyspark import Accumulator, AccumulatorParam
+from pyspark import Accumulator, AccumulatorParam, StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -271,7 +271,9 @@ class _Batch:
         outcomes = self.own.sparkContext.accumulator(list[Outcome](), self.progress)
         note = Note(ADDED, kit=self.how.kit, batch=state.note.batch + 1, oldest=state.oldest)
         read_once = self._rows(new, refused, outcomes, strict=self.how.strict)
-        with _strict_refusal(), _kept(read_once) as rows:
+        # Kept as Delta keeps the source of a MERGE; in columns, by `persist`, it cost 17 % more.
+        rows = read_once.localCheckpoint(eager=False, storageLevel=StorageLevel.MEMORY_AND_DISK)
+        with _strict_refusal():
             found = rows.count()
             done = {outcome.path: outcome for outcome in outcomes.value}  # a task may run twice
             read = len(refused) + sum(sum(o.rows.values()) or 1 for o in done.values())
@@ -347,15 +349,6 @@ def _find_known(
     found = whole.join(F.broadcast(asked), "key", "left_semi").distinct().collect()
     runs, refused = ({r["key"] for r in found if r["kind"] == k} for k in ("run", "quarantine"))
     return runs, refused
-
-
-@contextmanager
-def _kept(rows: DataFrame) -> Generator[DataFrame]:
-    """Have Spark keep rows that are read twice, in memory or in its temporary files."""
-    try:
-        yield rows.persist()
-    finally:
-        rows.unpersist()
 
 
 @contextmanager
