@@ -214,7 +214,8 @@ def _explain_usual(error: Exception) -> str:
         return f"the kit has used up a limit of this machine ({error}); {_DOCTOR}"
     if isinstance(error, OSError) and error.errno in _DISK_FULL:
         where = f" ({error.filename})" if error.filename else ""
-        return f"a disk is full{where}; for temporary files TMPDIR can name another"
+        others = "TMPDIR can name another, for those of Spark SPARK_LOCAL_DIRS can"
+        return f"a disk is full{where}; for temporary files {others}"
     if isinstance(error, ModuleNotFoundError) and error.name in _POSIX:
         return f"this command needs Linux or macOS: {error}; on Windows, WSL has it"
     return ""

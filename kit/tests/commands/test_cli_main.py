@@ -278,7 +278,8 @@ def test_a_full_disk_is_no_error_of_ours(
     assert entry.main([]) == 2
 
     assert capsys.readouterr().err == (
-        "wireproof: a disk is full; for temporary files TMPDIR can name another\n"
+        "wireproof: a disk is full; for temporary files TMPDIR can name another, for those of "
+        "Spark SPARK_LOCAL_DIRS can\n"
     )
 
 

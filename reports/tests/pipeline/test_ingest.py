@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.pipeline import landing as landing_module
+from wireproof_reports.pipeline.commit import add_rows
 from wireproof_reports.pipeline.incoming import TargetNaming
 from wireproof_reports.pipeline.ingest import How, ingest
 from wireproof_reports.pipeline.landing import Refused, Seen
@@ -235,12 +236,12 @@ def lose_a_row(
 @pytest.mark.parametrize(
     ("reader", "words"),
     [
-        (read_first, "Spark read 13 rows of 1 bundles and wrote 13 where 2 bundles were to be"),
-        (lose_a_row, "Spark read 26 rows of 2 bundles and wrote 2[45] where 2 bundles"),
+        (read_first, "Spark read 13 rows of 1 bundles and kept 13 where 2 bundles were to be"),
+        (lose_a_row, "Spark read 26 rows of 2 bundles and kept 2[45] where 2 bundles"),
     ],
 )
 @pytest.mark.parametrize("before", [0, 1])
-def test_rows_that_spark_loses_are_noticed_and_the_batch_is_taken_back(
+def test_rows_that_spark_loses_are_noticed_before_anything_is_added(
     spark: SparkSession,
     landing: Path,
     tmp_path: Path,
@@ -256,13 +257,63 @@ def test_rows_that_spark_loses_are_noticed_and_the_batch_is_taken_back(
         bundle(landing / f"{seed}.jsonl", seed=seed)
     with monkeypatch.context() as patched:
         patched.setattr("wireproof_reports.pipeline.ingest.make_reader", reader)
-        with pytest.raises(HistoryFault, match=f"{words}.*the batch was taken back"):
+        with pytest.raises(HistoryFault, match=f"{words}.*nothing of this batch was added"):
             ingest(spark, [str(landing)], str(history))
 
+    assert version(history) == before - 1
     assert len(rows(history, "runs")) == before
     assert len(rows(history, "results")) == 3 * before
     assert ingest(spark, [str(landing)], str(history)).bundles == 2
     assert len(rows(history, "results")) == 3 * (before + 2)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("before", [0, 1])
+def test_rows_that_are_lost_when_they_are_written_are_noticed_and_the_batch_is_taken_back(
+    spark: SparkSession,
+    landing: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: int,
+) -> None:
+    history = tmp_path / "h"
+    for seed in range(7, 7 + before):
+        ingest(spark, [str(bundle(tmp_path / "b.jsonl", seed=seed))], str(history))
+    path = str(bundle(landing / "1.jsonl"))
+
+    def lose(own: Any, history: str, state: Any, rows: DataFrame, note: Any) -> int:
+        return add_rows(own, history, state, rows.limit(rows.count() - 1), note)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("wireproof_reports.pipeline.ingest.add_rows", lose)
+        with pytest.raises(HistoryFault, match=r"wrote 12 rows of 13; the batch was taken back"):
+            ingest(spark, [path], str(history))
+
+    assert len(rows(history, "runs")) == before
+    assert ingest(spark, [path], str(history)).bundles == 1
+    assert len(rows(history, "results")) == 3 * (before + 1)
+
+
+@pytest.mark.spark
+def test_each_bundle_is_read_once(
+    spark: SparkSession, landing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows are counted before they are added; to read them again would cost as much."""
+    read = tmp_path / "read"
+
+    def counting(*arguments: Any, **how: Any) -> Work:
+        def work(batches: Batches) -> Batches:
+            with read.open("a") as file:
+                file.write("x")
+            yield from make_reader(*arguments, **how)(batches)
+
+        return work
+
+    monkeypatch.setattr("wireproof_reports.pipeline.ingest.make_reader", counting)
+    for seed in (1, 2):
+        path = bundle(landing / f"{seed}.jsonl", seed=seed)
+        ingest(spark, [str(path)], str(tmp_path / "h"))
+        assert read.read_text() == "x" * seed
 
 
 @pytest.mark.spark

@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 from spark_cluster import QUICK
 
 from wireproof_reports.pipeline import jars
+from wireproof_reports.pipeline.failure import first_line
 from wireproof_reports.pipeline.jars import SparkFault
 from wireproof_reports.pipeline.session import (
     Wanted,
-    first_line,
     is_local,
     session,
 )

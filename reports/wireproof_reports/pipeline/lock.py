@@ -18,8 +18,8 @@ from typing import Protocol, cast
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from wireproof_reports.pipeline.failure import first_line
 from wireproof_reports.pipeline.place import LOCK, WATCH_LOCK, HistoryFault, root_of
-from wireproof_reports.pipeline.session import first_line
 
 POLL_S = 0.5
 _HELD_HERE = "OverlappingFileLockException"

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -19,7 +19,9 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 from wireproof_reports.pipeline import jars
+from wireproof_reports.pipeline.failure import first_line
 from wireproof_reports.pipeline.jars import SparkFault, check_java
+from wireproof_reports.pipeline.store import PATIENCE
 
 Session: TypeAlias = SparkSession
 """For those who may not import Spark: the command line."""
@@ -32,10 +34,6 @@ FIRST_JOB_S = 120.0
 # With 3 GiB, questions to 50 million rows took no more memory than those to 10 million.
 HEAP = "3g"
 LOCAL = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?$")
-_CLASSED = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .*?)(?: SQLSTATE: \w+)?$")
-_CAUSE = re.compile(r"(?:Caused by)?: [\w.$]+: (.+)")
-_FULL = "No space left on device"
-_MULTIPLE = "STAGE_MATERIALIZATION_MULTIPLE_FAILURES"
 LOOPBACK = re.compile(r"spark://(127\.\d+\.\d+\.\d+|localhost|\[::1\]):")
 
 
@@ -92,6 +90,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
     "spark.sql.shuffle.partitions": "16",
+    **PATIENCE,
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.ui.enabled": "false",
@@ -354,31 +353,6 @@ def _start(builder: SparkSession.Builder, log: Path) -> SparkSession:
             return builder.getOrCreate()
     except Exception as error:  # whatever Java says: py4j has no one type for it
         raise SparkFault(f"Spark cannot be started: {first_line(error)} (see {log})") from error
-
-
-def first_line(error: BaseException) -> str:
-    """Return the most informative line of an error.
-
-    Errors of Spark have a class in brackets; of other errors the innermost cause is used. Where
-    several stages failed at once Spark's own line has no reason; the first failure has.
-    """
-    cause = getattr(error, "_cause", None)  # pyspark has no public name for it
-    if _MULTIPLE in str(error) and isinstance(cause, Exception):
-        return first_line(cause)
-    told = [str(error)]
-    if isinstance(error, PySparkException):
-        with suppress(Py4JError):  # Spark has no words for the classes of Delta's errors
-            told.insert(0, error.getMessage() or "")
-    lines = [line.strip() for text in told for line in text.splitlines() if line.strip()]
-    if any(_FULL in line for line in lines):
-        return (
-            "a disk is full: that of the history or that of Spark's temporary files, "
-            "for which SPARK_LOCAL_DIRS can name another"
-        )
-    found = map(_CLASSED.search, lines)
-    classed = [match[1].strip(" .") for match in found if match]
-    causes = [match[1] for match in map(_CAUSE.match, lines) if match]
-    return next(iter(classed or causes[::-1] or lines), type(error).__name__)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from wireproof_reports.pipeline.columns import view_schema
 from wireproof_reports.pipeline.place import HistoryFault, root_of
 from wireproof_reports.pipeline.session import run_sql
+from wireproof_reports.pipeline.store import reach
 from wireproof_spec.history import FORMAT, KINDS, VERSION
 
 ALL = 1_000_000
@@ -83,6 +84,7 @@ def quote_table(history: str, table: str = "") -> str:
 
 def entries(spark: SparkSession, history: str, most: int) -> list[Entry]:
     """Return the last commits of a history, newest first; empty if its table does not exist."""
+    reach(spark, history)
     try:
         rows = run_sql(spark, f"DESCRIBE HISTORY {quote_table(history)} LIMIT {most}").collect()
     except PySparkException as error:

@@ -9,10 +9,11 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from wireproof_reports.pipeline.failure import first_line
 from wireproof_reports.pipeline.partials import Partial, read_kept
 from wireproof_reports.pipeline.place import PARTIALS
 from wireproof_reports.pipeline.rows import CONFORMING, TESTED
-from wireproof_reports.pipeline.session import ERRORS, first_line
+from wireproof_reports.pipeline.session import ERRORS
 from wireproof_reports.pipeline.table import (
     Extent,
     State,

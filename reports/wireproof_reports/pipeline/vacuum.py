@@ -7,11 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from wireproof_reports.pipeline.commit import encode, optimize, own_session
+from wireproof_reports.pipeline.landing import escape
 from wireproof_reports.pipeline.lock import writer_lock
 from wireproof_reports.pipeline.partials import drop_unused
-from wireproof_reports.pipeline.place import KEEP_DAYS, HistoryFault
+from wireproof_reports.pipeline.place import KEEP_DAYS, LOG, HistoryFault
 from wireproof_reports.pipeline.session import ERRORS, USER_METADATA, run_sql, setting
 from wireproof_reports.pipeline.table import (
     ALL,
@@ -19,6 +21,7 @@ from wireproof_reports.pipeline.table import (
     Entry,
     Note,
     entries,
+    path_of,
     quote_table,
     read_state,
 )
@@ -30,6 +33,7 @@ _SETTINGS = {
     "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled": "false",
     "spark.databricks.delta.vacuum.logging.enabled": "false",  # its commits would change no row
 }
+_REMOVED = "remove struct<deletionTimestamp: long>"
 WAIT_S = 600.0
 _OLDEST = "wireproof.oldest"
 """A property of the table: the oldest version whose files are there."""
@@ -47,13 +51,25 @@ class Vacuumed:
     lost: tuple[tuple[int, str], ...]
 
 
-def oldest_left(commits: Sequence[Entry], keep_days: float) -> int:
+def oldest_left(
+    spark: SparkSession, history: str, commits: Sequence[Entry], keep_days: float
+) -> int:
     """Return the oldest version that a vacuum leaves now.
 
-    A vacuum removes a file that a later commit replaced before the days to keep began.
+    A vacuum removes a file that a later commit replaced before the days to keep began, by the
+    clock of that commit's writer. The time of the commit itself may be another: it is never before
+    that of the commit before it, whatever the clock showed.
     """
     before = datetime.now(UTC) - timedelta(days=keep_days)
-    return max((one.version for one in commits if one.removed and one.when < before), default=0)
+    replacing = [one.version for one in commits if one.removed]
+    if not replacing:
+        return 0
+    folder = escape(f"{path_of(history)}/{LOG}")
+    log = [f"{folder}/{number:020}.json" for number in replacing]
+    removed = spark.read.schema(_REMOVED).json(log).where("remove is not null")
+    gone = removed.where(F.col("remove.deletionTimestamp") < int(before.timestamp() * 1000))
+    names = gone.select("_metadata.file_name").distinct().collect()
+    return max((int(row["file_name"].partition(".")[0]) for row in names), default=0)
 
 
 def vacuum(spark: SparkSession, history: str, *, keep_days: float = KEEP_DAYS) -> Vacuumed:
@@ -76,7 +92,7 @@ def _vacuum(own: SparkSession, history: str, keep_days: float) -> Vacuumed:
         raise HistoryFault(f"{history} is no history: it has no Delta table")
     optimize(own, history)
     commits = entries(own, history, ALL)
-    oldest = max(oldest_left(commits, keep_days), state.oldest)
+    oldest = max(oldest_left(own, history, commits, keep_days), state.oldest)
     newest = commits[0].version
     if oldest > state.oldest:
         # Before any file is removed, readers must know which states will miss it.

@@ -22,6 +22,7 @@ from wireproof_reports.pipeline import landing
 from wireproof_reports.pipeline.ingest import How, IngestResult, take
 from wireproof_reports.pipeline.lock import locked
 from wireproof_reports.pipeline.place import CHECKPOINT, WATCH_LOCK, is_url, root_of
+from wireproof_reports.pipeline.store import reach
 
 EVERY = "2 seconds"
 MOST_FILES = 2_000
@@ -55,6 +56,8 @@ def watch(
         BundleFault: if strict, a bundle is damaged or foreign.
         HistoryFault: the history is no history, newer, in use, or watched already.
     """
+    for name in (folder, history):
+        reach(spark, name)
     faults: list[Exception] = []
     asked = threading.Event()
 
