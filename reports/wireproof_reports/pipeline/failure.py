@@ -35,8 +35,9 @@ def first_line(error: BaseException) -> str:
             "a disk is full: that of the history or that of Spark's temporary files, "
             "for which SPARK_LOCAL_DIRS can name another"
         )
-    if words := next(filter(None, map(describe_failure, every)), ""):
-        return words
+    described = [words for line in every if (words := describe_failure(line))]
+    if described:
+        return described[0]
     found = map(_CLASSED.search, lines)
     classed = [match[1].strip(" .") for match in found if match]
     causes = [match[1] for match in map(_CAUSE.match, lines) if match]

@@ -1,7 +1,7 @@
 """The ways that a message may take: sent or committed, first or again, to which group."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -62,7 +62,7 @@ class MessageWay:
     @contextmanager
     def _surrounded(
         self, destination: Destination, consumer: Consumer, attributes: Attributes
-    ) -> Iterator[None]:
+    ) -> Generator[None]:
         """Arrange what else the consumer gets, before the message and after it."""
         if self.beside == UNSETTLED:
             held, _ = _find(consumer, destination.send(), PUSH)

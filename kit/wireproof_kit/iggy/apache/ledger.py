@@ -231,11 +231,11 @@ class _CaseReader:
         """Follow what a request that stores or deletes an offset has come to."""
         if before is None:
             return
-        may_be = before.may_be
+        may_be: frozenset[int] = before.may_be
         try:
             is_done = reply.header.status == OK and not decode(RESULT, reply.body).rejections
         except WireError:
-            may_be, is_done = frozenset(), False
+            may_be, is_done = frozenset[int](), False
         due = change.offset if isinstance(change, StoreConsumerOffset) else NONE
         before.stored.settle(before, frozenset({due}) if is_done else may_be)
 

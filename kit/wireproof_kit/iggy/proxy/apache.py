@@ -37,7 +37,8 @@ OF_CLIENTS: Final = tuple(
 OF_SERVERS: Final = tuple(
     f"{rules.LAW}{name}"
     for name in (
-        *("frame.zero", "frame.echo", "reply.denied-empty", "evict.shape", "evict.reason"),
+        *("frame.zero", "frame.echo", "login.window-zero", "reply.denied-empty"),
+        *("reply.result", "reply.result-rejected", "evict.shape", "evict.reason"),
         *("poll.head", "poll.count", "message.layout", "message.partition"),
         *("message.append-time", "message.counts", "message.batch-checksum"),
         *("message.reserved", "message.checksum"),

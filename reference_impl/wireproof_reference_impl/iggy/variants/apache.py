@@ -326,7 +326,7 @@ ALTERNATIVES: tuple[Preset, ...] = (
         around(Partition, "select", _one_each),
     ),
     _alternative(
-        "every-poll-commits",
+        "polls-always-commit",
         "A poll stores the offset of its last message, whether it asks for it or not",
         around(messages, "poll", _always_commit),
     ),

@@ -99,8 +99,8 @@ class SubscribedChecks:
         elif not is_ext and False in has_been:
             what = "extend_support, which no earlier connection had" if is_extended else ""
             yield shown("ext.client-header.identify-plain", what)
-        tags = {each.get("tag") for each in asked} - {None, ""}
-        told = {each.get(names.DESIRED_TAG) for each in self._subscribed}
+        tags = {str(tag) for each in asked if (tag := each.get("tag"))}
+        told = {str(each.get(names.DESIRED_TAG)) for each in self._subscribed}
         if tags & told:
             tag = identity.get(names.DESIRED_TAG)
             what = "" if tag in tags else f"desired_tag {tag!r} instead of {tags}"

@@ -57,7 +57,7 @@ def _text(value: bytes) -> bytes:
 
 def _every_kind() -> bytes:
     """Return a header of each kind; the bytes of a value differ from one another."""
-    fields = []
+    fields: list[bytes] = []
     for kind in (*HEADER_KINDS, _UNKNOWN_KIND):
         value = bytes(range(0x71, 0x71 + KIND_WIDTHS.get(kind, 7)))
         value = b"\x00" if kind == BOOL else b"v" * 255 if kind == STRING else value
@@ -104,7 +104,7 @@ def make_batch(row: Row, mark: bytes = b"") -> Batch:
     """Return the batch of a row: ids of all bits, times of their own, payloads that differ."""
     several = row["batch"] == "several"
     base = _PAYLOADS[row["payload"]]
-    frames = []
+    frames: list[MessageFrame] = []
     for number in range(1 + 3 * several):
         made = message(
             base and mark + base + bytes([number, 0]),
