@@ -87,7 +87,7 @@ def test_what_a_client_does_wrong_is_seen(wrong: str) -> None:
 
 def test_what_a_driver_has_no_word_for_is_unsupported() -> None:
     lacking = (
-        "nsq/client-consume/handler",
+        *(f"nsq/client-consume/handler/{word}" for word in ("again", "fails", "touches")),
         "nsq/client-order",
         "nsq/client-shard",
         "nsq/client-trace",

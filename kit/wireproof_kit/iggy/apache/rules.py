@@ -26,7 +26,12 @@ from wireproof_spec.iggy.apache.batch import (
 from wireproof_spec.iggy.apache.bodies.messages import PollMessages
 from wireproof_spec.iggy.apache.bodies.results import RESULT
 from wireproof_spec.iggy.apache.envelope import Envelope
-from wireproof_spec.iggy.apache.evictions import INCOMPATIBLE_PROTOCOL, LOGIN_REASONS, NO_SESSION
+from wireproof_spec.iggy.apache.evictions import (
+    INCOMPATIBLE_PROTOCOL,
+    INVALID_REQUEST_BODY,
+    LOGIN_REASONS,
+    NO_SESSION,
+)
 from wireproof_spec.iggy.apache.frames import Eviction, Reply
 from wireproof_spec.iggy.apache.header import REPLY_RESERVED_AT, ReplyHeader, RequestHeader
 from wireproof_spec.iggy.apache.operations import REGISTER, RESULT_FRAMED
@@ -105,7 +110,8 @@ def judge_addressee(
 ) -> Iterator[Finding]:
     """Judge whether a reply has the number of a request, or an eviction the id of a client.
 
-    Logins are not recorded byte for byte, so what answers them is left out. An eviction of one who
+    Logins are not recorded byte for byte, so what answers them is left out, as are answers to
+    frames that cannot be read: whose client id is meant there is unsaid. An eviction of one who
     has no session has the number of the connection at commit cc269ef.
     """
     header = answer.header
@@ -113,7 +119,7 @@ def judge_addressee(
         if header.request and header.operation != REGISTER:
             is_known = header.request in numbers
             yield hold("frame.echo", is_known, "echo:other-request", f"{header.request}")
-    elif header.reason not in (*LOGIN_REASONS, NO_SESSION):
+    elif header.reason not in (*LOGIN_REASONS, NO_SESSION, INVALID_REQUEST_BODY):
         yield hold("evict.client", header.client in clients, "client:other", f"{header.client}")
 
 
