@@ -194,7 +194,8 @@ def named_consumer_not_committed(
         original(partition, consumer, offset)
 
 
-@condition("poll.next", starting(NEXT))
+# What is passed was never polled before, so that the ledger cannot tell that it is due.
+@condition("send.accept", starting(NEXT))
 def next_with_commit_begins_late(
     right: int | None, partition: Partition, request: PollMessages
 ) -> int | None:
