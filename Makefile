@@ -30,7 +30,7 @@ affected:
 test:
 	@$(PYTHON) tools/setup.py dev
 	@$(PYTHON) tools/browser.py
-	@$(BIN)/python -m pytest -q -rs -n 9 --dist loadfile --no-loadscope-reorder $(if $(AFTER_QUICK),-m "(process or slow or hypothesis) and not spark")
+	@$(BIN)/python -m pytest -q -rs -n 9 --dist loadfile --no-loadscope-reorder $(if $(AFTER_QUICK),-m "(process or slow or hypothesis) and not spark" @out/after-quick.txt)
 
 test-busy:
 	@$(PYTHON) tools/setup.py dev

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("spec", "kit", "reference_impl", "reports")
-AS_IN_MAKE_TEST = ("-q", "-rs", "-n", "6", "--dist", "loadfile", "--no-loadscope-reorder")
+AS_IN_MAKE_TEST = ("-q", "-rs", "-n", "9", "--dist", "loadfile", "--no-loadscope-reorder")
 BUSY = """
 import os, sys
 while os.getppid() == int(sys.argv[1]):

@@ -5,6 +5,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -26,18 +27,28 @@ from wireproof_spec.clauses.loading import load_catalogue
 pytestmark = pytest.mark.long
 
 SEED = 1
-FAULTS = list_trials("nsq", FAULT)
-VARIANTS = tuple(each for each in list_trials("nsq", VARIANT) if each.kind == VARIANT)
-SAMPLE = sample_trials((*FAULTS, *VARIANTS, *random_mixes(VARIANTS, seed=SEED)), seed=SEED)
-FEW = tuple({(trial.kind, trial.way): trial for trial in reversed(SAMPLE)}.values())
 KINDS = {"must": 3, "should": 1}
 ACCUSED_ONCE = (("duplicates", "nsq/dispatch/first-message"),)
 """Legal variants, and the cases that failed against them although the texts allow the variant."""
 WAYS = {"missing", "boundary", "wrong-value", "extra", "condition", "late"}
 
 
-def name(trial: Trial) -> str:
-    return trial.name
+class Trials(NamedTuple):
+    """The trials of the reference, and those of them that the tests try."""
+
+    faults: tuple[Trial, ...]
+    variants: tuple[Trial, ...]
+    few: tuple[Trial, ...]
+
+
+@pytest.fixture(scope="module")
+def trials() -> Trials:
+    """Ask the reference for its faults: a parameter of a test would ask in every worker."""
+    faults = list_trials("nsq", FAULT)
+    variants = tuple(each for each in list_trials("nsq", VARIANT) if each.kind == VARIANT)
+    sample = sample_trials((*faults, *variants, *random_mixes(variants, seed=SEED)), seed=SEED)
+    few = {(trial.kind, trial.way): trial for trial in reversed(sample)}
+    return Trials(faults, variants, tuple(few.values()))
 
 
 @pytest.fixture(scope="module")
@@ -47,15 +58,19 @@ def fork_server() -> Iterator[BrokerForkServer]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("trial", FEW, ids=name)
-def test_faults_die_and_what_is_legal_lives(trial: Trial, fork_server: BrokerForkServer) -> None:
+def test_faults_die_and_what_is_legal_lives(
+    trials: Trials, fork_server: BrokerForkServer, subtests: pytest.Subtests
+) -> None:
     """A mix of variants meets every case here; the others as many as when all are tried."""
-    trial = msgspec.structs.replace(trial, every=trial.kind == MIX)
-    with fork_server.reference(trial.options()) as url:
-        seen = run_trial(trial, url, "nsq", collect("nsq"))
-    assert seen.survived == ()
-    assert seen.unexpected == ()
-    assert seen.cases > (1000 if trial.every else 0)
+    assert {trial.way for trial in trials.few if trial.kind == FAULT} == WAYS
+    assert {trial.kind for trial in trials.few} == {FAULT, VARIANT, MIX}
+    for few in trials.few:
+        trial = msgspec.structs.replace(few, every=few.kind == MIX)
+        with subtests.test(trial.name), fork_server.reference(trial.options()) as url:
+            seen = run_trial(trial, url, "nsq", collect("nsq"))
+            assert seen.survived == ()
+            assert seen.unexpected == ()
+            assert seen.cases > (1000 if trial.every else 0)
 
 
 @pytest.mark.process
@@ -71,14 +86,10 @@ def test_what_was_accused_once_is_not_again(
     assert seen.unexpected == ()
 
 
-def test_the_few_are_of_every_way() -> None:
-    assert {trial.way for trial in FEW if trial.kind == FAULT} == WAYS
-    assert {trial.kind for trial in FEW} == {trial.kind for trial in SAMPLE}
-
-
-def test_every_tested_clause_has_its_kinds_of_fault() -> None:
+@pytest.mark.process
+def test_every_tested_clause_has_its_kinds_of_fault(trials: Trials) -> None:
     ways: dict[str, set[str]] = defaultdict(set)
-    for fault in FAULTS:
+    for fault in trials.faults:
         for clause in fault.breaks:
             ways[clause].add(fault.way)
     short = {
@@ -89,26 +100,30 @@ def test_every_tested_clause_has_its_kinds_of_fault() -> None:
     assert short == set()
 
 
-def test_every_fault_says_in_what_way_it_is_wrong() -> None:
-    assert [fault.name for fault in FAULTS if fault.way not in WAYS] == []
+@pytest.mark.process
+def test_every_fault_says_in_what_way_it_is_wrong(trials: Trials) -> None:
+    assert [fault.name for fault in trials.faults if fault.way not in WAYS] == []
 
 
-def test_names_are_unique_and_clauses_known() -> None:
-    names = [trial.name for trial in (*FAULTS, *VARIANTS)]
+@pytest.mark.process
+def test_names_are_unique_and_clauses_known(trials: Trials) -> None:
+    names = [trial.name for trial in (*trials.faults, *trials.variants)]
     assert len(names) == len(set(names))
     known = {clause.id for clause in load_catalogue("nsq").clauses()}
-    assert {c for fault in FAULTS for c in (*fault.breaks, *fault.may_break)} <= known
+    assert {c for fault in trials.faults for c in (*fault.breaks, *fault.may_break)} <= known
 
 
-def test_there_are_enough_variants_and_mixes() -> None:
-    assert len(VARIANTS) >= 25
-    every = random_mixes(VARIANTS, seed=SEED)
+@pytest.mark.process
+def test_there_are_enough_variants_and_mixes(trials: Trials) -> None:
+    assert len(trials.variants) >= 25
+    every = random_mixes(trials.variants, seed=SEED)
     assert len({mix.switches for mix in every}) == 50
 
 
-def test_a_mix_holds_only_what_goes_together() -> None:
-    apart = {variant.name: variant.not_with for variant in VARIANTS}
-    for mix in random_mixes(VARIANTS, seed=SEED):
+@pytest.mark.process
+def test_a_mix_holds_only_what_goes_together(trials: Trials) -> None:
+    apart = {variant.name: variant.not_with for variant in trials.variants}
+    for mix in random_mixes(trials.variants, seed=SEED):
         assert len(mix.switches) >= 2
         assert not _together_in_conflict(mix.switches, apart)
 

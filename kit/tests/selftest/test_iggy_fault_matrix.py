@@ -4,7 +4,8 @@
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -30,12 +31,6 @@ pytestmark = pytest.mark.long
 
 PROTOCOL = "iggy"
 SEED = 1
-FAULTS = list_trials(PROTOCOL, FAULT)
-LEGAL = list_trials(PROTOCOL, VARIANT)
-VARIANTS = [trial for trial in LEGAL if trial.kind == VARIANT]
-TOGETHER = joint_trials([trial for trial in LEGAL if trial.kind == ALTERNATIVE])
-SAMPLE = sample_trials((*FAULTS, *VARIANTS, *random_mixes(VARIANTS, seed=SEED)), seed=SEED)
-FEW = (*{(trial.kind, trial.way): trial for trial in reversed(SAMPLE)}.values(), *TOGETHER)
 WHOLE = (MIX, ALTERNATIVE)
 """Mixes of variants or alternatives meet every case; the others a sample of them."""
 KINDS = {"must": 3, "should": 1, "observed": 1}
@@ -47,8 +42,23 @@ CASES = 480
 """A trial of every case has more than so many; generation apache has the fewest."""
 
 
-def name(trial: Trial) -> str:
-    return trial.name
+class Trials(NamedTuple):
+    """The trials of the reference, and those of them that the tests try."""
+
+    faults: tuple[Trial, ...]
+    legal: tuple[Trial, ...]
+    few: tuple[Trial, ...]
+
+
+@pytest.fixture(scope="module")
+def trials() -> Trials:
+    """Ask the reference for its faults: a parameter of a test would ask in every worker."""
+    faults, legal = list_trials(PROTOCOL, FAULT), list_trials(PROTOCOL, VARIANT)
+    variants = [trial for trial in legal if trial.kind == VARIANT]
+    together = joint_trials([trial for trial in legal if trial.kind == ALTERNATIVE])
+    sample = sample_trials((*faults, *variants, *random_mixes(variants, seed=SEED)), seed=SEED)
+    few = {(trial.kind, trial.way): trial for trial in reversed(sample)}
+    return Trials(faults, legal, (*few.values(), *together))
 
 
 @pytest.fixture(scope="module")
@@ -58,24 +68,30 @@ def fork_server() -> Iterator[BrokerForkServer]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("trial", [trial for trial in FEW if trial.kind not in WHOLE], ids=name)
-def test_faults_die_and_what_is_legal_lives(trial: Trial, fork_server: BrokerForkServer) -> None:
-    judge(trial, fork_server)
+def test_faults_die_and_what_is_legal_lives(
+    trials: Trials, fork_server: BrokerForkServer, subtests: pytest.Subtests
+) -> None:
+    judge([trial for trial in trials.few if trial.kind not in WHOLE], fork_server, subtests)
 
 
-def judge(trial: Trial, fork_server: BrokerForkServer) -> None:
-    """Run the cases of a trial; each fault must be detected, and nothing legal may fail."""
-    trial = msgspec.structs.replace(trial, every=trial.kind in WHOLE)
-    with fork_server.reference(trial.options()) as url:
-        seen = run_trial(trial, url, PROTOCOL, collect(PROTOCOL))
-    assert seen.survived == ()
-    assert seen.unexpected == ()
-    assert seen.cases > (CASES if trial.every else 0)
+def judge(
+    trials: Sequence[Trial], fork_server: BrokerForkServer, subtests: pytest.Subtests
+) -> None:
+    """Run the cases of trials; each fault must be detected, and nothing legal may fail."""
+    assert trials
+    for each in trials:
+        trial = msgspec.structs.replace(each, every=each.kind in WHOLE)
+        with subtests.test(trial.name), fork_server.reference(trial.options()) as url:
+            seen = run_trial(trial, url, PROTOCOL, collect(PROTOCOL))
+            assert seen.survived == ()
+            assert seen.unexpected == ()
+            assert seen.cases > (CASES if trial.every else 0)
 
 
-def test_every_tested_clause_has_its_kinds_of_fault() -> None:
+@pytest.mark.process
+def test_every_tested_clause_has_its_kinds_of_fault(trials: Trials) -> None:
     ways: dict[str, set[str]] = defaultdict(set)
-    for fault in FAULTS:
+    for fault in trials.faults:
         for clause in fault.breaks:
             ways[clause].add(fault.way)
     short = [
@@ -92,8 +108,9 @@ def _kinds(clause: Clause) -> dict[str, int]:
     return KINDS_OF_APACHE if "apache" in clause.needs else KINDS
 
 
-def test_names_are_unique_and_clauses_known() -> None:
-    names = [trial.name for trial in (*FAULTS, *LEGAL)]
+@pytest.mark.process
+def test_names_are_unique_and_clauses_known(trials: Trials) -> None:
+    names = [trial.name for trial in (*trials.faults, *trials.legal)]
     assert len(names) == len(set(names))
     known = {clause.id for clause in load_catalogue(PROTOCOL).clauses()}
-    assert {c for fault in FAULTS for c in (*fault.breaks, *fault.may_break)} <= known
+    assert {c for fault in trials.faults for c in (*fault.breaks, *fault.may_break)} <= known

@@ -4,19 +4,16 @@ In a file of its own: one of these trials takes as long as all faults of the sam
 """
 
 import pytest
-from test_iggy_fault_matrix import FEW, WHOLE, fork_server, judge, name
+from test_iggy_fault_matrix import WHOLE, Trials, fork_server, judge, trials
 
 from wireproof_kit.processes.forked_broker import BrokerForkServer
-from wireproof_kit.selftest.plan import Trial
 
-__all__ = ["fork_server"]
+__all__ = ["fork_server", "trials"]
 
 pytestmark = [pytest.mark.long, pytest.mark.process]
 
 
-@pytest.mark.parametrize("trial", [trial for trial in FEW if trial.kind in WHOLE], ids=name)
 def test_what_is_legal_together_lives(
-    trial: Trial,
-    fork_server: BrokerForkServer,
+    trials: Trials, fork_server: BrokerForkServer, subtests: pytest.Subtests
 ) -> None:
-    judge(trial, fork_server)
+    judge([trial for trial in trials.few if trial.kind in WHOLE], fork_server, subtests)
