@@ -12,7 +12,7 @@ Most texts have no such byte; they are parsed at once, unless another fault turn
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -177,8 +177,8 @@ def _decimal(text: str) -> object:
 
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_Pairs,
-    parse_float=cast(Callable[[str], float], _decimal),
-    parse_int=cast(Callable[[str], int], _integer),
+    parse_float=_decimal,
+    parse_int=_integer,
     parse_constant=lambda text: _Oddity(NOT_A_NUMBER, text),
     strict=False,
 )
@@ -229,8 +229,8 @@ def _plain_integer(digits: str) -> object:
 
 _PLAIN_DECODER = json.JSONDecoder(
     object_pairs_hook=_members,
-    parse_float=cast(Callable[[str], float], _plain_decimal),
-    parse_int=cast(Callable[[str], int], _plain_integer),
+    parse_float=_plain_decimal,
+    parse_int=_plain_integer,
     parse_constant=_refuse,
     strict=False,
 )

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
-from typing import Any, cast
+from typing import Any
 
 from page import Page, code, page, prose, table
 
@@ -75,7 +75,7 @@ def _bundle(schema: Schema) -> Iterator[str]:
     yield "Those of the events of `--json`: " + ", ".join(
         f"[{kind}]({kind}.schema.json)" for kind in SCHEMAS if kind != "bundle"
     )
-    for name, record in sorted(cast(Mapping[str, Schema], schema["$defs"]).items()):
+    for name, record in sorted(schema["$defs"].items()):
         yield ""
         yield f"## {name} {{#{name}}}"
         yield ""
@@ -83,7 +83,7 @@ def _bundle(schema: Schema) -> Iterator[str]:
         required: Sequence[str] = record.get("required", ())
         rows = [
             (code(field), _type(of), "" if field in required else _default(of))
-            for field, of in cast(Mapping[str, Schema], record.get("properties", {})).items()
+            for field, of in record.get("properties", {}).items()
         ]
         yield from table(("member", "type", "default"), rows)
 

@@ -14,7 +14,7 @@ import types
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import TypedDict
 
 PACKAGE = "wireproof_reference_impl.nsq"
 MEMORY_BYTES = 2 << 30
@@ -35,13 +35,13 @@ class Setup(TypedDict):
 
 def set_up(request: object, options: list[str]) -> None:
     """Prepare this process to be the requested broker."""
-    setup, tree = cast(Setup, request), Path(cast(Setup, request)["tree"])
+    setup, tree = request, Path(request["tree"])
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     if setup["memory"]:
         _keep_in_memory(options)
     if setup["mutant"]:
-        apply(cast(dict, setup["mutant"]), tree)  # type: ignore[type-arg]
+        apply(setup["mutant"], tree)  # type: ignore[type-arg]
     if setup["trace"]:
         _trace(Path(setup["trace"]), tree)
 

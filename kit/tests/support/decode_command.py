@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -28,7 +27,7 @@ class Decode:
 
     def objects(self, *words: str | Path, code: int = 0) -> list[Fields]:
         lines = self("--json", *words, code=code).splitlines()
-        return [cast(Fields, json.loads(line)) for line in lines]
+        return [json.loads(line) for line in lines]
 
 
 def record(body: bytes, number: int = 1, header: bytes | None = None) -> bytes:

@@ -2,7 +2,7 @@
 
 import copy
 import json
-from typing import Any, cast
+from typing import Any
 
 BORN = 1533780827824
 
@@ -81,7 +81,7 @@ def again(path: str, literal: str) -> bytes:
 
 def _holder(whole: dict[str, object], path: str) -> tuple[dict[str, Any], str]:
     *above, name = path.split("/")
-    holder = cast(dict[str, Any], whole)
+    holder: dict[str, Any] = whole
     for step in above:
         holder = holder[step]
     return holder, name

@@ -1,7 +1,7 @@
 """``wireproof client``: judges a client by its requests to peers that the kit plays."""
 
 import inspect
-from typing import Unpack, cast
+from typing import Unpack
 
 import click
 from click.core import ParameterSource
@@ -82,7 +82,7 @@ def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters])
         protocol = protocol or _protocols()[0]
     settings = settings_for(manner())
     named = named_client(arguments, settings, command=command, protocol=protocol, role=role)
-    options = cast(RunParameters, given)
+    options: RunParameters = given
     options["reference"], options["topic"] = False, ()
     options["restart"], options["hazardous"], options["pid"] = None, False, None
     if options["dry_run"]:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import click
 
@@ -81,7 +81,7 @@ def _find_protocol(args: Sequence[str]) -> str:
     }
     first = click.Command("decode", params=[_protocol_option()], context_settings=lenient)
     named = first.make_context("decode", list(args), resilient_parsing=True).params["protocol"]
-    return cast(str | None, named) or decoded_protocols()[0]
+    return named or decoded_protocols()[0]
 
 
 def _decode(source: tuple[str, ...], protocol: str, *, raw: bool, **options: object) -> int:

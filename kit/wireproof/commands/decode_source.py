@@ -82,7 +82,7 @@ def open_inputs(words: Sequence[str], *, raw: bool) -> Iterator[Input]:
     """
     first, *more = words
     if first == "-" and not more:
-        yield from _open(cast(BinaryIO, sys.stdin.buffer), None, "the input", raw=raw)
+        yield from _open(sys.stdin.buffer, None, "the input", raw=raw)
     elif not os.path.exists(first):
         yield Input(_read_words(" ".join(words)))
     elif more:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 import click
 
@@ -284,7 +283,7 @@ def _row(head: str, text: str) -> list[str]:
 def _plain(subject: Subject, clause: Clause | None) -> object:
     import msgspec
 
-    plain = cast(dict[str, object], msgspec.to_builtins(subject))
+    plain: dict[str, object] = msgspec.to_builtins(subject)
     if clause is not None:
         plain["clause"] = msgspec.to_builtins(msgspec.structs.replace(clause, case=()))
     return plain

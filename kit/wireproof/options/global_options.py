@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Literal, TypeVar, cast
+from typing import IO, Literal, TypeVar
 
 import click
 
@@ -41,11 +41,7 @@ class OutputStyle:
 def manner() -> OutputStyle:
     """Return the output options of the command that is running."""
     context = click.get_current_context(silent=True)
-    return (
-        OutputStyle()
-        if context is None
-        else cast(OutputStyle, context.meta.get(_KEY, OutputStyle()))
-    )
+    return OutputStyle() if context is None else context.meta.get(_KEY, OutputStyle())
 
 
 def add_manner(command: T) -> T:

@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
-from typing import NoReturn, Self, cast
+from typing import NoReturn, Self
 
 from wireproof_kit.drivers.processor import join_session
 from wireproof_kit.errors import TargetUnreachable
@@ -161,7 +161,7 @@ class Forks:
 
 def main(protocol: str, path: str) -> None:
     """Run the fork server of an example client on the socket ``path``, until stdin ends."""
-    run = cast(Main, entry_point(Group.CLIENTS, protocol).load())
+    run: Main = entry_point(Group.CLIENTS, protocol).load()
     with redirect_stdout(io.StringIO()):
         run(["--list-faults"])  # imports all, so that the forks share it
 

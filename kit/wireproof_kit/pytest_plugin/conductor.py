@@ -41,7 +41,7 @@ def give_up(config: pytest.Config, items: list[pytest.Item], sentence: str) -> N
 
 def worker_output(config: pytest.Config) -> dict[str, str] | None:
     """Return what an xdist worker sends to its controller at its end; None elsewhere."""
-    return cast(dict[str, str] | None, getattr(config, "workeroutput", None))
+    return getattr(config, "workeroutput", None)
 
 
 class Conductor:
@@ -178,7 +178,7 @@ class Recorder:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
         """Pass on the header when the first xdist worker that has it ends, and each one's ways."""
-        output = cast(dict[str, str], getattr(node, "workeroutput", {}))
+        output: dict[str, str] = getattr(node, "workeroutput", {})
         is_first = self._recorder is not None and self._recorder.header is None
         if HEADER_FIELD in output and is_first:
             header = msgspec.json.decode(output[HEADER_FIELD], type=HeaderRecord)

@@ -7,7 +7,6 @@ written in one place, also under xdist.
 
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import cast
 
 import pytest
 
@@ -78,7 +77,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: object) -> None:
     """End the session with the usage error that an xdist worker reported."""
-    output = cast(dict[str, str], getattr(node, "workeroutput", {}))
+    output: dict[str, str] = getattr(node, "workeroutput", {})
     if FAULT_FIELD in output:
         raise pytest.UsageError(output[FAULT_FIELD])
 

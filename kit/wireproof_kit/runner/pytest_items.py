@@ -1,7 +1,6 @@
 """Test functions that pytest collected, as cases: bound to the catalogue, or refused."""
 
 from collections.abc import Callable, Iterable
-from typing import cast
 
 import pytest
 
@@ -90,7 +89,7 @@ def _refuse_twins(instances: Iterable[Instance]) -> None:
 def _bind(item: pytest.Item) -> None:
     if not isinstance(item, pytest.Function):
         return
-    function = cast(Callable[..., Observation], item.obj)
+    function: Callable[..., Observation] = item.obj
     mark = case_mark(function)
     if mark is None:
         return
@@ -101,8 +100,8 @@ def _bind(item: pytest.Item) -> None:
     item.stash[INSTANCE] = make_instance(
         function,
         mark,
-        parameter_id=cast(str, spec.id) if spec else "",
-        parameters=cast(dict[str, object], spec.params) if spec else {},
+        parameter_id=spec.id if spec else "",
+        parameters=spec.params if spec else {},
         catalogue=load_catalogue(protocol),
     )
 

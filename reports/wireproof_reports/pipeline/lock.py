@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from operator import attrgetter
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -125,7 +125,7 @@ def _lock_file(history: str, lock: str) -> Path:
 def _open(spark: SparkSession, place: Path) -> _Channel:
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        file = cast(_File, _OPEN(spark.sparkContext)(str(place), "rw"))
+        file: _File = _OPEN(spark.sparkContext)(str(place), "rw")
         return file.getChannel()
     except (OSError, Py4JError) as error:
         raise HistoryFault(

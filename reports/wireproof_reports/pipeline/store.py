@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Protocol, cast
+from typing import Protocol
 
 from pyspark.sql import SparkSession
 
@@ -62,7 +62,7 @@ def reach(spark: SparkSession, name: str) -> None:
     """
     context = getattr(spark, "sparkContext", None)
     if is_url(name) and context is not None:
-        place = cast(_File, _FILE(context)(name))
+        place: _File = _FILE(context)(name)
         place.getFileSystem(_HADOOP(context)()).exists(place)
 
 

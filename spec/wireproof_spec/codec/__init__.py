@@ -34,7 +34,7 @@ def generate_decoder(
         NotGenerated: a part of the shape is of an unknown kind.
     """
     code = write_decoder(shape, clause, make_tuple if as_tuples else make_object)
-    return cast("Callable[[bytes], object]", code.function("decode", name))
+    return code.function("decode", name)
 
 
 def generate_decoder_of_many(

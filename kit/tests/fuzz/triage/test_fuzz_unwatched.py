@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -86,13 +86,12 @@ class Reviving:
         told: dict[str, Any] = dict.fromkeys(
             ("oracle", "health", "names", "fingerprint"), SimpleNamespace(close=lambda: None)
         )
-        fuzz_session = SimpleNamespace(
+        return SimpleNamespace(
             **{**told, "names": {}, "fingerprint": {}},
             patience_s=1.0,
             generation=lambda choice: None,
             close=lambda leave: None,
         )
-        return cast(FuzzSession, fuzz_session)
 
     def revive(self, *, stuck: bool = False) -> bool:
         return True

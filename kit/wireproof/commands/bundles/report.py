@@ -4,7 +4,6 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 import click
 
@@ -135,7 +134,7 @@ def write_report(name: str, bundle: Path, out: Path) -> None:
 
     if str(out) == "-":
         raise UsageFault(f"--{name} -: expected a file, since stdout has the list of files")
-    write = cast(Callable[[Path, Path], object], resolve(WRITERS[name]))
+    write: Callable[[Path, Path], object] = resolve(WRITERS[name])
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         write(bundle, out)

@@ -1,8 +1,8 @@
 """Values from outlines by Hypothesis, and values drawn by number."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from random import Random
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -100,7 +100,7 @@ class Drawer(Generic[T]):
             self._found.append(value)
 
         handle: Any = keep  # the stubs do not tell what a test made by `given` carries
-        self._feed = cast(Callable[[bytes], object], handle.hypothesis.fuzz_one_input)
+        self._feed = handle.hypothesis.fuzz_one_input
 
     def draw(self, number: int) -> T:
         """Draw the value for a number; the same number gives the same value in every process.

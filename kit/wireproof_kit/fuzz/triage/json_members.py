@@ -40,7 +40,7 @@ def _find_object(data: bytes) -> tuple[int, int, Members] | None:
         try:
             found, end = decoder.raw_decode(text, start)
             if found:
-                return start, end, cast(Members, json.loads(data[start:end]))
+                return start, end, json.loads(data[start:end])
         except (ValueError, RecursionError):
             pass
         start = text.find("{", start + 1)

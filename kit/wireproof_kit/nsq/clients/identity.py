@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from typing import cast
 
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.events import Commanded
@@ -17,4 +16,4 @@ def list_identities(story: Story) -> Iterator[dict[str, JsonValue]]:
         except (ValueError, RecursionError):
             continue
         if isinstance(fields, dict):
-            yield cast(dict[str, JsonValue], fields)
+            yield fields

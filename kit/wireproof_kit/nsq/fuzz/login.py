@@ -7,7 +7,7 @@ for TLS as well, AUTH follows, and the case begins behind that.
 import json
 import socket
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.fuzz.driver import Answer, LoggedIn
@@ -45,7 +45,7 @@ class CaseLogin:
             return LoggedIn(sock, opening)
         begin = len(_NAMING) + _SIZE
         end = begin + int.from_bytes(opening[len(_NAMING) : begin])
-        fields = cast(dict[str, object], json.loads(opening[begin:end]))
+        fields: dict[str, object] = json.loads(opening[begin:end])
         transcript = Transcript()
         connection = Connection(
             sock, transcript=transcript, patience=self.patience, address=address

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias
 
 from wireproof_spec.driver.lines import in_base64
 from wireproof_spec.oms import names
@@ -120,4 +120,4 @@ def make_document(
 
 def _part(value: Attributes, name: str) -> Attributes:
     part = value.get(name)
-    return cast(Attributes, part) if isinstance(part, dict) else NOTHING
+    return part if isinstance(part, dict) else NOTHING

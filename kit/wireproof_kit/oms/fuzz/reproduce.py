@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Iterator
-from typing import cast
 
 from wireproof_kit.fuzz.campaign.records import read_cases
 from wireproof_kit.fuzz.case import Step
@@ -57,4 +56,4 @@ def _requests(step: Step, carried: tuple[type, ...]) -> Iterator[JsonValue]:
             names.EXTENSION_HEADER: dict(due.attributes),
             names.PROPERTIES: dict(due.properties),
         }
-    yield {"text": step.data.hex(), "op": cast(str, request["op"]), "due": owed}
+    yield {"text": step.data.hex(), "op": request["op"], "due": owed}

@@ -112,7 +112,7 @@ class SystemRun:
     def _judge(
         self, case: Case, request: Attributes, data: bytes, answer: Answer
     ) -> Trouble | None:
-        op, hello = cast(str, request["op"]), self.system.exchange.link.hello
+        op, hello = request["op"], self.system.exchange.link.hello
         if not isinstance(answer, Result):
             return None
         if op not in (*hello.operations, OPEN, CLOSE):

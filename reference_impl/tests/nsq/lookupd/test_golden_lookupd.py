@@ -109,7 +109,7 @@ def request_of(row: HttpExchange) -> bytes:
 def shape(value: object) -> object:
     """Return an answer without what differs from run to run."""
     if isinstance(value, dict):
-        fields = cast(dict[str, object], value)
+        fields: dict[str, object] = value
         if "topics" in fields and "partitions" in fields:
             return {"node": {name: type(each).__name__ for name, each in fields.items()}}
         if {"tcp_port", "ID"} & set(fields):
@@ -117,7 +117,7 @@ def shape(value: object) -> object:
         fields = {**fields, "stable": True} if "stable" in fields else fields
         return {name: shape(each) for name, each in fields.items()}
     if isinstance(value, list):
-        shapes = [shape(each) for each in cast(list[object], value)]
+        shapes = [shape(each) for each in value]
         return sorted(shapes, key=str)
     return value
 

@@ -7,7 +7,6 @@ or in polls of many messages, which no case repeats until they are old.
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -106,7 +105,7 @@ def refusals(note: Note) -> Effect:
     """Return an effect that calls a function before each refusal is answered."""
 
     def wrap(original: Original) -> Callable[..., object]:
-        read = cast(Callable[[Connection, bytes], Action], original)
+        read: Callable[[Connection, bytes], Action] = original
 
         def note_frame(connection: Connection, frame: bytes) -> Action:
             with _note_frames(connection, note):

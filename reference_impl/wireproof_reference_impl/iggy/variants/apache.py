@@ -195,7 +195,7 @@ def _never_stored(original: Original) -> bytes:
 
 
 def _one_each(original: Original, partition: Partition, start: int, count: int) -> list[Batch]:
-    found = cast(list[Batch], original(partition, start, count))
+    found: list[Batch] = original(partition, start, count)
     return [replace(batch, frames=(frame,)) for batch in found for frame in batch.frames]
 
 

@@ -4,7 +4,6 @@
 # pyright: reportPrivateUsage=false
 
 from datetime import UTC, datetime
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -106,7 +105,7 @@ _WORDY: dict[str, object] = {
 
 
 def _wordy(original: Original, identity: Identity) -> object:
-    return {**cast(dict[str, object], original(identity)), **_WORDY}
+    return {**original(identity), **_WORDY}
 
 
 def _brief(original: Original, identity: Identity) -> object:

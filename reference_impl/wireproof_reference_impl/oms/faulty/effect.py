@@ -103,7 +103,7 @@ def change_due(change: Callable[[int, int], int]) -> Override:
     """Return an override that changes due times; `change` is given the birth and the due time."""
 
     def wrong(original: Original, born: int, delay: int | None) -> int:
-        return change(born, cast(int, original(born, delay)))
+        return change(born, original(born, delay))
 
     return around(timing, "due_time", wrong)
 
@@ -136,7 +136,7 @@ def change_stored(change: Callable[[Message], Message]) -> Override:
     """Return an override that changes messages as they are stored."""
 
     def wrong(original: Original, *arguments: object, **named: object) -> Message:
-        return change(cast(Message, original(*arguments, **named)))
+        return change(original(*arguments, **named))
 
     return around(Broker, "store", wrong)
 
@@ -151,7 +151,7 @@ def given_to_new_groups(kept: type, method: str) -> tuple[Override, ...]:
 
     def begin(original: Original, destination: Destination, name: str) -> object:
         before = destination.group_count
-        group = cast(Group, original(destination, name))
+        group: Group = original(destination, name)
         if destination.group_count > before:
             own = [each for each in messages if each.sent.destination == destination.name]
             group.offer(Arrival(_LAST + number, each) for number, each in enumerate(own))

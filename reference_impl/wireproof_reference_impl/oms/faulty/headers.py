@@ -1,7 +1,6 @@
 """Faults of which attributes a message may have."""
 
 from collections.abc import Callable, Mapping
-from typing import cast
 
 from wireproof_reference_impl.faults import list_faults
 from wireproof_reference_impl.oms.core import sent
@@ -21,7 +20,7 @@ def _refuse(is_refused: Callable[[Attributes | None], bool]) -> Override:
     def check(original: Original, document: Document) -> None:
         original(document)
         found = document.extension_header
-        if is_refused(cast(Attributes, found) if isinstance(found, Mapping) else None):
+        if is_refused(found if isinstance(found, Mapping) else None):
             raise Refusal(BAD_REQUEST, "the extension header is incomplete")
 
     return around(sent, "check_rules", check)

@@ -150,7 +150,7 @@ def empty_body_still_compressed(
     original: Original, data: bytes | None, compression: object
 ) -> bytes | None:
     """An empty body that was compressed arrives compressed."""
-    return cast(bytes | None, original(data, compression)) or data
+    return original(data, compression) or data
 
 
 @condition("message.body-restored", _unpacked)
@@ -175,7 +175,7 @@ def _answered(change: Callable[[JsonObject, Message], None]) -> Override:
     """Return an override that changes a message's header for its sender alone."""
 
     def wrong(original: Original, message: Message, behaviour: Behaviour) -> JsonObject:
-        document = cast(JsonObject, original(message, behaviour))
+        document: JsonObject = original(message, behaviour)
         change(cast(JsonObject, cast(JsonObject, document[names.MESSAGE])[names.HEADER]), message)
         return document
 

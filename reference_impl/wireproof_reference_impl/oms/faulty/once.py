@@ -95,7 +95,7 @@ def correlation_id_of_the_next(
     original: Original, broker: Broker, *arguments: object, **named: object
 ) -> object:
     """A message has the correlationId of the next one that is delivered with it."""
-    received = cast(list[Received], original(broker, *arguments, **named))
+    received: list[Received] = original(broker, *arguments, **named)
     told = [extension_header(each.document) for each in received]
     texts = [each.get(names.CORRELATION_ID) for each in told]
     for one, following in zip(told, texts[1:], strict=False):

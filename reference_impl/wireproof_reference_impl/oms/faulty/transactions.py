@@ -125,7 +125,7 @@ def first_committed_alone(
     original: Original, transactions: Transactions, transaction_id: str
 ) -> object:
     """Of several messages of a transaction the first one alone is delivered."""
-    return cast(list[Message], original(transactions, transaction_id))[:1]
+    return original(transactions, transaction_id)[:1]
 
 
 @extra("transaction.several")
@@ -139,7 +139,7 @@ def second_delivered_by_rollback() -> Change:
         rolling_back.clear()
 
     def end(original: Original, transactions: Transactions, transaction_id: str) -> object:
-        messages = cast(list[Message], original(transactions, transaction_id))
+        messages: list[Message] = original(transactions, transaction_id)
         return messages[1:] if rolling_back else messages
 
     return around(Broker, "roll_back", roll_back), around(Transactions, "end", end)

@@ -202,5 +202,5 @@ class Glue:
         make_private(self._folder / PAGE).write_text(page, encoding="utf-8", newline="\n")
 
     def _bundle_name(self) -> str:
-        given = cast(str | None, self._config.getoption("--bundle"))
+        given: str | None = self._config.getoption("--bundle")
         return Path(given).name if given else ""

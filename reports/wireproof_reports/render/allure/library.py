@@ -77,8 +77,8 @@ def plugins() -> Manager:
 
 def attach(data: bytes, name: str) -> None:
     """Write a file into the folder of Allure's results."""
-    hooks = cast(object, allure_commons.plugin_manager.hook)
-    write = cast(Make, getattr(hooks, "report_attached_data"))  # noqa: B009  # no declared name
+    hooks: object = allure_commons.plugin_manager.hook
+    write: Make = getattr(hooks, "report_attached_data")  # noqa: B009  # no declared name
     write(body=data, file_name=name)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
+from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 Direction: TypeAlias = Literal["c2s", "s2c", "close", "silence"]
 
@@ -220,7 +220,7 @@ def _http(name: str) -> tuple[HttpScenario, ...]:
 
 def _rows(name: str) -> list[_ScenarioRow]:
     text = (folder() / name).read_text("utf-8")
-    return [cast(_ScenarioRow, json.loads(line)) for line in text.splitlines()]
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def _fixture(row: _ScenarioRow) -> Fixture | None:

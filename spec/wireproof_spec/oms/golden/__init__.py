@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Literal, NotRequired, TypedDict, cast
+from typing import Literal, NotRequired, TypedDict
 
 from wireproof_spec.oms.names import Kind
 
@@ -47,7 +47,7 @@ class _Row(TypedDict):
 def documents() -> tuple[GoldenDocument, ...]:
     """Return all example documents, in the order of the file."""
     text = (resources.files(__name__) / "documents.jsonl").read_text("utf-8")
-    return tuple(_document(cast(_Row, json.loads(line))) for line in text.splitlines())
+    return tuple(_document(json.loads(line)) for line in text.splitlines())
 
 
 def _document(row: _Row) -> GoldenDocument:

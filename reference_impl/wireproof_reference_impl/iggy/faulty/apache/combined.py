@@ -1,7 +1,6 @@
 """Faults that show only where circumstances of a message meet."""
 
 from collections.abc import Callable
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -64,7 +63,7 @@ def storing(change: Callable[[SendMetadata, Batch], Batch]) -> Effect:
     """Return an effect that changes a batch before it is stored; it also gets the metadata."""
 
     def admit(original: Original, data: bytes, count: int) -> Batch:
-        return change(_SENT[-1], cast(Batch, original(data, count)))
+        return change(_SENT[-1], original(data, count))
 
     return effect(around(messages, "target", _note_send), around(admission, "admit", admit))
 
@@ -227,7 +226,7 @@ def named_topic_to_first_partition(
     original: Original, node: Node, metadata: SendMetadata
 ) -> object:
     """Messages to a topic that is named by its name are stored in its first partition."""
-    found = cast(Partition, original(node, metadata))
+    found: Partition = original(node, metadata)
     if not _is_by_name(metadata):
         return found
     return node.topic(metadata.stream, metadata.topic).partitions[0]
@@ -236,7 +235,7 @@ def named_topic_to_first_partition(
 @condition("offset.store-get", instead(offsets, "read_store"))
 def offset_of_named_consumer_zero(original: Original, body: bytes) -> object:
     """The offset that a consumer with a name stores is 0, whatever it stores."""
-    found = cast(StoreConsumerOffset, original(body))
+    found: StoreConsumerOffset = original(body)
     return replace(found, offset=0) if _is_named(found.consumer) else found
 
 

@@ -30,7 +30,7 @@ from wireproof_reference_impl.iggy.faulty.apache.ways import (
 from wireproof_reference_impl.overrides import Original
 from wireproof_spec.iggy.apache import evictions
 from wireproof_spec.iggy.apache.bodies.messages import PollMessages
-from wireproof_spec.iggy.apache.envelope import Envelope, LoginBody, PollHead, unpack_version
+from wireproof_spec.iggy.apache.envelope import Envelope, PollHead, unpack_version
 from wireproof_spec.iggy.apache.header import EvictionHeader
 from wireproof_spec.iggy.bodies.partitioning import Partitioning
 from wireproof_spec.iggy.kinds import FIRST, LAST, OFFSET, PARTITION_ID, TIMESTAMP
@@ -79,7 +79,7 @@ def high_patch_refused(original: Original, envelope: Envelope, version: int) -> 
 def long_context_refused(original: Original, envelope: Envelope, body: bytes) -> object:
     """A login with a context of more than 100 bytes is refused."""
     found = original(envelope, body)
-    if len(cast(LoginBody, found).context) > _LONG:
+    if len(found.context) > _LONG:
         raise Evicted(evictions.MALFORMED_LOGIN)
     return found
 

@@ -192,7 +192,7 @@ def denied_read_with_body(header: ReplyHeader, body: bytes) -> Reply:
 @missing("reply.result", instead(replies, "result"))
 def result_section_missing(original: Original, payload: bytes) -> bytes:
     """The reply to an operation without payload has no result section."""
-    return cast(bytes, original(payload)) if payload else b""
+    return original(payload) if payload else b""
 
 
 @condition("reply.result", instead(requests, "write"))

@@ -194,7 +194,7 @@ def streams_listed_without_login(original: Original, node: Node, call: Call) -> 
 def long_sdk_name_refused(original: Original, envelope: Envelope, body: bytes) -> object:
     """A login is refused if the name of its SDK has more than 100 bytes."""
     found = original(envelope, body)
-    if len(cast(LoginBody, found).sdk_name) > _SHORT:
+    if len(found.sdk_name) > _SHORT:
         raise Evicted(evictions.MALFORMED_LOGIN)
     return found
 
@@ -203,7 +203,7 @@ def long_sdk_name_refused(original: Original, envelope: Envelope, body: bytes) -
 def short_sdk_version_refused(original: Original, envelope: Envelope, body: bytes) -> object:
     """A login is refused if the version of its SDK has one byte."""
     found = original(envelope, body)
-    if len(cast(LoginBody, found).sdk_version) == 1:
+    if len(found.sdk_version) == 1:
         raise Evicted(evictions.MALFORMED_LOGIN)
     return found
 
@@ -212,7 +212,7 @@ def short_sdk_version_refused(original: Original, envelope: Envelope, body: byte
 def context_refused(original: Original, envelope: Envelope, body: bytes) -> object:
     """A login with a context is refused."""
     found = original(envelope, body)
-    if cast(LoginBody, found).context:
+    if found.context:
         raise Evicted(evictions.MALFORMED_LOGIN)
     return found
 

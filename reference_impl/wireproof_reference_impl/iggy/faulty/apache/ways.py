@@ -4,7 +4,6 @@ A seam also chooses the generation, so that the name of a fault alone starts suc
 """
 
 from collections.abc import Callable
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -93,7 +92,7 @@ def record_bytes(change: Callable[[Batch, bytes], bytes]) -> Effect:
     """Return an effect that changes the bytes of each batch of a poll over TCP."""
 
     def write(original: Original, batch: Batch) -> bytes:
-        return change(batch, cast(bytes, original(batch)))
+        return change(batch, original(batch))
 
     return effect(around(messages, "write_record", write))
 

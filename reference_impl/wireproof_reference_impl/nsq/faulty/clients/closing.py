@@ -3,8 +3,6 @@
 # A fault reaches into the core from outside, also for what is private there.
 # pyright: reportPrivateUsage=false
 
-from typing import cast
-
 from wireproof_reference_impl.client_faults import constant, die
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.client.core import commands, connection, link
@@ -86,7 +84,7 @@ def _once(answer: bytes) -> Override:
     """Answer the first heartbeat of a connection; afterwards say this instead."""
 
     def call(original: Original, self: NodeConnection, data: bytes) -> object:
-        events, reply = cast(tuple[object, bytes], original(self, data))
+        events, reply = original(self, data)
         if reply and vars(self).get("beaten"):
             reply = answer
         vars(self)["beaten"] = vars(self).get("beaten") or bool(reply)
@@ -138,7 +136,7 @@ def deaf_after_strange_frame(
     """A connection is not read any more after a frame that means nothing."""
     if vars(self).get("is_deaf"):
         return [], b""
-    events, reply = cast(tuple[list[Event], bytes], original(self, data))
+    events, reply = original(self, data)
     if any(isinstance(event, Strange) for event in events):
         vars(self)["is_deaf"] = True
         reply = b""
@@ -213,7 +211,7 @@ def ends_with_nop(original: Original, self: NodeConnection) -> object:
 @extra("client-connection.graceful-end", around(NodeConnection, "close"))
 def ready_after_cls(original: Original, self: NodeConnection) -> object:
     """A consumer that ends asks for messages by RDY after CLS."""
-    return cast(bytes, original(self)) + commands.ready(1)
+    return original(self) + commands.ready(1)
 
 
 @missing("client.end", around(Shell, "close"))

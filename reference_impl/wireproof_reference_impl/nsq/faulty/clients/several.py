@@ -3,8 +3,6 @@
 # A fault reaches into the core from outside, also for what is private there.
 # pyright: reportPrivateUsage=false
 
-from typing import cast
-
 from msgspec.structs import replace
 
 from wireproof_reference_impl.faults import list_faults
@@ -38,7 +36,7 @@ def heartbeats_answered_five_times(
     original: Original, self: NodeConnection, data: bytes
 ) -> object:
     """The first five heartbeats of a connection are answered."""
-    events, reply = cast(tuple[object, bytes], original(self, data))
+    events, reply = original(self, data)
     if reply and _count(self, "beats") > _MANY_BEATS:
         reply = b""
     return events, reply

@@ -244,7 +244,7 @@ def lookup_lists_lost_nodes() -> Change:
         found = original(question, server, request)
         if not is_for_writing(request):
             return found
-        data = cast(Data, found)
+        data: Data = found
         led = listed.setdefault(request.text("topic"), {})
         led.update(partitions(data))
         return {**data, "partitions": led or data["partitions"]}

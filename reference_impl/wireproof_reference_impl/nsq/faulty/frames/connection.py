@@ -4,7 +4,6 @@
 # pyright: reportPrivateUsage=false
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.faults import Change, list_faults, setting
@@ -147,7 +146,7 @@ def timeout_of_a_minute_at_least(original: Original, value: int) -> object:
 @wrong_value("smart.connection.timeout-negotiated", around(identify, "_message_timeout"))
 def timeout_in_another_unit(original: Original, value: int) -> object:
     """Messages time out ten times as early as the client asked for."""
-    return cast(int, original(value)) // 10
+    return original(value) // 10
 
 
 @missing("smart.connection.requeue", _put_back_after)

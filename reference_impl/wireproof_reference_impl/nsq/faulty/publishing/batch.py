@@ -1,7 +1,6 @@
 """Faults of MPUB: batches that are wrongly accepted or refused."""
 
 from collections.abc import Callable
-from typing import cast
 
 from wireproof_reference_impl.faults import list_faults
 from wireproof_reference_impl.nsq.core.commands import publish_many
@@ -22,7 +21,7 @@ def _read_as(read: Callable[[Read, Messages, bytes], list[bytes]]) -> tuple[Over
     """Return overrides with another reader of the body of a batch."""
 
     def within(original: Original, messages: Messages, data: bytes) -> list[bytes]:
-        return read(cast(Read, original), messages, data)
+        return read(original, messages, data)
 
     return (around(publish_many, "_within", within),)
 

@@ -1,7 +1,6 @@
 """Faults of a producer of generation apache in the batches that it sends."""
 
 from collections.abc import Mapping
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -188,7 +187,7 @@ def _in_json(name: str, change: Mapping[str, object] | None) -> Override:
     """Replace a member of each message that is sent over HTTP."""
 
     def call(original: Original, message: object) -> object:
-        return {**cast(dict[str, object], original(message)), name: change}
+        return {**original(message), name: change}
 
     return around(http, "apache_object", call)
 

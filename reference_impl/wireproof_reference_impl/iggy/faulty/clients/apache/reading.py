@@ -3,8 +3,6 @@
 # A fault reaches into the core from outside, also for what is private there.
 # pyright: reportPrivateUsage=false
 
-from typing import cast
-
 from msgspec.structs import replace
 
 from wireproof_reference_impl.client_faults import constant
@@ -83,7 +81,7 @@ def one_batch_only(original: Original, polled: Polled) -> None:
 @condition("slices", around(messages, "read_batch"))
 def slice_counted_from_base(original: Original, batch: Batch) -> object:
     """The offsets of a part of a batch are counted from that of the batch."""
-    found = [cast(Received, each) for each in cast("list[Message]", original(batch))]
+    found = list(original(batch))
     base = batch.header.base_offset
     return [replace(each, offset=base + index) for index, each in enumerate(found)]
 
