@@ -70,14 +70,13 @@ def _collect(
     collector = CaseCollector(several)
     narrowing = ["-k", expression] if expression else []
     said = io.StringIO()
-    with _without_variables(), contextlib.redirect_stderr(said):
+    with _without_variables(), _without_garbage(), contextlib.redirect_stderr(said):
         code = pytest.main(
             [*_OPTIONS, *narrowing, "--pyargs", suites(protocol) + within], plugins=[collector]
         )
     if collector.fault:
         raise KitError(collector.fault)
     _refuse(int(code), said.getvalue())
-    gc.freeze()  # the cases live as long as the process; Hypothesis collects in each new thread
     # By interface, whatever files its cases lie in: the order decides which cases meet a target
     # that withholds answers while patience lasts, and must not change when a file is moved.
     return tuple(sorted(collector.instances, key=_interface))
@@ -96,6 +95,23 @@ def _refuse(code: int, said: str) -> None:
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     reason = lines[-1].removeprefix("ERROR: ") if lines else f"pytest ended with code {code}"
     raise UsageFault(reason) if code == _USAGE_ERROR else KitError(reason)
+
+
+@contextlib.contextmanager
+def _without_garbage() -> Generator[None]:
+    """Collect no garbage meanwhile, and never look at what was made.
+
+    The cases live as long as the process. To look through them took a sixth of the processor time
+    of a collection, and Hypothesis collects in each new thread.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if enabled:
+            gc.enable()
 
 
 @contextlib.contextmanager
