@@ -63,6 +63,8 @@ def test_a_wrong_call_gets_one_sentence(
         ("nsq:/h:1", "nsq://h:1"),
         ("nsq:h:1", "nsq://h:1"),
         ("iggy:h:8090", "iggy://h:8090"),
+        ("nsq:", "nsq://127.0.0.1:4150"),
+        ("iggy", "iggy://127.0.0.1:8090"),
         ("h:4150", "nsq://h:4150"),
         ("//h:8090", "iggy://h:8090"),
     ],
