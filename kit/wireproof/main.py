@@ -115,8 +115,8 @@ def _invoke(arguments: list[str]) -> int:
         code = NOT_DONE
     except click.ClickException as error:
         code, refusal = NOT_DONE, _sentence(error)
-    except (KeyboardInterrupt, click.Abort):
-        code = INTERRUPTED
+    except (KeyboardInterrupt, click.Abort) as error:
+        code, refusal = INTERRUPTED, f"interrupted; {str(error) or 'the command did not finish'}"
     except BrokenPipeError:
         raise
     except Exception as error:  # the outermost loop: whatever it is, one sentence

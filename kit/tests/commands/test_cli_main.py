@@ -293,7 +293,7 @@ def test_a_full_disk_is_no_error_of_ours(
 @pytest.mark.usefixtures("odd_commands")
 def test_interruption_ends_with_130(capsys: pytest.CaptureFixture[str]) -> None:
     assert entry.main(["interrupted"]) == 130
-    assert "Traceback" not in capsys.readouterr().err
+    assert capsys.readouterr().err == "wireproof: interrupted; the command did not finish\n"
 
 
 @pytest.mark.usefixtures("odd_commands")
