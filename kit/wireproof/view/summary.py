@@ -11,9 +11,10 @@ from wireproof_kit.decoding.printable import printable
 from wireproof_kit.verdicts.judge import DIED
 from wireproof_kit.verdicts.next_step import next_step
 from wireproof_reports.causes import Cause, count_sides, fold
-from wireproof_reports.wording import count_noun, spoken
+from wireproof_reports.wording import count_noun
 from wireproof_spec.clauses.catalogue import is_way
 from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.clauses.spoken import spoken
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord, list_broken
 
 INDENT = 13

@@ -34,7 +34,8 @@ from wireproof_kit.verdicts.deviations import (
     utc_date,
 )
 from wireproof_reports.causes import Cause, fold
-from wireproof_reports.wording import count_noun, spoken
+from wireproof_reports.wording import count_noun
+from wireproof_spec.clauses.spoken import spoken
 from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.record import list_counted
 

@@ -120,7 +120,7 @@ class Holder:
 
     @property
     def is_full(self) -> bool:
-        """Return True if nothing more can come."""
+        """Return True if the client holds all messages that it may be sent at a time."""
         return len(self.held) >= min(READY, len(self.published.traces) - len(self.done))
 
     def answer(self, body: bytes, *, finish: bool) -> None:
