@@ -12,6 +12,7 @@ from wireproof_kit.nsq.wire.http import HttpAnswer, make_failed
 from wireproof_kit.observation import (
     Observation,
     compared,
+    first_unlike,
     observed,
     uncompared,
     with_evidence,
