@@ -188,8 +188,10 @@ def _show_version(context: click.Context, _param: click.Parameter, value: object
 def _sentence(error: click.ClickException) -> str:
     """Make one sentence of what click has to say."""
     # Of a missing argument, click lists the choices one a line, after a full stop.
-    is_option = isinstance(error, click.NoSuchOption)
-    text = describe_unknown_option(error) if is_option else error.format_message()
+    if isinstance(error, click.NoSuchOption):
+        text = describe_unknown_option(error)
+    else:
+        text = error.format_message()
     text = " ".join(text.rstrip(".").split())
     text = text.replace(". Choose from:", "; choose from")
     context = error.ctx if isinstance(error, click.UsageError) else None

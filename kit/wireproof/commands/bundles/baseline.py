@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import click
@@ -121,15 +122,11 @@ def update(
     findings = _new_findings(run, entries, today)
     if counting or findings:
         why = reason or _asked_reason(_count_new(len(counting), len(findings)))
-        common = {
-            "reason": why,
-            "expires": expires.date() if expires else today + LASTS,
-            "since": today,
-            "link": link,
-        }
+        until = expires.date() if expires else today + LASTS
+        make = partial(Deviation, reason=why, expires=until, since=today, link=link)
         added = [
-            *(Deviation(c.shown.case, c.clause, cause=c.id, **common) for c in counting),
-            *(Deviation(name, FUZZ, signature=f.id, **common) for name, f in findings.items()),
+            *(make(id=c.shown.case, clause=c.clause, cause=c.id) for c in counting),
+            *(make(id=name, clause=FUZZ, signature=f.id) for name, f in findings.items()),
         ]
         text = read_deviations_text(place).rstrip("\n") + "\n\n" if place.exists() else ""
         comments = {cause.shown.case: list(_describe(cause)) for cause in counting}
