@@ -184,7 +184,7 @@ def test_unharmed(apache: ApacheServer, kind: str) -> Observation:
 @case("iggy/apache/frame/size-bad", clause="iggy.apache.frame.size-bad")
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_size_bad(apache: ApacheServer, size: int) -> Observation:
-    """A frame whose size cannot be ends the connection."""
+    """A frame with an impossible size ends the connection."""
     with apache.connect() as client:
         return observe(client.ask(requests.overwritten(client.ping(), "size", size)))
 

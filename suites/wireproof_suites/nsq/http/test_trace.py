@@ -83,7 +83,7 @@ def test_offset_of_the_next_record(broker: Broker, fresh_ext_topic: Topic) -> Ob
 
 @case("nsq/http/trace-position", clause="ext.http.trace-response", needs=("order",), waiting=True)
 def test_position_of_the_message(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
-    """The queue_offset and rawsize answered over HTTP come with the ordered message, too."""
+    """An ordered message has the queue_offset and rawsize that HTTP answered."""
     topic = fresh_ordered_ext_topic
     client = open_consumer(broker, topic)
     body = broker.unique_body(b"x" * 50)

@@ -42,7 +42,7 @@ class Situation:
 
     @property
     def client(self) -> "Situation":
-        """The situation without its place: one client can be used for all that are then equal."""
+        """The situation at the usual place; situations equal in this respect can share a client."""
         return replace(self, place=PUSH)
 
 

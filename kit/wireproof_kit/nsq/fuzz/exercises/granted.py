@@ -133,7 +133,7 @@ class Holder:
 
 
 def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | None:
-    """Let the clients of this module do their work; return what went wrong, or None.
+    """Check RDY, time-outs and heartbeats with five new clients; return what went wrong, or None.
 
     Raises:
         Disturbed: a client could not connect or subscribe.
