@@ -42,7 +42,7 @@ class Situation:
 
     @property
     def client(self) -> "Situation":
-        """The situation at the usual place; situations equal in this respect can share a client."""
+        """The situation at place PUSH; situations for which it is equal can share a client."""
         return replace(self, place=PUSH)
 
 
