@@ -28,6 +28,8 @@ FAULTY = "--fault client-trace-id-little-endian"
 CLIENT = f".venv/bin/python -m wireproof_reference_impl.nsq.drive {FAULTY}"
 SIZE = struct.pack("HHHH", 200, 80, 0, 0)
 PARAGRAPH = "\n\n"
+WAITS = re.compile(r"^(?:progress|waiting) +\[.*\n", re.MULTILINE)
+"""How long a run still takes is no matter of the sample."""
 REDRAWN = re.compile(r"\x1b\[\d+F\x1b\[J")
 
 
@@ -69,7 +71,7 @@ def shown(command: list[str]) -> str:
     while piece := read(terminal):
         written += piece
     os.waitpid(pid, 0)
-    text = written.decode().replace("\r\n", "\n")
+    text = WAITS.sub("", written.decode().replace("\r\n", "\n"))
     before, *redrawn = REDRAWN.split(text)
     return f"{before.partition(PARAGRAPH)[0]}{PARAGRAPH}{redrawn[-1]}" if redrawn else text
 

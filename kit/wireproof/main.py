@@ -16,7 +16,7 @@ from click.shell_completion import shell_complete
 
 from wireproof.commands.table import COMMANDS
 from wireproof.options.global_options import add_manner
-from wireproof.options.lazy_group import COMPLETION, LazyGroup
+from wireproof.options.lazy_group import COMPLETION, LazyGroup, describe_unknown_option
 
 NOT_DONE = 2
 # As shells report them: 128 plus the number of the signal, SIGINT and SIGPIPE.
@@ -115,8 +115,8 @@ def _invoke(arguments: list[str]) -> int:
         code = NOT_DONE
     except click.ClickException as error:
         code, refusal = NOT_DONE, _sentence(error)
-    except (KeyboardInterrupt, click.Abort):
-        code = INTERRUPTED
+    except (KeyboardInterrupt, click.Abort) as error:
+        code, refusal = INTERRUPTED, f"interrupted; {str(error) or 'the command did not finish'}"
     except BrokenPipeError:
         raise
     except Exception as error:  # the outermost loop: whatever it is, one sentence
@@ -188,7 +188,11 @@ def _show_version(context: click.Context, _param: click.Parameter, value: object
 def _sentence(error: click.ClickException) -> str:
     """Make one sentence of what click has to say."""
     # Of a missing argument, click lists the choices one a line, after a full stop.
-    text = " ".join(error.format_message().rstrip(".").split())
+    if isinstance(error, click.NoSuchOption):
+        text = describe_unknown_option(error)
+    else:
+        text = error.format_message()
+    text = " ".join(text.rstrip(".").split())
     text = text.replace(". Choose from:", "; choose from")
     context = error.ctx if isinstance(error, click.UsageError) else None
     text = text[:1].lower() + text[1:]

@@ -1,9 +1,11 @@
 """The result of a case: a short canonical value without a verdict."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from wireproof_spec.clauses.spoken import spoken
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,23 @@ class Observation:
     def then(self, after_state: str) -> "Observation":
         """Return the observation with the state of the connection after the case appended."""
         return replace(self, value=f"{self.value},{after_state}")
+
+    def describe(self, of: str = "") -> str:
+        """Return the observation in words; ``of`` is a case id or a protocol."""
+        return spoken(self.value, of)
+
+
+def first_unlike(observations: Iterable[Observation], value: str) -> Observation:
+    """Return the first observation that is not ``value``; its note says which one it is.
+
+    If there is none, return the observation ``value``. Later observations are not made.
+    """
+    for number, observation in enumerate(observations, start=1):
+        if observation.value != value:
+            which = f"seen in comparison {number} of this case"
+            note = f"{which}; {observation.note}" if observation.note else which
+            return replace(observation, note=note)
+    return Observation(value)
 
 
 def uncompared(other: Observation, what: str) -> Observation | None:

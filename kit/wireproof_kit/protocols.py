@@ -19,6 +19,7 @@ from wireproof_kit.targets.target import (
     Keys,
     Target,
     TargetKey,
+    is_url,
     parse_target,
     with_key,
 )
@@ -222,6 +223,15 @@ def url_of(address: str) -> str:
     return f"{next(usual, example_url()).partition('://')[0]}://{address}"
 
 
+def suggest_url(text: str) -> str:
+    """Return the URL that a user may have meant with a text that is none; else empty text."""
+    scheme, colon, rest = text.partition(":")
+    address = rest.lstrip("/")
+    if scheme in known_protocols():
+        return f"{scheme}://{address}" if address else kit_part(scheme).example
+    return url_of(text.lstrip("/")) if colon else ""
+
+
 def target_keys() -> Keys:
     """Return the URL keys of all protocols; if two have the same key, the first protocol's."""
     keys: dict[str, TargetKey] = {}
@@ -236,6 +246,9 @@ def read_target(url: str, keys: Iterable[tuple[str, str]] = ()) -> Target:
     Raises:
         UsageFault: the URL or a key is invalid.
     """
+    if url.strip() and not is_url(url):
+        near = suggest_url(url) or example_url()
+        raise UsageFault(f"{url!r} is no URL of a target; did you mean {near}?")
     target = parse_target(url, schemes())
     for key, value in keys:
         target = with_key(target, key, value, kit_part(target.protocol).target_keys)

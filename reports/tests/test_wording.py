@@ -2,14 +2,8 @@ from typing import get_args
 
 import pytest
 
-from wireproof_reports.wording import (
-    CLAIM_WORDS,
-    VERDICT_WORDS,
-    printable,
-    shown_time,
-    spoken,
-    spoken_patterns,
-)
+from wireproof_reports.wording import CLAIM_WORDS, VERDICT_WORDS, printable, shown_time
+from wireproof_spec.clauses.spoken import spoken, spoken_patterns
 from wireproof_spec.record import VERDICTS, ClaimState
 
 
@@ -28,6 +22,7 @@ def test_every_verdict_and_claim_has_words() -> None:
         ("error:*,open", "any error frame, connection open"),
         ("trace:little-endian", "a trace response, but little endian"),
         ("delivered:as-sent", "delivered as sent"),
+        ("response:binary-3,open", "response of 3 bytes that are no text, connection open"),
         ("http:400,E_INVALID", "HTTP 400, E_INVALID"),
         ("http:4*,*,http:200,ok", "HTTP 4xx, HTTP 200, OK"),
         ("same:error:*", "the same answer to both: any error frame"),

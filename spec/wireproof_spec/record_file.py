@@ -126,6 +126,9 @@ def refuse_inflated(inflated: int) -> None:
 
 def why_unreadable(error: BaseException) -> str:
     """Return in a few words why a bundle could not be read, from the error that was raised."""
+    if isinstance(error, IsADirectoryError):
+        inside = sorted(Path(str(error.filename)).glob("*.jsonl*"))
+        return f"it is a folder; expected a bundle{f', such as {inside[-1]}' if inside else ''}"
     return getattr(error, "strerror", None) or str(error)
 
 

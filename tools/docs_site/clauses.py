@@ -10,7 +10,7 @@ from page import Page, code, facts, folded, page, table, words
 from wireproof_kit.protocols import known_protocols
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import Instance
-from wireproof_reports.wording import LEVEL_MEANINGS, count_noun, spoken
+from wireproof_reports.wording import LEVEL_MEANINGS, count_noun
 from wireproof_spec.clauses.catalogue import (
     LEVELS,
     Capability,
@@ -22,6 +22,7 @@ from wireproof_spec.clauses.catalogue import (
 )
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.clauses.origin import ORIGIN_MEANINGS, PREMISES
+from wireproof_spec.clauses.spoken import spoken
 
 FOLDER = "reference/clauses"
 UP = "../../../"

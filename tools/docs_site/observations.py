@@ -6,10 +6,10 @@ from itertools import chain
 from page import Page, code, page, table, words
 
 from wireproof_kit.protocols import known_protocols
-from wireproof_reports.wording import spoken
 from wireproof_spec.clauses.catalogue import Catalogue, Law
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.clauses.observations import ENDINGS, SHARED_WORDS, load_observations
+from wireproof_spec.clauses.spoken import spoken
 
 FOLDER = "reference/observations"
 HEAD = ("token", "means")

@@ -141,7 +141,8 @@ def test_three_questions_are_asked_on_a_terminal(
     ("words", "sentence"),
     [
         (["--no-input"], "give all three"),
-        (["--url", "x", "--profile", "must", "--ci", "none"], "x: protocol expected"),
+        (["--url", "x", "--profile", "must", "--ci", "none"], "'x' is no URL of a target"),
+        (["--url", "nsq:"], "did you mean nsq://127.0.0.1:4150?"),
         (["--url", LOCAL, "--profile", "must", "--ci", "travis"], "'--ci': 'travis'"),
     ],
 )

@@ -192,8 +192,15 @@ def test_version_names_kit_and_spec() -> None:
         (["explian", "x"], "did you mean 'explain'?"),
         (["xyzzy"], "known: run, client, proxy, adapter, judge"),
         (["nsq://127.0.0.1:4150"], "did you mean `wireproof run nsq://127.0.0.1:4150`?"),
-        (["run", "--profle", "must"], "Did you mean '--profile'?"),
-        (["--jsn"], "Did you mean '--json'?"),
+        (["run", "--profle", "must"], "did you mean '--profile'?"),
+        (["--jsn"], "did you mean '--json'?"),
+        (
+            ["run", "--md", "x"],
+            "option of `wireproof report`, `wireproof diff` (see",
+        ),
+        (["run", "--report"], "did you mean `wireproof report`?"),
+        (["baseline", "update", "--reson"], "did you mean '--reason'? (see `wireproof baseline"),
+        (["judge", "."], "it is a folder; expected a bundle"),
         (["run", "--profile", "x"], "'must', 'should', 'may', 'observed'"),
         (["run", "--color", "red", "--reference"], "'auto', 'always', 'never'"),
         (["explain"], "missing argument 'ID'"),
@@ -286,7 +293,7 @@ def test_a_full_disk_is_no_error_of_ours(
 @pytest.mark.usefixtures("odd_commands")
 def test_interruption_ends_with_130(capsys: pytest.CaptureFixture[str]) -> None:
     assert entry.main(["interrupted"]) == 130
-    assert "Traceback" not in capsys.readouterr().err
+    assert capsys.readouterr().err == "wireproof: interrupted; the command did not finish\n"
 
 
 @pytest.mark.usefixtures("odd_commands")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from wireproof_kit.protocols import known_protocols
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.clauses.loading import load_catalogue
@@ -54,3 +55,21 @@ def test_a_whole_run_judges_each_group() -> None:
         set(re.findall(r"(?:^judged|^ {7}) {2,3}([a-z]+\.[\w-]+)", text, re.MULTILINE)) == groups
     )
     assert text.splitlines()[-1].startswith("NO FAILURE up to level must")
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+def test_each_run_in_the_book_was_judged_by_the_law_of_today(page: Path) -> None:
+    laws = [
+        load_catalogue(protocol).for_target(is_client=is_client)
+        for protocol in known_protocols()
+        for is_client in (False, True)
+    ]
+    today = {
+        f"{', '.join(f'{spec} r{number}' for spec, number in known.revisions.items())} "
+        f"({len(list(known.clauses()))} clauses)"
+        for known in laws
+    }
+
+    shown = re.findall(r"wireproof [\d.]+   spec (.*? clauses\))", page.read_text("utf-8"))
+
+    assert set(shown) <= today

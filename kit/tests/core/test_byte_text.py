@@ -64,6 +64,7 @@ def test_escapes_are_read_as_they_were_written(data: bytes) -> None:
         ("0x00, 0x01,\n0x02", b"\0\1\2"),
         ("\\x00\\x06OK\n", b"\0\6OK"),
         ("\\0\\12\\377", b"\0\n\xff"),
+        ("PUB t 0\\n\\x00\\x00\\x00\\x01x", b"PUB t 0\n\0\0\0\1x"),
         ('"a\\x00\\"\\n"', b'a\0"\n'),
         ("00000000: 3031 3233  0123\n*\n00000014: 34  4\n", b"0123" * 5 + b"4"),
         (

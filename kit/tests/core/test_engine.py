@@ -78,7 +78,9 @@ class DyingSession(FakeSession):
 def test_a_listener_that_outlives_its_connections_hides_no_death() -> None:
     record = engine(DyingSession(control="dead")).run(case(scripted("missing", overdue=True)))
     assert (record.observation, record.verdict) == ("died", "fail")
-    assert record.note == "the target no longer accepts connections (seen: missing)"
+    assert (
+        record.note == "the target no longer accepts connections (what the case observed: missing)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,10 @@ def test_the_end_of_the_named_process_is_a_death_though_another_answers() -> Non
     later = kit.run(case(scripted("ok,open")))
 
     assert (first.verdict, first.observation) == ("fail", "died")
-    assert first.note == f"process {os.getpid()} of the target has ended (seen: bad)"
+    assert (
+        first.note
+        == f"process {os.getpid()} of the target has ended (what the case observed: bad)"
+    )
     assert later.verdict == "pass"
 
 

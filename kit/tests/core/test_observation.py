@@ -12,6 +12,7 @@ from wireproof_kit.nsq.wire.http import HttpAnswer, make_failed
 from wireproof_kit.observation import (
     Observation,
     compared,
+    first_unlike,
     observed,
     uncompared,
     with_evidence,
@@ -110,3 +111,12 @@ def test_a_later_poll_without_an_answer_is_not_another_content() -> None:
         poll_content(late)
     seen = repeat_while(lambda: poll_content(late) == ())
     assert (seen.value, seen.overdue) == ("silence", True)
+
+
+def test_the_first_odd_one_of_several_says_which_it_is() -> None:
+    odd = [Observation("ok"), Observation("lost"), Observation("late", note="3 s")]
+
+    assert first_unlike(odd[:1], "ok") == Observation("ok")
+    assert first_unlike(odd, "ok").note == "seen in comparison 2 of this case"
+    assert first_unlike(odd[::-1], "ok").note == "seen in comparison 1 of this case; 3 s"
+    assert Observation("closed").describe() == "the connection closed without an answer"

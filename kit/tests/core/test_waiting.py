@@ -103,7 +103,7 @@ def test_what_came_late_while_the_kit_was_paused_is_undecided(
     record = engine(repeats=2).run(case(waits_in_vain("missing", overdue=True)))
 
     assert (record.verdict, record.observation) == ("inconclusive", "inconclusive:paused")
-    assert "saw missing, but other programs kept the kit from running" in record.reason
+    assert "saw: missing, but other programs kept the kit from running" in record.reason
     assert record.reason.endswith("undecided in all of 5 runs")
 
 

@@ -38,9 +38,9 @@ def wireproof(*arguments: str, folder: Path) -> Done:
 
 SAYS = {
     "silent": "leaves IDENTIFY without an answer",
-    "closes-at-once": "does not answer IDENTIFY (seen: closed)",
-    "resets-at-once": "does not answer IDENTIFY (seen: closed)",
-    "refuses-everything": "does not answer IDENTIFY (seen: error:E_INVALID)",
+    "closes-at-once": "does not answer IDENTIFY (seen: the connection closed without an answer)",
+    "resets-at-once": "does not answer IDENTIFY (seen: the connection closed without an answer)",
+    "refuses-everything": "does not answer IDENTIFY (seen: error E_INVALID)",
     "http": "does not speak NSQ",
     "garbage": "answers IDENTIFY with 2,048 bytes that do not complete a frame",
     "endless-garbage": "does not speak NSQ",

@@ -12,7 +12,7 @@ from wireproof.view.output import echo
 from wireproof.view.style import flow_pieces, wrap_after_heading
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import known_protocols, protocol_of
-from wireproof_reports.wording import LEVEL_MEANINGS, spoken
+from wireproof_reports.wording import LEVEL_MEANINGS
 from wireproof_spec.clauses.catalogue import (
     PASSING,
     Capability,
@@ -26,6 +26,7 @@ from wireproof_spec.clauses.catalogue import (
 )
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.clauses.origin import ORIGIN_MEANINGS, PREMISES
+from wireproof_spec.clauses.spoken import spoken
 
 EXAMPLES = (
     (

@@ -12,6 +12,7 @@ from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import Instance
+from wireproof_reports.wording import count_noun
 
 Form = Literal["text", "json", "md"]
 
@@ -115,7 +116,8 @@ def _text(instances: Sequence[Instance]) -> Iterator[str]:
         force = f"{clause.level:<8}  {clause.origin:<9}"
         told = f"{item.id:<{width}}  {force}  {clause.id:<{clause_width}}"
         yield f"{told}  {', '.join(remarks)}".rstrip()
-    yield f"{len(instances)} cases of {len({item.clause.id for item in instances})} clauses"
+    cases = count_noun(len(instances), "case")
+    yield f"{cases} of {count_noun(len({item.clause.id for item in instances}), 'clause')}"
 
 
 def _json(instances: Sequence[Instance]) -> Iterator[str]:

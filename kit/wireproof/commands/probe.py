@@ -17,7 +17,7 @@ from wireproof.view.output import echo
 from wireproof.view.style import Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.runner.run import Run, RunPlan
-from wireproof_reports.wording import spoken
+from wireproof_spec.clauses.spoken import spoken
 from wireproof_spec.record import BindingRecord, ClaimRecord
 from wireproof_spec.step_record import TranscriptRecord
 

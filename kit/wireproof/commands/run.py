@@ -1,7 +1,7 @@
 """``wireproof run``: judge a broker."""
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,6 +35,7 @@ from wireproof.running.request import (
     narrowing_options,
 )
 from wireproof.running.reset import run_reset
+from wireproof.running.several import add_labels, conclude_several, name_targets
 from wireproof.view import captures
 from wireproof.view.choose_display import choose_display
 from wireproof.view.display import Display
@@ -82,6 +83,10 @@ EXAMPLES = (
         "also run the cases that need a data directory or a cluster",
     ),
     (
+        "wireproof run nsq://10.0.0.1:4150 nsq://10.0.0.2:4150 --html report.html",
+        "judge several brokers in turn; the page is an index of their reports",
+    ),
+    (
         "wireproof run URL --plan",
         "say what a run would do to a shared cluster, and send nothing",
     ),
@@ -100,9 +105,15 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
     Outside a terminal, -v prints a line for each case.
     Exit code: 0 no failure, 1 failures, 2 the run could not be done, 3 no failure but undecided
     cases, 130 interrupted. --reference judges the reference broker of each selected protocol in
-    turn; from the second protocol on, its name is added to the names of the files.
+    turn; from the second protocol on, its name is added to the names of the files. Several URLs
+    are judged in turn: the address is added to the names of the files, --html FILE is an index of
+    the reports, and the worst exit code (130, 2, 1, 3) stands for all.
     """
     settings = settings_for(manner())
+    if several := name_targets(arguments, options, settings, given_keys()):
+        if options["is_plan"]:
+            return show_plan((named, options) for named in several)
+        return _judge_several(several, options, settings)
     named = named_target(arguments, settings, reference=options["reference"], given=given_keys())
     if options["dry_run"]:
         return list_chosen(requests(named, options))
@@ -116,12 +127,50 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
     return min(codes, key=WORST_FIRST.index)
 
 
+def _judge_several(
+    several: Sequence[NamedTarget], options: RunParameters, settings: Settings
+) -> int:
+    """Judge targets one after another; one that cannot be judged does not keep others from it."""
+    from wireproof_reports.render.index import IndexedRun, write
+
+    files = _files(options, settings)
+    index = files.get("html")
+    refuse_unwritable({"html": index} if index else {})
+    runs: list[IndexedRun] = []
+    for name, named in add_labels(several):
+        bundle, why = bundle_place(options["bundle"], settings, name=name), ""
+        try:
+            code = judge_target(named, options, settings, name=name, bundle=bundle)
+        except UsageFault:
+            raise
+        except KitError as error:
+            code, why = NOT_DONE, str(error)
+            echo(f"wireproof: {why}", err=True)
+        why = why or ("" if bundle.exists() else "interrupted")
+        html = None if index is None else _add_name(index, name)
+        runs.append(IndexedRun(named.url, code, bundle, html, why))
+        if code == INTERRUPTED:
+            break
+    if index is not None:
+        write(runs, index)
+    worst = min((run.exit for run in runs), key=WORST_FIRST.index)
+    for line in conclude_several(runs, worst, index):
+        echo(line, err=manner().json)
+    return worst
+
+
 def judge_target(
-    named: NamedTarget, options: RunParameters, settings: Settings, *, name: str
+    named: NamedTarget,
+    options: RunParameters,
+    settings: Settings,
+    *,
+    name: str,
+    bundle: Path | None = None,
 ) -> int:
     """Run the cases against one target, write bundle and reports, and return the exit code.
 
-    ``name`` is appended to the stem of every written file.
+    ``name`` is appended to the stem of every written file. ``bundle`` is where the bundle goes,
+    unless the options say it.
     """
     confirm_found(settings, {key for key in REPORTS if not options[key]})
     files = {kind: _add_name(path, name) for kind, path in _files(options, settings).items()}
@@ -129,7 +178,7 @@ def judge_target(
     if lacking := captures.describe_missing(files):
         echo(f"wireproof: {lacking}", err=True)
         files = {kind: path for kind, path in files.items() if kind not in captures.FORMATS}
-    bundle = bundle_place(options["bundle"], settings, name=name)
+    bundle = bundle or bundle_place(options["bundle"], settings, name=name)
     if named.reset is not None:
         confirm_found(settings, {"reset"})
         run_reset(named.reset)
@@ -179,7 +228,7 @@ def _run(
 run = Command(
     "run",
     callback=_judge_target,
-    params=[click.Argument(["arguments"], nargs=-1, metavar="[URL] [IDS]..."), *run_options()],
+    params=[click.Argument(["arguments"], nargs=-1, metavar="[URL]... [IDS]..."), *run_options()],
     help=inspect.getdoc(_judge_target),
     examples=EXAMPLES,
 )

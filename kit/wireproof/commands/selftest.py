@@ -81,8 +81,8 @@ EXAMPLES = (
 @click.option(
     "--record",
     is_flag=True,
-    help="Run faults with every case, or in their corners, and add to their lock file what each "
-    "turns red besides.",
+    help="Run faults with every case, or in their corners, and add to the lock file which further "
+    "clauses each turns red.",
 )
 @click.option(
     "--every-case",

@@ -20,13 +20,11 @@ from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.records import finding_case
 from wireproof_kit.fuzz.campaign.workers import Ended, News, Opened, Status
 from wireproof_kit.protocols import kit_part
-from wireproof_kit.verdicts.deviations import Deviation
+from wireproof_kit.verdicts.deviations import Deviation, mark_finding
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.exchange.annotation import read_bytes
 from wireproof_reports.exchange.reproducer import script
-from wireproof_spec.clauses.catalogue import is_below
 from wireproof_spec.clauses.loading import load_catalogue
-from wireproof_spec.deviation_record import DeviationRecord
 from wireproof_spec.extras import install_command
 from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
 from wireproof_spec.private_file import make_private
@@ -82,8 +80,6 @@ def _write_capture(path: Path, finding: FindingRecord, header: HeaderRecord) -> 
     return ()
 
 
-CLAUSE = "fuzz"
-"""What an entry of the deviations file names as its clause, for a finding."""
 FOUND, NOT_DONE, UNSURE, INTERRUPTED = 1, 2, 3, 130
 TOO_SHORT = "no case was executed: the time was over before the target was ready; give more --time"
 
@@ -186,7 +182,8 @@ class FuzzRecorder:
 
     def _take_finding(self, record: FindingRecord) -> None:
         known = self.findings.get(record.id)
-        record = self._mark_listed(record)
+        if self.header is not None:
+            record = mark_finding(record, self.deviations, self.header.target, self.today)
         is_new = known is None or (not known.shown and bool(record.shown))
         if known is not None and not is_new:
             seen = max(known.seen, record.seen)
@@ -217,20 +214,6 @@ class FuzzRecorder:
         self.coverage.merge(news.coverage)
         if news.failure:
             self.failures.append(news.failure)
-
-    def _mark_listed(self, record: FindingRecord) -> FindingRecord:
-        """Return the finding, marked when the deviations file lists it."""
-        name = f"{self.protocol}/fuzz/{record.violated}/{record.id}"
-        for entry in self.deviations:
-            if (
-                entry.clause == CLAUSE
-                and entry.signature == record.id
-                and is_below(name, entry.id)
-            ):
-                expired = entry.expires < self.today
-                listed = DeviationRecord(entry.id, entry.expires.isoformat(), expired)
-                return msgspec.structs.replace(record, deviation=listed)
-        return record
 
     def _code(self, campaign: CampaignRecord, *, interrupted: bool) -> int:
         verdicts = self._verdicts()

@@ -148,5 +148,5 @@ def _time(context: click.Context, param: click.Parameter, value: str | None) -> 
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", value)
     if found is None or not float(found[1]):
-        raise click.BadParameter(f"{value!r}: expected seconds, or such as 5m", context, param)
+        raise click.BadParameter(f"{value!r}: expected seconds, or e.g. 5m", context, param)
     return float(found[1]) * SECONDS[found[2]]

@@ -7,6 +7,7 @@ bare interpreter 13 ms. So each command imports what it needs, and help appears 
 import importlib
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import click
@@ -14,7 +15,7 @@ from click.shell_completion import CompletionItem
 
 from wireproof.commands.table import CommandEntry
 from wireproof.options.global_options import MannerOption, add_manner
-from wireproof.options.suggestions import suggestion
+from wireproof.options.suggestions import nearest_words, suggestion
 from wireproof.view.terminal import columns
 
 Examples = Sequence[tuple[str, str]]
@@ -139,10 +140,41 @@ class LazyGroup(Group):
         ]
         return found or click.Command.shell_complete(self, ctx, incomplete)
 
+    def find_with_option(self, option: str) -> list[str]:
+        """Return the subcommands that have an option; one that cannot be imported is left out."""
+        found: list[str] = []
+        for name, entry in self._table.items():
+            with suppress(ImportError):
+                if option in _list_options(_load(entry)):
+                    found.append(name)
+        return found
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of subcommands with their summaries, without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.promise) for name, entry in self._table.items()])
+
+
+def describe_unknown_option(error: click.NoSuchOption) -> str:
+    """Return a sentence on an option that a command does not have, and what may be meant."""
+    option, context = error.option_name, error.ctx
+    told = f"no such option {option!r}"
+    if context is None:
+        return told
+    root = context.find_root().command
+    if isinstance(root, LazyGroup):
+        if others := [f"`wireproof {name}`" for name in root.find_with_option(option)]:
+            return f"{told}; it is an option of {', '.join(others)}"
+        if option.lstrip("-") in root.list_commands(context):
+            return f"{told}; did you mean `wireproof {option.lstrip('-')}`?"
+    known = {name.lstrip("-"): name for name in _list_options(context.command)}
+    near = nearest_words(option.lstrip("-"), list(known), cutoff=0.6)
+    return f"{told}; did you mean {known[near[0]]!r}?" if near else told
+
+
+def _list_options(command: click.Command) -> list[str]:
+    options = (param for param in command.params if isinstance(param, click.Option))
+    return [name for option in options for name in (*option.opts, *option.secondary_opts)]
 
 
 def write_options(

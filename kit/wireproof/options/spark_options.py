@@ -129,10 +129,10 @@ def say_spark_is_ready(seconds: float) -> None:
 
 @contextmanager
 def interruptible() -> Generator[None]:
-    """Say in one line that the user interrupted a command.
+    """Say of an interrupted command what a history is left in.
 
     Raises:
-        KeyboardInterrupt: the user did.
+        KeyboardInterrupt: the user interrupted it.
     """
     if not logging.root.handlers:
         # py4j logs an interrupted call with its traceback, which Python then prints.
@@ -140,8 +140,7 @@ def interruptible() -> Generator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        write_lines(sys.stderr, ["wireproof: interrupted; no batch of a history is half written"])
-        raise
+        raise KeyboardInterrupt("no batch of a history is half written") from None
 
 
 @contextmanager

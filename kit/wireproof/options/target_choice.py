@@ -12,7 +12,7 @@ from wireproof.options.config import Settings, read_settings
 from wireproof.options.confirmation import confirm_found
 from wireproof.options.global_options import OutputStyle
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import example_url, known_protocols, target_keys, url_of
+from wireproof_kit.protocols import example_url, known_protocols, suggest_url, target_keys
 from wireproof_kit.targets.target import ON_CLIENTS, ROLE, Form, is_url, option_of
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
@@ -187,12 +187,10 @@ def _one_url(urls: Sequence[str], settings: Settings, *, reference: bool) -> str
 
 
 def _hint(prefixes: Sequence[str]) -> str:
+    """Return what to add about arguments that are no URL, and what may be meant by one."""
     for prefix in prefixes:
-        scheme, _, rest = prefix.partition(":")
-        if scheme in known_protocols():
-            return f"; {prefix!r} is no URL, did you mean {scheme}://{rest.lstrip('/')}?"
-        if ":" in prefix:
-            return f"; {prefix!r} has no protocol, did you mean {url_of(prefix.lstrip('/'))}?"
+        if near := suggest_url(prefix):
+            return f"; {prefix!r} is no URL, did you mean {near}?"
     return f"; {prefixes[0]!r} is no URL" if prefixes else ""
 
 

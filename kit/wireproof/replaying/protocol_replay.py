@@ -122,7 +122,7 @@ def is_no_beat(data: bytes) -> bool:
 
 
 def in_one_order(data: bytes) -> bytes:
-    """Return one sort key for all answers: a protocol whose answers have a fixed order."""
+    """Return the same sort key for all answers: those of the protocol have a fixed order."""
     return b""
 
 

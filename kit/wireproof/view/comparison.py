@@ -33,7 +33,7 @@ _TITLES: dict[Kind, str] = {
     "otherwise": "fail otherwise",
     "reading": "other reading",
     "still-conforming": "changed, still conforming",
-    "changed": "changed case",
+    "changed": "redefined",
 }
 
 

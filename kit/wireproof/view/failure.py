@@ -14,8 +14,9 @@ from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import first_difference
 from wireproof_reports.exchange.last_words import last_words
 from wireproof_reports.exchange.repeating import run_again, way_again
-from wireproof_reports.wording import count_noun, repeated, spoken
+from wireproof_reports.wording import count_noun, repeated
 from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.clauses.spoken import spoken
 from wireproof_spec.record import CaseRecord, DifferenceRecord, HeaderRecord
 
 INDENT = 12

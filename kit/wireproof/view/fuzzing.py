@@ -30,6 +30,7 @@ from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.workers import Status
 from wireproof_kit.fuzz.oracle.rules import MEANINGS
 from wireproof_kit.fuzz.triage.deaths import describe_times
+from wireproof_reports.wording import count_noun
 from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
 from wireproof_spec.record import FooterRecord
 
@@ -262,7 +263,8 @@ def _format_finding(finding: FindingRecord, bundle: Path, style: Style) -> Itera
     yield from wrap_after_heading("", MEANINGS.get(finding.violated, finding.violated) + ":")
     yield from wrap_after_heading("", printable(finding.words))
     size = sum(sent.length for each in finding.cases for sent in each.sent)
-    sent = f"{len(finding.cases)} case(s), {size} bytes, state {finding.state}"
+    cases, length = count_noun(len(finding.cases), "case"), count_noun(size, "byte")
+    sent = f"{cases}, {length}, state {finding.state}"
     yield f"         {sent}"
     if 0 < size <= MOST_SHOWN:
         data = b" | ".join(sent.data() for each in finding.cases for sent in each.sent)

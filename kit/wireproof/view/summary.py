@@ -11,9 +11,10 @@ from wireproof_kit.decoding.printable import printable
 from wireproof_kit.verdicts.judge import DIED
 from wireproof_kit.verdicts.next_step import next_step
 from wireproof_reports.causes import Cause, count_sides, fold
-from wireproof_reports.wording import count_noun, spoken
+from wireproof_reports.wording import count_noun
 from wireproof_spec.clauses.catalogue import is_way
 from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.clauses.spoken import spoken
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord, list_broken
 
 INDENT = 13
@@ -33,8 +34,8 @@ def remarks(header: HeaderRecord, records: Sequence[CaseRecord]) -> Iterator[str
     yield from _seen_once(header, records)
 
 
-def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
-    """Return the lines on clause coverage, outdated known deviations, and the final statement."""
+def outdated(footer: FooterRecord) -> Iterator[str]:
+    """Yield a line for each entry of the deviations file that is to be removed or renewed."""
     for entry in footer.stale:
         yield from wrap_after_heading(
             "stale", f"{entry} passes now; remove it from the deviations file"
@@ -43,6 +44,11 @@ def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
         yield from wrap_after_heading(
             "expired", f"{entry} is past its date in the deviations file"
         )
+
+
+def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
+    """Return the lines on clause coverage, outdated known deviations, and the final statement."""
+    yield from outdated(footer)
     covered = footer.coverage
     told = (
         f"{covered.get('clauses', 0)}: asserted {covered.get('asserted', 0)}, "

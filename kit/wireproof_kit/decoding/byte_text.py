@@ -31,7 +31,7 @@ _ESCAPES = {
 }
 _ESCAPE = re.compile(r"\\(?:x(?P<hex>[0-9a-fA-F]{2})|(?P<octal>[0-7]{1,3})|(?P<sign>.))|[^\\]")
 _LITERAL = re.compile(r"""\s*(?:b|\$)?(?P<quote>['"])(?P<inner>.*)(?P=quote)\s*\Z""", re.DOTALL)
-_ESCAPED = re.compile(r"""\s*(?:(?:b|\$)?['"])?(?:[ -\[\]-~]{0,64})\\[x0-7]""")
+_ESCAPED = re.compile(r"""\s*(?:(?:b|\$)?['"])?(?:[ -\[\]-~]|\\[a-wyz\\'"]){0,64}\\[x0-7]""")
 """How a text with escapes begins: a quote if it has one, and an escape before long."""
 
 

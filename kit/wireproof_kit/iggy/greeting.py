@@ -99,7 +99,7 @@ class _Contact:
             return False
         raise TargetSilent(
             f"{name_of(self.address)} asks for a login and answers that of "
-            f"{self.credentials.name!r} with {observe(entered).value}; name the environment "
+            f"{self.credentials.name!r} with {observe(entered).describe()}; name the environment "
             "variable that holds NAME:PASSWORD with --auth-env"
         )
 
@@ -158,7 +158,7 @@ def _not_greeted(address: Address, answer: Answer) -> TargetSilent:
         return TargetSilent(f"{name} accepts connections but {answer.describe('a ping')}")
     if isinstance(answer, Nonsense):
         return TargetSilent(f"{name} does not speak Iggy: {answer.fault}")
-    seen = observe(answer).value
+    seen = observe(answer).describe()
     return TargetSilent(f"{name} accepts connections but does not answer a ping (seen: {seen})")
 
 

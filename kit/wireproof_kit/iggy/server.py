@@ -73,7 +73,7 @@ class Server(HttpServer):
         if enter:
             answer = self.access.login.enter(connection, PREPARING)
             if answer is not None and not isinstance(answer, Done):
-                raise ArrangementFailed(f"the login was answered {observe(answer).value}")
+                raise ArrangementFailed(f"the login was answered {observe(answer).describe()}")
         return connection
 
     @property
@@ -396,5 +396,5 @@ class Server(HttpServer):
             form = self.access.forms.create
             raise ArrangementFailed(
                 f"{what} in the form {form} ({CREATE_FORMS[form]}) was answered "
-                f"{observe(answer).value}"
+                f"{observe(answer).describe()}"
             )

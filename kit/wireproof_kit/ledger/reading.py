@@ -37,7 +37,7 @@ class RunReading(ABC, Generic[C, E]):
 
     @abstractmethod
     def open_case(self, case: str) -> CaseReader[C, E]:
-        """Return what reads the steps of one run of a case."""
+        """Return a reader for the transcript of one run of a case."""
 
     def read(self, case: str, steps: Iterable[Step]) -> None:
         """Read all steps of one run of a case."""

@@ -129,7 +129,7 @@ class Broker:
         elif identify is not None:
             answer = self._login.enter(connection, identify, PREPARING)
             if not isinstance(answer, Response):
-                raise ArrangementFailed(f"IDENTIFY was answered {observe(answer).value}")
+                raise ArrangementFailed(f"IDENTIFY was answered {observe(answer).describe()}")
             connection.identified = answer
         return connection
 
@@ -159,7 +159,7 @@ class Broker:
         frame = frames.subscribe(topic, channel, command=word, partition=number)
         answer = connection.ask(frame, PREPARING)
         if observe(answer).value != "ok":
-            raise ArrangementFailed(f"{word} was answered {observe(answer).value}")
+            raise ArrangementFailed(f"{word} was answered {observe(answer).describe()}")
         consumer = self.consumer(connection, topic, channel, ordered=command in WITH_OFFSET)
         if ready:
             consumer.ready(ready)
@@ -212,7 +212,7 @@ class Broker:
         """
         answer = self.publish(topic, body, header, trace_id=trace_id, wait=PREPARING)
         if not isinstance(answer, Response):
-            raise ArrangementFailed(f"a right publish was answered {observe(answer).value}")
+            raise ArrangementFailed(f"a right publish was answered {observe(answer).describe()}")
         return answer
 
     def upgrade(self, topic: Topic) -> UpgradeResult:

@@ -278,4 +278,4 @@ def _info(server: HttpClient, name: str, access: str) -> TopicInfo | None:
 
 def _make_failure(what: str, answer: HttpAnswer) -> ArrangementFailed:
     said = f", {answer.code}" if answer.code else ""
-    return ArrangementFailed(f"{what} was answered {observe_http(answer).value}{said}")
+    return ArrangementFailed(f"{what} was answered {observe_http(answer).describe()}{said}")

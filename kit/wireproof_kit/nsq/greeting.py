@@ -51,7 +51,7 @@ def greet(address: Address, *, seconds: float | None = None, login: Login = OPEN
         raise TargetSilent(f"{name} accepts connections but {answer.describe('IDENTIFY')}")
     if isinstance(answer, Nonsense):
         raise TargetSilent(f"{name} does not speak NSQ: {answer.fault}")
-    seen = observe(answer).value
+    seen = observe(answer).describe()
     raise TargetSilent(f"{name} accepts connections but does not answer IDENTIFY (seen: {seen})")
 
 

@@ -231,7 +231,7 @@ class Engine:
 
     def _undecided(self, instance: Instance, seen: str = "") -> JudgedRuns:
         """Return the run of a case that another case's death of the target concerned."""
-        undecided = self._deaths.make_undecided(seen)
+        undecided = self._deaths.make_undecided(instance.id, seen)
         return JudgedRuns(judge_run(undecided, instance.law, self.bench))
 
     def _perform_until_decided(self, instance: Instance, since: int) -> tuple[Outcome, JudgedRun]:
@@ -256,7 +256,8 @@ class Engine:
             outcome = self._perform(instance, patient=patient)
             return outcome, self._judge_run(instance, outcome, since)
         except Exhausted as error:
-            seen = SeenRecord(EXHAUSTED, note=f"{error} (seen: {outcome.observation.value})")
+            observation = outcome.observation.describe(instance.id)
+            seen = SeenRecord(EXHAUSTED, note=f"{error} (what the case observed: {observation})")
             return outcome, judge_run(seen, instance.law, self.bench)
 
     def _perform(self, instance: Instance, *, patient: bool = False) -> Outcome:
@@ -330,7 +331,7 @@ class Engine:
                 return found
         if not conforms:
             if trouble := find_trouble(outcome, verdict, self._line):
-                return record_trouble(trouble, observation)
+                return record_trouble(trouble, observation, instance.id)
             self._hurry.spend(instance, outcome.transcript.vain_s)
         return self._settle_overdue(instance, outcome, since, conforms=conforms)
 
@@ -344,7 +345,7 @@ class Engine:
         is_slow = observation.starved and not conforms
         control = "slow" if is_slow else self.session.control().state
         if control == "prompt" and outcome.is_hurried:
-            return record_hurried(observation)
+            return record_hurried(observation, instance.id)
         # A process that ends closes its listener last, which on a busy machine comes this late.
         found = None
         if control == "dead" and not conforms:

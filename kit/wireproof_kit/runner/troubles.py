@@ -103,15 +103,16 @@ def note_runs(seen: SeenRecord, runs: int) -> SeenRecord:
     return msgspec.structs.replace(seen, note=f"{note} in all of {runs} runs")
 
 
-def record_hurried(observation: Observation) -> SeenRecord:
+def record_hurried(observation: Observation, case: str) -> SeenRecord:
     """Return that a hurried case decided nothing: what it missed was not waited for."""
-    note = f"saw {observation.value}, but the kit no longer waits long: the target owes too much"
+    why = "the kit no longer waits long, since the target owes too much"
+    note = f"saw: {observation.describe(case)}, but {why}"
     return SeenRecord(value=f"{UNDECIDED}:hurried", note=note)
 
 
-def record_trouble(trouble: str, observation: Observation) -> SeenRecord:
+def record_trouble(trouble: str, observation: Observation, case: str) -> SeenRecord:
     """Return that a case decided nothing because of a trouble of the kit's own."""
-    return SeenRecord(trouble, note=f"saw {observation.value}, but {_TROUBLES[trouble]}")
+    return SeenRecord(trouble, note=f"saw: {observation.describe(case)}, but {_TROUBLES[trouble]}")
 
 
 def observe_exhausted(error: BaseException) -> Observation:

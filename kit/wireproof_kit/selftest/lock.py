@@ -29,7 +29,7 @@ class FaultLock:
         self.added = 0
 
     def record(self, result: TrialResult) -> TrialResult:
-        """Write what a trial turned red; return its result without what is thereby expected.
+        """Write the clauses that a trial turned red to the lock file; return it with none of them.
 
         What a fault that is limited to a corner turned red is written for the whole fault.
 

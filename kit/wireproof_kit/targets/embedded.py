@@ -215,8 +215,8 @@ def first_line(process: BrokerProcess, protocol: str) -> bytes:
         chunk = os.read(stream.fileno(), 65536)
         if not chunk:
             raise TargetUnreachable(
-                f"`wireproof serve {protocol}` ended before it was ready; what it wrote to "
-                "standard error says why"
+                f"`wireproof serve {protocol}` ended before it was ready; where standard error "
+                "does not say why, that command with the same options does"
             )
         line += chunk
     return line

@@ -1,8 +1,8 @@
 """The deviations file: failures a vendor knows of, with a reason and a date they end.
 
-An entry lists a root cause, or one case with the signature of its failure. A listed failure is
-`known`; another failure of the same case is new; a listed case that passes, and an entry past its
-date, are failures of the file itself.
+An entry lists a root cause, one case with the signature of its failure, or a fuzz finding.
+A listed failure is `known`; another failure of the same case is new; a listed case that passes,
+and an entry past its date, are failures of the file itself.
 """
 
 import fnmatch
@@ -20,10 +20,13 @@ from wireproof_spec.clauses.cause import cause_id
 from wireproof_spec.clauses.loading import load_catalogue, named_fault
 from wireproof_spec.clauses.toml_lines import describe_fault
 from wireproof_spec.deviation_record import DeviationRecord
+from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.protocol import protocols
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import CaseRecord, TargetRecord
 
 LONGEST = timedelta(days=366)
+FUZZ = "fuzz"
+"""What an entry names as its clause if it lists a finding of the fuzzer."""
 _WHAT = "deviations file"
 
 
@@ -129,6 +132,8 @@ def is_known(entry_id: str, known_ids: Iterable[str]) -> bool:
 def absence(entry: Deviation, known_ids: Iterable[str]) -> str:
     """Return a sentence if an entry's case, way or clause does not exist; else empty text."""
     protocol = entry.id.partition("/")[0]
+    if entry.clause == FUZZ:
+        return ""
     if PASSING in entry.id:
         if protocol in protocols() and not _is_way_known(protocol, entry.id):
             return f"id {entry.id!r} names a clause or a way that the law does not have"
@@ -167,6 +172,31 @@ def apply(
         expired=tuple(entry.id for entry in valid if entry.expires < today),
         unseen=tuple(entry.id for entry in live if not _is_seen(entry, records)),
     )
+
+
+def name_finding(finding: FindingRecord, protocol: str) -> str:
+    """Return the id of the entry that lists a finding: protocol, violated rule and finding."""
+    return f"{protocol}/{FUZZ}/{finding.violated}/{finding.id}"
+
+
+def mark_finding(
+    finding: FindingRecord, entries: Iterable[Deviation], target: TargetRecord, today: date
+) -> FindingRecord:
+    """Return the finding, marked with the entry that lists it longest, if one does."""
+    name = name_finding(finding, target.protocol)
+    about = [
+        entry
+        for entry in entries
+        if entry.clause == FUZZ
+        and entry.signature == finding.id
+        and is_below(name, entry.id)
+        and _is_about(entry, target.fingerprint.get("version", ""))
+    ]
+    if not about:
+        return finding
+    entry = max(about, key=lambda entry: entry.expires)
+    listed = DeviationRecord(entry.id, entry.expires.isoformat(), entry.expires < today)
+    return msgspec.structs.replace(finding, deviation=listed)
 
 
 def to_toml(entries: Iterable[Deviation], comments: Mapping[str, Sequence[str]] = {}) -> str:

@@ -63,16 +63,16 @@ def test_the_run_itself_is_a_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "stored"),
+    ("told", "stored", "unused"),
     [
-        ("", ("Acme", "2.1")),
-        ("1.3.0", ("Acme", "1.3.0")),
-        ("0.3.7-HA.1.13.0", ("youzan nsqd", "0.3.7-HA.1.13.0")),
+        ("", ("Acme", "2.1"), ()),
+        ("1.3.0", ("Acme", "1.3.0"), ("version",)),
+        ("0.3.7-HA.1.13.0", ("youzan nsqd", "0.3.7-HA.1.13.0"), ("vendor", "version")),
     ],
     ids=["nothing", "version", "both"],
 )
 def test_the_users_names_are_for_targets_that_tell_none(
-    tmp_path: Path, told: str, stored: tuple[str, str]
+    tmp_path: Path, told: str, stored: tuple[str, str], unused: tuple[str, ...]
 ) -> None:
     """An operator of a fleet names its landing folder, and no maker that is known is renamed."""
     path = bundle(tmp_path / "b.jsonl", version=told)
@@ -81,6 +81,7 @@ def test_the_users_names_are_for_targets_that_tell_none(
 
     for table in ("runs", "results", "grammar"):
         assert {(row["vendor"], row["version"]) for row in read.tables[table]} == {stored}
+    assert read.outcomes[str(path)].unused == unused
 
 
 @pytest.mark.parametrize("number", BIG)

@@ -198,8 +198,8 @@ def test_a_cell_says_what_the_last_run_came_to_and_how_to_see_it_again(
     path = facts[facts.index("Bundle") + 1]
     again = facts[facts.index("See it again") + 1]
     assert again == command.format(case=case, path=path)
-    link = page.locator(".detail .evidence a").get_attribute("href")
-    assert link == f"file://{path}"
+    assert "/" not in path
+    assert not page.locator(".detail .evidence a[href]").count()
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -194,7 +194,7 @@ def test_a_cell_opens_the_law_and_the_evidence_and_has_an_address(visit: Visit) 
     assert law["ext.publish.header-json"] in detail.inner_text()
     assert "5 pass, 2 fail" in detail.inner_text()
     facts = detail.locator(".evidence").inner_text()
-    assert f"wireproof replay 'nsq/publish/{HOSTILE}' --bundle '/runs/a b.jsonl'" in facts
+    assert f"wireproof replay 'nsq/publish/{HOSTILE}' --bundle 'a b.jsonl'" in facts
     assert f"Observed\nid:{LARGE}\nWould conform\nerror:E_BAD,open\n{HOSTILE}\n" in facts
     assert f"trace_id: expected {LARGE}, found nothing" in facts
     assert "5 of 5 times" in facts

@@ -6,6 +6,7 @@ the others, and what they read goes into the table in one commit for each batch 
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -59,6 +60,7 @@ class IngestResult:
     """The result of an ingest: how many bundles and rows were added, and what was not.
 
     ``lines`` are all that went into the quarantine, ``quarantined`` the first ones of each batch.
+    ``unused`` counts the bundles for which a given vendor or version was not used.
     """
 
     bundles: int = 0
@@ -68,6 +70,7 @@ class IngestResult:
     lines: int = 0
     quarantined: list[QuarantinedLine] = field(default_factory=list[QuarantinedLine])
     refused: list[Refused] = field(default_factory=list[Refused])
+    unused: Counter[str] = field(default_factory=Counter[str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +324,7 @@ def _count(bundles: Sequence[Seen], done: Mapping[str, Outcome], taken: IngestRe
             taken.refused.append(Refused(one.path, one.bundle, outcome.fault))
             continue
         taken.bundles += 1
+        taken.unused.update(outcome.unused)
         taken.results += outcome.rows["results"]
         taken.findings += outcome.rows["findings"]
         taken.lines += outcome.rows["quarantine"]

@@ -45,13 +45,15 @@ _PIECE = 1 << 20
 class Outcome(NamedTuple):
     """What became of one bundle: the number of its rows by view, or why it was refused.
 
-    ``lines`` are numbers and reasons of the first quarantined lines.
+    ``lines`` are numbers and reasons of the first quarantined lines. ``unused`` are the given
+    names, vendor or version, that were not used since the target reports its own.
     """
 
     path: str
     rows: dict[str, int]
     lines: list[tuple[int, str]]
     fault: str = ""
+    unused: tuple[str, ...] = ()
 
 
 class Outcomes(Protocol):
@@ -91,7 +93,7 @@ def make_reader(
                 continue
             try:
                 incoming, rows = _read_bundle(path, opened, naming, expected[path])
-                outcomes.add([_outcome(path, incoming)])
+                outcomes.add([_outcome(path, incoming, naming)])
             except (BundleFault, *UNREADABLE, *UNFIT) as error:
                 reason = _reason(path, error)
                 if strict:
@@ -124,12 +126,15 @@ def _read_bundle(
     return incoming, [record_batch(v, rows, *where) for v, rows in incoming.rows.items() if rows]
 
 
-def _outcome(path: str, incoming: IncomingBundle) -> Outcome:
+def _outcome(path: str, incoming: IncomingBundle, naming: TargetNaming) -> Outcome:
     lines = [
         (int(str(row["line"])), str(row["reason"]))
         for row in incoming.rows["quarantine"][:MOST_LISTED]
     ]
-    return Outcome(path, {view: len(of) for view, of in incoming.rows.items()}, lines)
+    given = {"vendor": naming.vendor, "version": naming.version}
+    unused = tuple(name for name, text in given.items() if text not in ("", incoming.shared[name]))
+    counts = {view: len(of) for view, of in incoming.rows.items()}
+    return Outcome(path, counts, lines, unused=unused)
 
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

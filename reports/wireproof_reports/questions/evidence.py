@@ -38,7 +38,7 @@ def ask(tables: Tables) -> DataFrame:
         "rank", "started", "bundle", "case", "verdict", "accepted", *_TEXTS, *_COUNTS, "again"
     )
     worst = seen.groupBy(*KEYS).agg(F.max(told).alias("worst"))
-    files = tables.runs.select(F.col("bundle").alias("of"), "path", "target_role")
+    files = tables.runs.select(F.col("bundle").alias("of"), _public("path"), "target_role")
     of_run = F.col("worst.bundle") == F.col("of")
     joined = worst.join(version_order(tables), "version").join(files, of_run, "left")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
@@ -53,6 +53,13 @@ def ask(tables: Tables) -> DataFrame:
         *(F.coalesce(name, F.lit("")).alias(name) for name in ("path", "target_role")),
         F.coalesce("worst.again", F.lit("")).alias("again"),
     )
+
+
+def _public(path: str) -> Column:
+    """Return an address as it is, and of a path only the name: a site may be sent to others."""
+    is_address = F.col(path).rlike("^(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
+    name = F.substring_index(path, "/", -1)
+    return F.when(is_address, F.col(path)).otherwise(name).alias(path)
 
 
 def _cut(text: Column) -> Column:
@@ -87,7 +94,7 @@ QUESTION = Question(
         AnswerColumn("runs", "integer", "repetitions"),
         AnswerColumn("last", "time", "start of the last run that showed it"),
         AnswerColumn("bundle", "text", "SHA-256 of the bundle with its exchange"),
-        AnswerColumn("path", "text", "where that bundle lay when it was taken in"),
+        AnswerColumn("path", "text", "name of that bundle's file, or its address in a store"),
         AnswerColumn(
             "target_role",
             "text",

@@ -45,7 +45,7 @@ QUESTION = Question(
         AnswerColumn("words", "text", "the same in words"),
         AnswerColumn("state", "text", "state of the connection"),
         AnswerColumn("frame", "text", "frame that was sent"),
-        AnswerColumn("field", "text", "field that was made wrong"),
+        AnswerColumn("field", "text", "field that was malformed"),
         AnswerColumn("answer", "text", "class of the answer"),
         AnswerColumn("mutation", "text", "how the field was made wrong"),
         AnswerColumn("vendors", "texts", "vendors that have it"),

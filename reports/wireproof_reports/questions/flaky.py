@@ -96,7 +96,7 @@ QUESTION = Question(
         CASE,
         CLAUSE,
         LEVEL,
-        AnswerColumn("runs", "integer", "runs in which the case came to something"),
+        AnswerColumn("runs", "integer", "runs in which the case was decided"),
         AnswerColumn("failed", "integer", "of these, runs in which it failed"),
         AnswerColumn("unstable", "integer", "of these, runs whose own repeats disagreed"),
         AnswerColumn("share", "number", "runs that did not conform, of all"),

@@ -96,7 +96,7 @@ QUESTION = Question(
         VENDOR,
         VERSION,
         CASE,
-        AnswerColumn("runs", "integer", "runs in which the case came to something"),
+        AnswerColumn("runs", "integer", "runs in which the case was decided"),
         AnswerColumn("flips", "integer", "changes between conforming and not"),
         LAST,
     ),

@@ -94,7 +94,7 @@ QUESTION = Question(
     (
         PROTOCOL,
         VENDOR,
-        AnswerColumn("before", "text", "the version before in which the case came to something"),
+        AnswerColumn("before", "text", "the version before in which the case was decided"),
         AnswerColumn("after", "text", "the version after it"),
         CASE,
         CLAUSE,

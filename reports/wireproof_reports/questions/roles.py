@@ -67,7 +67,7 @@ QUESTION = Question(
         LEVEL,
         AnswerColumn("conforming", "integer", "clauses that conform, in whatever reading"),
         AnswerColumn("failing", "integer", "clauses that fail, known or not"),
-        AnswerColumn("open", "integer", "clauses that came to nothing or are unstable"),
+        AnswerColumn("open", "integer", "clauses without a verdict, or unstable"),
     ),
     ask,
 )

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.exchange.evidence import Exchange, exchange
-from wireproof_reports.wording import CLAIM_WORDS, spoken
+from wireproof_reports.wording import CLAIM_WORDS
 from wireproof_spec.clauses.catalogue import Catalogue, Decision
+from wireproof_spec.clauses.spoken import spoken
 from wireproof_spec.record import BindingRecord, ClaimRecord
 
 

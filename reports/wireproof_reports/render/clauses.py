@@ -9,16 +9,10 @@ from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import Exchange, case_exchange, share_lines, talk
 from wireproof_reports.exchange.repeating import repeat_command
-from wireproof_reports.wording import (
-    VERDICT_WORDS,
-    Word,
-    repeated,
-    shown_time,
-    spoken,
-    spoken_patterns,
-)
+from wireproof_reports.wording import VERDICT_WORDS, Word, repeated, shown_time
 from wireproof_spec.clauses.catalogue import LEVELS, Catalogue, Clause, Group, is_below
 from wireproof_spec.clauses.origin import PREMISES, by_origin
+from wireproof_spec.clauses.spoken import spoken, spoken_patterns
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, GroupRecord
 
 MOST_EXCHANGES = 2000

@@ -14,8 +14,8 @@ from wireproof_reports.exchange.evidence import (
 )
 from wireproof_reports.exchange.reproducer import Reproducer, reproducer
 from wireproof_reports.render.clauses import CaseView, case_view, source, unknown_clause
-from wireproof_reports.wording import spoken
 from wireproof_spec.clauses.catalogue import Catalogue
+from wireproof_spec.clauses.spoken import spoken
 from wireproof_spec.record import CaseRecord, DifferenceRecord
 
 MOST_SHOWN = 40

@@ -22,7 +22,7 @@ from wireproof_reports.render.page import Page, page_of, read_page
 from wireproof_reports.wording import escape_acting
 from wireproof_spec.private_file import make_private
 
-__all__ = ["page_from", "render", "render_bundle", "write", "write_cause"]
+__all__ = ["page_from", "render", "render_bundle", "render_with", "write", "write_cause"]
 
 MOST_PLAIN = 50
 """Causes whose exchange and script stand in the page as they are; those of the others are packed.
@@ -100,16 +100,24 @@ def page_from(template: str, bundle: Path) -> str:
 
 
 def _render(template: str, page: Page, **more: object) -> str:
-    sheet, script = _asset(_SHEET), _asset(_SCRIPT)
     packs = [
         page.causes[at : at + IN_A_PACK] for at in range(MOST_PLAIN, len(page.causes), IN_A_PACK)
     ]
     packed = [(number, part) for number, pack in enumerate(packs) for part in range(len(pack))]
-    return _ENVIRONMENT.get_template(template).render(
+    return render_with(
+        template,
         page=page,
         **more,
         places=[*([None] * MOST_PLAIN), *packed],
         packs=list(map(_pack, packs)),
+    )
+
+
+def render_with(template: str, **values: object) -> str:
+    """Return a page rendered with the template of this name, in the style of all reports."""
+    sheet, script = _asset(_SHEET), _asset(_SCRIPT)
+    return _ENVIRONMENT.get_template(template).render(
+        **values,
         sheet=Markup(sheet),
         script=Markup(script),
         policy="; ".join(

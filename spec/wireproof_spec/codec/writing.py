@@ -63,7 +63,7 @@ class EncoderPath:
         return replace(self, pieces=(*self.pieces, *pieces))
 
     def and_prepared(self, value: str, octets: Octets) -> "EncoderPath":
-        """Return a copy that has the encoded bytes of the value in the variable `value`."""
+        """Return a copy of this path in which the variable ``value`` holds encoded bytes."""
         return replace(self, prepared={**self.prepared, value: octets})
 
     def and_answer(self, condition: str, answer: bool) -> "EncoderPath":

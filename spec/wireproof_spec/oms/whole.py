@@ -90,7 +90,9 @@ def _name_faults(
     pointer: str, name: str, known: Iterable[str], elsewhere: Iterable[str]
 ) -> Iterator[Breach]:
     if name in elsewhere:
-        yield Breach(MISPLACED, pointer, "it in the other header", ascii(name), at_name=True)
+        yield Breach(
+            MISPLACED, pointer, "this field in the other header", ascii(name), at_name=True
+        )
         return
     near = nearest(name, known)
     if near is not None:

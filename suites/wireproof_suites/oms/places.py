@@ -82,7 +82,7 @@ def repeat_in_second_group(*modules: ModuleType) -> Mapping[str, Experiment]:
 def repeat_when_returned(
     *modules: ModuleType, without: Collection[Experiment] = ()
 ) -> Mapping[str, Experiment]:
-    """Return the must cases of modules for messages of a second group that come again, by name.
+    """Return the must cases of modules by name, for messages that come again to a second group.
 
     They are spread over several partitions, where the system has any.
     """

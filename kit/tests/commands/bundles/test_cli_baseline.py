@@ -5,12 +5,15 @@ from datetime import timedelta
 from pathlib import Path
 
 import cli_bundle as made
+import msgspec
 import pytest
 
 from wireproof.commands.bundles import baseline
 from wireproof.main import main
+from wireproof_kit.bundle.file import BundleWriter
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.verdicts.deviations import read_deviations
+from wireproof_kit.verdicts.deviations import mark_finding, read_deviations
+from wireproof_spec.fuzz_record import FindingRecord, FuzzCaseRecord, SentRecord
 
 FILE = Path("known.toml")
 RUN = Path("b.jsonl")
@@ -120,6 +123,40 @@ def test_update_says_how_to_leave_what_is_undecided(
     assert told[0] == "known.toml: 1 added, 0 kept"
     assert told[1].startswith("1 undecided or unstable case cannot be listed")
     assert "--allow-unstable" in told[1]
+
+
+def test_update_lists_findings_in_a_file_that_runs_read_too(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    case = FuzzCaseRecord(0, "fresh", "PUB_EXT", "json_header", "empty", (SentRecord(),))
+    where = ("fresh", "PUB_EXT", "json_header")
+    back = FindingRecord("0" * 12, "dead", "gone", *where, "dead", 1, 5, 5, 1, 0.1, (case,))
+    campaign = Path("fuzz.jsonl")
+    writer = BundleWriter(campaign, made.header())
+    for finding in (back, msgspec.structs.replace(back, id="1" * 12, shown=0)):
+        writer.add(finding)
+    writer.close(made.read(RUN).footer or pytest.fail("the run has no footer"))
+    update = ["baseline", "update", str(FILE), "--reason", "r", "--bundle"]
+
+    assert main([*update, str(campaign)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert main([*update, str(RUN)]) == 0
+    assert main([*update, str(campaign)]) == 0
+    assert main(["baseline", "prune", str(FILE), "--bundle", str(campaign)]) == 0
+
+    assert told == [
+        "known.toml: 1 added, 0 kept",
+        "1 finding left out: seen in the campaign, but not again",
+    ]
+    assert capsys.readouterr().out.splitlines()[-1] == "known.toml: 0 removed, 4 kept"
+    listed, *failures = read_deviations(FILE, known_ids=None, today=made.TODAY)
+    assert (listed.id, listed.clause) == (f"nsq/fuzz/dead/{back.id}", "fuzz")
+    assert [entry.id for entry in failures] == by_verdict("fail")
+    target = made.header().target
+    assert mark_finding(back, [listed], target, made.TODAY).deviation is not None
+    late = msgspec.structs.replace(listed, targets=("9.*",))
+    assert mark_finding(back, [late], target, made.TODAY) == back
+    assert main(["judge", str(RUN), "--baseline", str(FILE)]) == 0
 
 
 def test_a_listed_run_judges_green(capsys: pytest.CaptureFixture[str]) -> None:

@@ -136,7 +136,7 @@ def test_a_changed_case_is_listed_apart(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["diff", a, b, "--fail-on", "regressed"]) == 0
     assert main(["diff", a, b, "--fail-on", "changed"]) == 1
 
-    assert "CHANGED CASE 1   the case itself changed" in capsys.readouterr().out
+    assert "REDEFINED 1   the case itself changed" in capsys.readouterr().out
 
 
 def test_a_regression_above_the_profile_is_shown_and_does_not_count(

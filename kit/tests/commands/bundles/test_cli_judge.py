@@ -352,3 +352,25 @@ def test_the_changes_alone_are_shown_with_both_exit_codes(
     assert out.endswith("now 1")
     assert main(["judge", "b.jsonl", "--changes-only", "--json"]) == 1
     assert '"event":"diff"' in capsys.readouterr().out
+
+
+def test_known_deviations_are_no_change_of_the_law(capsys: pytest.CaptureFixture[str]) -> None:
+    run = str(made.write(Path("b.jsonl"), made.failing()))
+    main(["baseline", "update", "known.toml", "--bundle", run, "--reason", "r"])
+    main(["judge", run, "--baseline", "known.toml", "--bundle", "known.jsonl"])
+    capsys.readouterr()
+
+    listed = main(["judge", run, "--changes-only", "--baseline", "known.toml"])
+    told = capsys.readouterr().out.splitlines()
+    unlisted = main(["judge", "known.jsonl", "--changes-only"])
+    counted = capsys.readouterr().out.splitlines()
+    main(["judge", run, "--changes-only", "--baseline", "known.toml", "--json"])
+
+    assert (listed, unlisted) == (0, 1)
+    assert told[-2:] == ["0 verdicts changed against the run", "exit code of the run 1, now 0"]
+    assert counted[-3:] == [
+        "0 verdicts changed against the run",
+        "1 known failure of the run counted again; --baseline FILE says that they are known",
+        "exit code of the run 0, now 1",
+    ]
+    assert json.loads(capsys.readouterr().out)["cases"] == []

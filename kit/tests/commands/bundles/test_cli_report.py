@@ -87,6 +87,8 @@ def test_without_allure_its_site_is_refused_with_how_to_get_it(
         ([], "missing argument 'BUNDLE...'"),
         (["none.jsonl"], "none.jsonl"),
         (["no-bundle.txt"], "no-bundle.txt"),
+        (["."], ". is a folder; expected bundles: `wireproof report ./*.jsonl --html pages/`"),
+        ([".", "--cause", "x"], ". is a folder"),
         (["b.jsonl", "b.jsonl", "--html", "x.html"], "expected a folder for several bundles"),
         (["b.jsonl", "--html", "b.jsonl/x.html"], "cannot be written"),
         (["b.jsonl", "--htm", "x"], "'--html'"),

@@ -183,6 +183,11 @@ def test_a_folder_of_bundles_becomes_a_site(tmp_path: Path) -> None:
     (seen,) = (row for row in told if row["verdict"] == "fail")
     assert (seen["case"], seen["observation"]) == (odd.case, odd.observation)
     assert seen["accepted"] == list(odd.accepted)
+    assert seen["path"] == "b.jsonl"
+    pages = [
+        path for glob in ("*.html", "data/*", "answers/*") for path in Path("site").glob(glob)
+    ]
+    assert not [path for path in pages if str(tmp_path).encode() in path.read_bytes()]
 
 
 def test_a_command_says_that_it_fetches_jars(

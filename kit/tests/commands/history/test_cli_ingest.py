@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 
 import cli_bundle as made
@@ -272,3 +273,9 @@ def test_quarantined_lines_beyond_those_that_are_listed_are_counted() -> None:
     listed = [line for line in told if ", line " in line]
     more = f"{12_000 - len(listed):,} more lines"
     assert told[-1] == f"quarantined  {more} in the view quarantine"
+
+
+def test_names_that_were_not_used_are_said() -> None:
+    told = list(lines(IngestResult(bundles=3, unused=Counter(vendor=2)), "h"))
+
+    assert told[-1] == "unused   --vendor, for 2 bundles whose target reports a vendor itself"

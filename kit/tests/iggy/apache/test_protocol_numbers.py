@@ -71,7 +71,10 @@ def test_a_server_with_another_login_than_described_is_refused(
     shape = Record(TenantLogin, *fields, *context_field())
     other = replace(described, login=Schema("login", "x", TenantLogin, shape))
     monkeypatch.setitem(ENVELOPES, "0.12", other)
-    with served("0.12") as url, pytest.raises(TargetSilent, match="from a description only"):
+    with (
+        served("0.12") as url,
+        pytest.raises(TargetSilent, match="description, not from a server"),
+    ):
         opened(url)
 
 
@@ -80,7 +83,10 @@ def test_a_login_that_an_unverified_number_refuses_is_no_wrong_password(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(ENVELOPES, "0.12", replace(ENVELOPES["0.12"], login=OWN.login))
-    with served("0.12") as url, pytest.raises(TargetSilent, match="from a description only"):
+    with (
+        served("0.12") as url,
+        pytest.raises(TargetSilent, match="description, not from a server"),
+    ):
         opened(url)
 
 

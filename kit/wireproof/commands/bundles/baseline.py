@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,12 +18,16 @@ from wireproof.view.output import echo
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.fuzz.oracle.rules import MEANINGS
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import known_ids
 from wireproof_kit.verdicts.deviations import (
+    FUZZ,
     Deviation,
     absence,
     apply,
+    mark_finding,
+    name_finding,
     parse_deviations,
     read_deviations,
     read_deviations_text,
@@ -30,7 +35,9 @@ from wireproof_kit.verdicts.deviations import (
     utc_date,
 )
 from wireproof_reports.causes import Cause, fold
-from wireproof_reports.wording import count_noun, spoken
+from wireproof_reports.wording import count_noun
+from wireproof_spec.clauses.spoken import spoken
+from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.record import list_counted
 
 LASTS = timedelta(days=180)
@@ -53,6 +60,10 @@ GROUP_EXAMPLES = (
         "add the root causes of this run's failures",
     ),
     (
+        "wireproof baseline update deviations.toml --bundle out/run-fuzz.jsonl",
+        "add the findings of a fuzz campaign",
+    ),
+    (
         "wireproof baseline prune deviations.toml --bundle out/run.jsonl",
         "remove entries whose cases pass in this run",
     ),
@@ -71,7 +82,7 @@ def baseline() -> None:
     """
 
 
-@baseline.command("update", cls=Command, examples=GROUP_EXAMPLES[:1])
+@baseline.command("update", cls=Command, examples=GROUP_EXAMPLES[:2])
 @_file
 @_bundle
 @click.option("--reason", metavar="TEXT", help="Why it fails; without it the terminal prompts.")
@@ -93,7 +104,9 @@ def update(
     """Add every new root cause in a bundle to the file, if its level counted in that run.
 
     An entry covers all cases that fail for its cause, in later runs too. Undecided and unstable
-    cases cannot be listed; the command says how to leave them.
+    cases cannot be listed; the command says how to leave them. Of a fuzz campaign every new
+    finding is added that came back when it was repeated. One file serves `run`, `client` and
+    `fuzz`.
     """
     place, run, today = _place(file), _run(bundle), utc_date()
     entries = _read(place, today) if place.exists() else ()
@@ -106,28 +119,47 @@ def update(
     applied = apply(records, entries, version=_version(run), today=today)
     causes = fold(applied.records, run.header)
     counting = [cause for cause in causes if cause.list_counted(run.header)]
-    if counting:
-        why = reason or _asked_reason(len(counting))
+    findings = _new_findings(run, entries, today)
+    if counting or findings:
+        why = reason or _asked_reason(_count_new(len(counting), len(findings)))
         until = expires.date() if expires else today + LASTS
+        make = partial(Deviation, reason=why, expires=until, since=today, link=link)
         added = [
-            Deviation(
-                id=cause.shown.case,
-                clause=cause.clause,
-                cause=cause.id,
-                reason=why,
-                expires=until,
-                since=today,
-                link=link,
-            )
-            for cause in counting
+            *(make(id=c.shown.case, clause=c.clause, cause=c.id) for c in counting),
+            *(make(id=name, clause=FUZZ, signature=f.id) for name, f in findings.items()),
         ]
         text = read_deviations_text(place).rstrip("\n") + "\n\n" if place.exists() else ""
         comments = {cause.shown.case: list(_describe(cause)) for cause in counting}
+        comments |= {name: _describe_finding(finding) for name, finding in findings.items()}
         _write(place, text + to_toml(added, comments), today)
-    _tell(place, added=len(counting), kept=len(entries))
+    _tell(place, added=len(counting) + len(findings), kept=len(entries))
     _tell_left_out(run, len(causes) - len(counting))
     _tell_undecided(run)
-    _tell_findings(run)
+
+
+def _new_findings(
+    run: Bundle, entries: Sequence[Deviation], today: date
+) -> dict[str, FindingRecord]:
+    """Return the findings that no valid entry lists, by their names; those that came back."""
+    target, found = run.header.target, dict[str, FindingRecord]()
+    for finding in run.findings:
+        listed = mark_finding(finding, entries, target, today).deviation
+        if finding.shown and (listed is None or listed.expired):
+            found[name_finding(finding, target.protocol)] = finding
+    return found
+
+
+def _count_new(causes: int, findings: int) -> str:
+    told = [count_noun(causes, "new cause")] if causes or not findings else []
+    return " and ".join([*told, count_noun(findings, "new finding")] if findings else told)
+
+
+def _describe_finding(finding: FindingRecord) -> list[str]:
+    """Return the lines that say what a finding is."""
+    rule = MEANINGS.get(finding.violated, finding.violated)
+    case = f"{finding.frame} {finding.field}: {finding.cases[-1].mutation}"
+    lines = (f"{rule}: {finding.words}", f"{case}, in state {finding.state}")
+    return [clip(printable(line), LONGEST_COMMENT) for line in lines]
 
 
 def _describe(cause: Cause) -> Iterator[str]:
@@ -142,7 +174,7 @@ def _describe(cause: Cause) -> Iterator[str]:
             yield f"  and {len(others) - LISTED} more"
 
 
-@baseline.command("prune", cls=Command, examples=GROUP_EXAMPLES[1:2])
+@baseline.command("prune", cls=Command, examples=GROUP_EXAMPLES[2:3])
 @_file
 @_bundle
 def prune(file: Path | None, bundle: Path | None) -> None:
@@ -164,7 +196,7 @@ def prune(file: Path | None, bundle: Path | None) -> None:
     _tell(place, removed=len(entries) - len(kept), kept=len(kept))
 
 
-@baseline.command("check", cls=Command, examples=GROUP_EXAMPLES[2:])
+@baseline.command("check", cls=Command, examples=GROUP_EXAMPLES[3:])
 @_file
 @_bundle
 def check(file: Path | None, bundle: Path | None) -> int:
@@ -224,12 +256,11 @@ def _version(run: Bundle) -> str:
     return run.header.target.fingerprint.get("version", "")
 
 
-def _asked_reason(count: int) -> str:
+def _asked_reason(what: str) -> str:
     said = manner()
     if said.no_input or said.json or not sys.stdin.isatty():
-        told = count_noun(count, "new cause")
-        raise UsageFault(f"--reason is needed for {told}: why are these failures known?")
-    answer: str = click.prompt(f"{count_noun(count, 'new cause')}; why known?", err=True)
+        raise UsageFault(f"--reason is needed for {what}: why are these failures known?")
+    answer: str = click.prompt(f"{what}; why known?", err=True)
     return answer
 
 
@@ -272,29 +303,19 @@ def _tell_left_out(run: Bundle, count: int) -> None:
     )
 
 
-def _tell_findings(run: Bundle) -> None:
-    """Say how findings of the fuzzer become known: by entries of their own, written by hand."""
-    if not run.findings or manner().json or manner().quiet:
-        return
-    count, first = count_noun(len(run.findings), "finding"), run.findings[0]
-    name = f"{run.header.target.protocol}/fuzz/{first.violated}"
-    echo(
-        f"{count} of the fuzzer not added; write an entry for each into a file for fuzz "
-        f'--baseline, such as id = "{name}", clause = "fuzz", signature = "{first.id}", '
-        "reason and expires"
-    )
-
-
 def _tell_undecided(run: Bundle) -> None:
     """Say how to leave what a deviations file cannot list: it has no signature."""
-    undecided = [r.case for r in run.cases if r.verdict in ("inconclusive", "unstable")]
-    if not undecided or manner().json or manner().quiet:
+    if manner().json or manner().quiet:
         return
-    told = count_noun(len(undecided), "undecided or unstable case")
-    echo(
-        f"{told} cannot be listed: such a case has shown no failure that could be known; "
-        "run with --allow-unstable to leave them out of the exit code, or with --exclude ID"
-    )
+    undecided = [r.case for r in run.cases if r.verdict in ("inconclusive", "unstable")]
+    if undecided:
+        told = count_noun(len(undecided), "undecided or unstable case")
+        echo(
+            f"{told} cannot be listed: such a case has shown no failure that could be known; "
+            "run with --allow-unstable to leave them out of the exit code, or with --exclude ID"
+        )
+    if gone := sum(not finding.shown for finding in run.findings):
+        echo(f"{count_noun(gone, 'finding')} left out: seen in the campaign, but not again")
 
 
 def _tell(place: Path, **numbers: int) -> None:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -18,7 +18,7 @@ from wireproof.view.choose_display import choose_display
 from wireproof.view.events import write_event
 from wireproof.view.output import echo
 from wireproof.view.style import wrap_after_heading
-from wireproof.view.summary import Result
+from wireproof.view.summary import Result, outdated
 from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
 from wireproof_kit.clients.again import observe_again
 from wireproof_kit.errors import UsageFault
@@ -94,7 +94,8 @@ class Terms:
 @click.option(
     "--changes-only",
     is_flag=True,
-    help="Print only the verdicts that the law of this version changes, and the exit codes.",
+    help="Print only the verdicts that the law of this version changes, and the exit codes. "
+    "Known deviations are no change.",
 )
 @click.option(
     "--bundle", "out", type=_FILE, metavar="FILE", help="Write the result as a new bundle."
@@ -131,7 +132,7 @@ def judge(
     result = judge_again(recorded, terms)
     result = _write_result(result, out) if out is not None else result
     if changes_only:
-        _tell_changes(recorded, result, terms.spec_revision)
+        _tell_changes(recorded, result, terms)
         return result.footer.exit
     display = choose_display(manner(), bundle=bundle, recorded=True, failures_only=failures_only)
     display.begin(result.header, selected=len(result.records))
@@ -144,17 +145,39 @@ def judge(
     return result.footer.exit
 
 
-def _tell_changes(recorded: Bundle, result: Result, revision: int | None) -> None:
+def _tell_changes(recorded: Bundle, result: Result, terms: Terms) -> None:
+    before = _list_alike(recorded, result.header, terms)
     again = Bundle(
         recorded.path, result.header, tuple(result.records), result.footer, ways=tuple(result.ways)
     )
     if manner().json:
-        write_event(sys.stdout, diff_event(compare(recorded, again), result.footer.exit))
+        write_event(sys.stdout, diff_event(compare(before, again), result.footer.exit))
         return
-    for line in changes(recorded, result, revision):
+    for line in changes(before, result, terms.spec_revision):
         echo(line)
-    before = "none" if recorded.footer is None else str(recorded.footer.exit)
-    echo(f"exit code of the run {before}, now {result.footer.exit}")
+    for line in outdated(result.footer):
+        echo(line)
+    was_known = sum(record.verdict == "known" for record in recorded.cases)
+    if was_known and terms.baseline is None:
+        known = count_noun(was_known, "known failure")
+        echo(f"{known} of the run counted again; --baseline FILE says that they are known")
+    code = "none" if recorded.footer is None else str(recorded.footer.exit)
+    echo(f"exit code of the run {code}, now {result.footer.exit}")
+
+
+def _list_alike(recorded: Bundle, header: HeaderRecord, terms: Terms) -> Bundle:
+    """Return a bundle with the deviations of today listed: what still differs is the law's."""
+    results = [*recorded.cases, *(way.result for way in recorded.ways)]
+    failures = [
+        msgspec.structs.replace(each, verdict="fail") if each.verdict == "known" else each
+        for each in results
+    ]
+    listed = _apply_deviations(failures, header, terms).records
+    cases, judged = listed[: len(recorded.cases)], listed[len(recorded.cases) :]
+    ways = map(
+        lambda way, result: msgspec.structs.replace(way, result=result), recorded.ways, judged
+    )
+    return replace(recorded, cases=cases, ways=tuple(ways))
 
 
 def judge_again(bundle: Bundle, terms: Terms) -> Result:

@@ -77,6 +77,11 @@ def report(bundles: tuple[Path, ...], *, cause: str | None, **files: Path | None
     a folder for each. --allure-html needs Allure 3 (Node) or 2 (Java) on this machine. --cause
     writes one HTML page: law, quote, bytes, a script, and how to contest the verdict.
     """
+    for folder in filter(Path.is_dir, bundles):
+        raise UsageFault(
+            f"{folder} is a folder; expected bundles: `wireproof report {folder}/*.jsonl "
+            "--html pages/` writes a page for each in it"
+        )
     if cause is not None:
         _write_cause(bundles, files, cause)
         return

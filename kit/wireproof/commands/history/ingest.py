@@ -196,6 +196,9 @@ def lines(taken: "IngestResult", history: str) -> Iterator[str]:
     if rest:
         # Not "-v lists them": the same command finds the bundle in the history now.
         yield f"quarantined  {count_noun(rest, 'more line')} in the view quarantine"
+    for name, count in sorted(taken.unused.items()):
+        bundles = count_noun(count, "bundle")
+        yield f"unused   --{name}, for {bundles} whose target reports a {name} itself"
 
 
 def _tell(taken: "IngestResult", history: str) -> None:

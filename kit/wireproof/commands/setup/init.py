@@ -116,8 +116,10 @@ def init(url: str | None, profile: Level | None, ci: Ci | None, *, force: bool) 
     of the law. The CI file starts the reference where your broker is to be started. The URL of a
     client is PROTOCOL+client:COMMAND, such as nsq+client:./consume.
     """
+    url = url or _ask("URL of the target", example_url())
+    read_target(url)  # before more is asked
     answers = Answers(
-        url=url or _ask("URL of the target", example_url()),
+        url=url,
         profile=profile or cast(Level, _ask("Failures count up to level", "must", LEVELS)),
         ci=ci or cast(Ci, _ask("CI", "none", CI)),
     )

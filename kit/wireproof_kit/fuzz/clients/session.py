@@ -61,7 +61,7 @@ class FuzzedClient(Generic[S, T]):
     is_closed: bool = False
 
     def meet(self, role: str | None) -> None:
-        """Start the client once for each situation that it may be tested in, without a fault.
+        """Start the client once in each test situation, with a server that makes no mistake.
 
         ``role`` limits these situations.
 

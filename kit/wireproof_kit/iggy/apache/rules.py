@@ -160,7 +160,7 @@ def judge_batch(poll: PollMessages, batch: Batch) -> Iterator[Finding]:
 
 
 def judge_time(batch: Batch) -> Finding:
-    """Judge whether the server's time of a batch may be one, in microseconds."""
+    """Judge whether the time that the server gave a batch is plausible, in microseconds."""
     time_us = batch.header.base_timestamp
     return hold("message.append-time", time_us in RIGHT_TIMES, "time:other", f"{time_us}")
 

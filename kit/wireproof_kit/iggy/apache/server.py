@@ -205,7 +205,7 @@ class ApacheServer:
         )
         found = confirmations_of(answer)
         if not found:
-            raise ArrangementFailed(f"a right send was answered {observe(answer).value}")
+            raise ArrangementFailed(f"a right send was answered {observe(answer).describe()}")
         return found[0]
 
     def poll(self, topic: Topic, polling: Polling = POLLING, *, wait: Wait = ANSWER) -> Polled:

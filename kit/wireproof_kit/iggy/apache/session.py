@@ -295,8 +295,8 @@ def _refuse_unless_served(access: Access) -> None:
 
 def _not_served(server: str, version: int) -> TargetSilent:
     return TargetSilent(
-        f"{server} speaks protocol {login.name_version(version)} of Apache Iggy, whose shapes "
-        "this kit knows from a description only, and it does not serve them"
+        f"{server} speaks protocol {login.name_version(version)} of Apache Iggy, which this kit "
+        "cannot judge: it knows its messages from a description, not from a server"
     )
 
 

@@ -81,7 +81,7 @@ class ApacheWatcher:
         return ()
 
     def see(self, event: Event) -> Iterator[Finding]:
-        """Yield what an event shows of clauses that bind clients, or servers."""
+        """Yield findings on the clauses for clients, or for servers, that an event shows."""
         if isinstance(event, Malformed):
             yield Finding(f"{LAW}request", f"malformed:{event.error.field}", str(event.error))
         elif isinstance(event, Asked) and event.request is not None:

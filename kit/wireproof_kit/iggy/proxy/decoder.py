@@ -146,7 +146,7 @@ class _TcpStream:
             yield self._answered(at, whole, found.status, found.body)
         pending = self._responses.pending
         if len(pending) > KEPT and not self._is_certain:
-            yield self._give_up(at, "whether lengths count the status does not show")
+            yield self._give_up(at, "nothing shows whether lengths include the status")
         elif len(pending) > KEPT:
             status, size = _head(pending)
             self._skip[False] = RESPONSE_HEAD_SIZE + size - len(pending)

@@ -90,7 +90,7 @@ class Bystanders(Health):
         return None
 
     def exercise(self, what: str, until: float) -> Trouble | None:
-        """Let further clients do an exercise; return what went wrong."""
+        """Run an exercise with new clients of the kit; return what went wrong."""
         try:
             token = f"{CHANNEL}_{next(self._numbers)}"
             trouble = self._exercises.do(what, token, until)

@@ -124,7 +124,7 @@ class Flights:
                 self._unread.setdefault(event.by, []).append(flight)
 
     def leave(self, by: Subscription) -> None:
-        """Forget what a client holds that has left, or that had an error to any command."""
+        """Forget the messages that a client holds, because it left or got an error."""
         for number, flight in list(self._flights.items()):
             if flight.by == by:
                 del self._flights[number]

@@ -35,7 +35,7 @@ class Creations:
             self._asked.pop(name, None)
 
     def remind(self, name: str) -> None:
-        """Repeat the request that created a topic; without one, the latest such request.
+        """Repeat the request that created a topic, or the latest request if there was none for it.
 
         Do nothing if a request was sent a moment ago.
         """

@@ -175,7 +175,7 @@ class TopicMaker:
         """
         answer = self.upgrade(topic, transcript)
         if answer.status != 200:
-            raise ArrangementFailed(f"the upgrade was answered {observe_http(answer).value}")
+            raise ArrangementFailed(f"the upgrade was answered {observe_http(answer).describe()}")
         return replace(topic, extend=True)
 
     def upgrade(self, topic: Topic, transcript: Transcript) -> HttpAnswer:
@@ -262,7 +262,7 @@ class TopicMaker:
                 )
             if answer.status == 200:
                 return partitions
-            seen = observe_http(answer).value
+            seen = observe_http(answer).describe()
         raise ArrangementFailed(f"the lookup server answered {seen} to the creation of a topic")
 
     def _places(
@@ -311,7 +311,7 @@ class TopicMaker:
                 answer = around.http.request("POST", CREATE_PATHS[1], query=query)
             if answer.status == 200:
                 return self._topic(kind, name, "http", self._own_places(*range(partitions)))
-            seen = observe_http(answer).value
+            seen = observe_http(answer).describe()
         return f"POST {CREATE_PATHS[0]} was answered {seen}"
 
     def _own_places(self, *partitions: int) -> tuple[LedPartition, ...]:

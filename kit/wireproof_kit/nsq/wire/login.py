@@ -74,7 +74,7 @@ class Login:
             return
         answer = self.enter(connection, {}, wait)
         if not isinstance(answer, Response):
-            raise ArrangementFailed(f"IDENTIFY was answered {observe(answer).value}")
+            raise ArrangementFailed(f"IDENTIFY was answered {observe(answer).describe()}")
 
     def _secure(
         self,
@@ -92,7 +92,7 @@ class Login:
         self.switch_to_tls(connection, context, wait)
         answer = connection.receive(wait)
         if answer != Response(OK):
-            seen = observe(answer).value
+            seen = observe(answer).describe()
             raise ArrangementFailed(f"expected OK after the TLS handshake, received {seen}")
 
     def switch_to_tls(self, connection: Connection, context: ssl.SSLContext, wait: Wait) -> None:
@@ -162,7 +162,7 @@ def _show_secret(connection: Connection, secret: bytes, wait: Wait) -> None:
     if isinstance(answer, ErrorFrame) and TLS_REQUIRED in answer.text:
         raise TargetSilent(f"{connection.place} asks for TLS; give --tls")
     if not isinstance(answer, Response):
-        seen = observe(answer).value
+        seen = observe(answer).describe()
         raise TargetSilent(
             f"{connection.place} does not take the secret (AUTH was answered {seen}); "
             "look into the variable named by --auth-env"

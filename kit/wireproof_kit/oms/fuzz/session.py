@@ -108,7 +108,7 @@ class AdapterFuzzSession:
         return transcript
 
     def revive(self) -> bool:
-        """Return True if the adapter runs, perhaps anew."""
+        """Restart the adapter if it has ended; return True if it runs."""
         if self._session is not None and self._session.is_alive():
             return True
         self.close()

@@ -16,7 +16,8 @@ from wireproof_kit.runner.deaths.gate import Gate
 from wireproof_kit.runner.deaths.recovery import Recovery, accepts
 from wireproof_kit.targets.process import TargetProcess
 from wireproof_kit.targets.session import Session
-from wireproof_kit.verdicts.judge import DIED, UNDECIDED
+from wireproof_kit.verdicts.judge import DIED, KIT_ERROR, UNDECIDED
+from wireproof_spec.clauses.spoken import spoken
 from wireproof_spec.record import SeenRecord
 
 _LOST = ("closed", "ended", "nonsense")
@@ -100,18 +101,18 @@ class Deaths:
                     return None
                 self._begin_death(case, how)
             if self._is_charged or since != self.number - 1:
-                return self.make_undecided(seen.value)
+                return self.make_undecided(case, seen.value)
             others = describe_others()
             # Where no case has sent anything, what prepared the run has ended the target: a death
             # that nobody is charged with would leave a broken premise undecided.
             if others and not has_sent:
-                return self.make_undecided(seen.value)
+                return self.make_undecided(case, seen.value)
             self._case, self._is_charged = case, True
             self._charged.add(case)
             self._is_sure = not others
             if not has_sent:
                 others = "; no case had sent anything before: a probe of the kit may have ended it"
-            return SeenRecord(DIED, note=f"{self._how} (seen: {seen.value}){others}")
+            return SeenRecord(DIED, note=f"{self._how}{_describe(seen.value, case)}{others}")
 
     def has_killed(self, case: str) -> bool:
         """Return True if a death of the target was blamed on the case."""
@@ -154,7 +155,8 @@ class Deaths:
             note = f"{how}, which may be the late effect of a case that ran before"
             return SeenRecord(TARGET_DIED, note=note)
         self._charged.add(self.alone)
-        return SeenRecord(DIED, note=f"{how} (seen: {seen.value}); no other case ran meanwhile")
+        told = _describe(seen.value, self.alone)
+        return SeenRecord(DIED, note=f"{how}{told}; no other case ran meanwhile")
 
     def _describe_death(self, seen: Observation) -> str:
         """Return how the target died; empty if it lives."""
@@ -174,14 +176,21 @@ class Deaths:
         is_suspect = _is_lost(seen) and self.session.control().state == "dead"
         return not is_suspect or accepts(self.session)
 
-    def make_undecided(self, seen: str = "") -> SeenRecord:
+    def make_undecided(self, case: str, seen: str = "") -> SeenRecord:
         """Return ``undecided`` for a case that a death of the target prevented.
 
         ``seen`` is what the case itself had observed.
         """
-        so_far = f" (seen: {seen})" if seen else ""
+        so_far = _describe(seen, case)
         whose = "" if self._is_charged and self._is_sure else ", which need not be the culprit"
         return SeenRecord(TARGET_DIED, note=f"target died at {self._case}{whose}{so_far}")
+
+
+def _describe(seen: str, case: str) -> str:
+    """Return what a case itself observed, in words; empty if that was nothing."""
+    if not seen or seen.startswith((UNDECIDED, KIT_ERROR)):
+        return ""
+    return f" (what the case observed: {spoken(seen, case)})"
 
 
 def _is_lost(seen: Observation) -> bool:

@@ -22,8 +22,9 @@ from wireproof_reports.render.allure.result import (
 )
 from wireproof_reports.render.clauses import anchor, source, unknown_clause
 from wireproof_reports.render.markup import Markdown, address, code, fill
-from wireproof_reports.wording import count_noun, spoken, spoken_patterns
+from wireproof_reports.wording import count_noun
 from wireproof_spec.clauses.catalogue import Catalogue
+from wireproof_spec.clauses.spoken import spoken, spoken_patterns
 from wireproof_spec.record import CaseRecord, HeaderRecord
 from wireproof_spec.step_record import StepRecord
 

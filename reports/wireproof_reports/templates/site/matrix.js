@@ -217,11 +217,8 @@ wireproof.pictures.matrix = function matrix(place) {
     return value ? made("div", {}, made("dt", {}, name), made("dd", {}, value)) : null;
   }
 
-  /* Only files and the web are links; what an object store holds is named. */
-  function link(path) {
-    if (/^https?:/.test(path)) return path;
-    return path.startsWith("/") ? `file://${path.split("/").map(encodeURIComponent).join("/")}` : null;
-  }
+  /* Only the web is a link; a file, and what an object store holds, is named. */
+  const link = (path) => (/^https?:/.test(path) ? path : null);
 
   const quoted = (path) => (/^[\w./:@%+=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
@@ -231,7 +228,7 @@ wireproof.pictures.matrix = function matrix(place) {
   function command(row) {
     const old = row.target_role === "proxy" ? "judge" : law[row.clause] ? law[row.clause].again : "run";
     const name = quoted(row.case);
-    const bundle = row.path.startsWith("/") ? quoted(row.path) : "BUNDLE";
+    const bundle = row.path && !row.path.includes("://") ? quoted(row.path) : "BUNDLE";
     const lines = {
       judge: `wireproof judge ${bundle}`,
       client: `wireproof client --protocol ${row.protocol} --exec CMD ${name}`,

@@ -152,7 +152,7 @@ def test_operation_internal_last(apache: ApacheServer) -> Observation:
 @case("iggy/apache/frame/operation-unknown", clause="iggy.apache.frame.operation-unknown")
 @pytest.mark.parametrize("operation", [4, 63, 150, 159, 163, 255])
 def test_operation_unknown(apache: ApacheServer, operation: int) -> Observation:
-    """A request whose operation names nothing is answered with eviction 4."""
+    """A request with an unknown operation is answered with eviction 4, or not at all."""
     return _with_operation(apache, operation)
 
 
@@ -165,7 +165,7 @@ def _with_operation(apache: ApacheServer, operation: int) -> Observation:
 @case("iggy/apache/frame/unharmed", clause="iggy.apache.frame.unharmed")
 @pytest.mark.parametrize("kind", [*SIZES, "command", "random", "no-client", "cut"])
 def test_unharmed(apache: ApacheServer, kind: str) -> Observation:
-    """A frame that is none leaves other connections unharmed."""
+    """An invalid frame leaves other connections unharmed."""
     with apache.connect() as client, apache.connect() as neighbour:
         right = client.ping()
         wrong = {
@@ -184,7 +184,7 @@ def test_unharmed(apache: ApacheServer, kind: str) -> Observation:
 @case("iggy/apache/frame/size-bad", clause="iggy.apache.frame.size-bad")
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_size_bad(apache: ApacheServer, size: int) -> Observation:
-    """A frame whose size cannot be ends the connection."""
+    """A frame with an impossible size ends the connection."""
     with apache.connect() as client:
         return observe(client.ask(requests.overwritten(client.ping(), "size", size)))
 

@@ -82,28 +82,28 @@ def test_bounds(apache: ApacheServer, apache_topic: Topic, block: bytes) -> Obse
 @case("iggy/apache/headers/key-kinds", clause="iggy.apache.headers.key-kinds")
 @_of("key-kinds")
 def test_key_kinds(apache: ApacheServer, apache_topic: Topic, block: bytes) -> Observation:
-    """A key of another kind than string is refused."""
+    """A key of another kind than string is refused, or polled as sent."""
     return _kept(apache, apache_topic, block)
 
 
 @case("iggy/apache/headers/kind-zero", clause="iggy.apache.headers.kind-zero")
 @_of("kind-zero")
 def test_kind_zero(apache: ApacheServer, apache_topic: Topic, block: bytes) -> Observation:
-    """A header of kind 0 is refused."""
+    """A header of kind 0 is refused, or polled as sent."""
     return _kept(apache, apache_topic, block)
 
 
 @case("iggy/apache/headers/length", clause="iggy.apache.headers.length")
 @_of("length")
 def test_length(apache: ApacheServer, apache_topic: Topic, block: bytes) -> Observation:
-    """A header whose key or value has no byte, or 256 of them, is refused."""
+    """A header whose key or value has 0 or 256 bytes is refused, or polled as sent."""
     return _kept(apache, apache_topic, block)
 
 
 @case("iggy/apache/headers/exact", clause="iggy.apache.headers.exact")
 @_of("exact")
 def test_exact(apache: ApacheServer, apache_topic: Topic, block: bytes) -> Observation:
-    """A block with a key alone, or with bytes behind its last field, is refused."""
+    """Headers that end after a key, or have bytes behind the last field, are refused or kept."""
     return _kept(apache, apache_topic, block)
 
 

@@ -36,7 +36,7 @@ def test_reply(apache: ApacheServer) -> Observation:
 
 @case("iggy/apache/login/result-section", clause="iggy.apache.login.result-section")
 def test_result_section(apache: ApacheServer) -> Observation:
-    """The body of the reply to a login begins with the user id."""
+    """The reply to a login begins with the user id, or with a result section before it."""
     answer = _enter(apache)
     entered = login.read_entered(apache.access.envelope, answer)
     seen = _observe(apache, answer)
@@ -84,7 +84,7 @@ def test_gate_first(apache: ApacheServer, kind: str) -> Observation:
 @case("iggy/apache/login/gate-patch", clause="iggy.apache.login.gate-patch")
 @pytest.mark.parametrize("patch", [0, 1, 1023])
 def test_gate_patch(apache: ApacheServer, patch: int) -> Observation:
-    """A login with another patch of the server's version is accepted."""
+    """A login whose version differs from the server's only in the patch number is accepted."""
     major, minor, _ = unpack_version(apache.access.entered.server_protocol_version)
     return _observe(apache, _enter(apache, version=pack_version(major, minor, patch)))
 

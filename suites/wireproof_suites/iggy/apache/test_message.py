@@ -177,13 +177,13 @@ def test_partition(apache: ApacheServer) -> Observation:
 
 @case("iggy/apache/message/counts", clause="iggy.apache.message.counts")
 def test_counts(apache: ApacheServer, apache_topic: Topic) -> Observation:
-    """Length and count of a polled batch are those of its bytes, in parts of batches, too."""
+    """A polled batch, whole or in part, states the length and the count of its bytes."""
     return _in_parts(apache, apache_topic, rules.judge_counts, "counts:right")
 
 
 @case("iggy/apache/message/batch-checksum", clause="iggy.apache.message.batch-checksum")
 def test_batch_checksum(apache: ApacheServer, apache_topic: Topic) -> Observation:
-    """The checksum of a polled batch is right, in parts of batches, too."""
+    """A polled batch, whole or in part, has the right checksum."""
     return _in_parts(apache, apache_topic, rules.judge_batch_checksum, "checksum:right")
 
 

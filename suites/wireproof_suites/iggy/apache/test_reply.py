@@ -36,7 +36,7 @@ def test_denied_empty(apache: ApacheServer, apache_topic: Topic, kind: str) -> O
     client = apache.connect(enter=kind != "before-login")
     answer = client.ask(DENIED[kind](apache, apache_topic, client))
     if not isinstance(answer, Replied) or answer.is_accepted:
-        return observed("not-refused", note=observe(answer).value).on(answer)
+        return observed("not-refused", note=observe(answer).describe()).on(answer)
     return observed("body" if answer.body else "empty").on(answer)
 
 

@@ -175,7 +175,7 @@ def _count(apache: ApacheServer, topic: Topic) -> Counter[int]:
 @case("iggy/apache/send/partitioning-wrong", clause="iggy.apache.send.partitioning-wrong")
 @pytest.mark.parametrize("how", WRONG_PARTITIONINGS.values(), ids=WRONG_PARTITIONINGS)
 def test_partitioning_wrong(apache: ApacheServer, apache_topic: Topic, how: bytes) -> Observation:
-    """A send with a partitioning that is none is refused."""
+    """A send whose partitioning is invalid is refused."""
     where = encode(TOPIC_REQUEST, TopicRequest(*apache_topic.by_number))
     metadata = where + how + (1).to_bytes(4, "little")
     body = len(metadata).to_bytes(4, "little") + metadata + batch_bytes(batch(message()))

@@ -55,7 +55,7 @@ def test_headers_null(server: Server, topic: Topic, transport: str) -> Observati
 def test_headers(
     server: Server, topic: Topic, headers: tuple[Header, ...], transport: str
 ) -> Observation:
-    """JSON headers are an object; each entry has the kind's name and a base64 value."""
+    """In JSON, headers are an object of entries with the kind's name and a base64 value."""
     return _as_sent(server, topic, transport, message(b"orders_data_3", *headers))
 
 

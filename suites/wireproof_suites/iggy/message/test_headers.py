@@ -12,7 +12,7 @@ from wireproof_kit.iggy.observe.polled import Polled, PolledMessage
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire import requests
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, first_unlike, observed
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
@@ -29,7 +29,7 @@ from wireproof_suites.iggy.steps.message_contents import (
     WIDTHS,
     message,
 )
-from wireproof_suites.iggy.steps.polled_messages import each_of, first_unlike
+from wireproof_suites.iggy.steps.polled_messages import each_of
 
 AS_SENT = "headers:as-sent"
 FIRST_HEADER = "messages[0].headers[0]"

@@ -12,7 +12,7 @@ from wireproof_kit.iggy.observe.observations import (
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.payloads import Polling
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, first_unlike, observed
 from wireproof_spec.iggy.states import MARKED_FOR_DELETION, POISONED, UNAVAILABLE
 from wireproof_suites.iggy.steps.message_contents import (
     HEADER_SETS,
@@ -20,7 +20,7 @@ from wireproof_suites.iggy.steps.message_contents import (
     make_payload,
     message,
 )
-from wireproof_suites.iggy.steps.polled_messages import first_unlike, observe_states
+from wireproof_suites.iggy.steps.polled_messages import observe_states
 from wireproof_suites.iggy.steps.stored_states import (
     EVERY_STATE,
     NOT_SET,

@@ -8,10 +8,9 @@ from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.payloads import Polling
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, first_unlike, observed
 from wireproof_spec.iggy.kinds import NEXT
 from wireproof_suites.iggy.steps.poll_results import offsets_of, send_and_check
-from wireproof_suites.iggy.steps.polled_messages import first_unlike
 from wireproof_suites.iggy.steps.stored_offsets import AS_STORED, observe_offset
 
 OFFSETS = {"0": (0,), "3": (3,), "4-then-1": (4, 1), "1-then-4": (1, 4), "2-then-0": (2, 0)}

@@ -11,7 +11,7 @@ from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.payloads import Polling
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, first_unlike, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, OFFSET, STRATEGIES, TIMESTAMP
@@ -26,7 +26,6 @@ from wireproof_suites.iggy.steps.poll_results import (
     offsets_of,
     send_and_check,
 )
-from wireproof_suites.iggy.steps.polled_messages import first_unlike
 
 BEYOND = {"one-after-the-last": 0, "far-beyond": 1 << 40, "greatest": (1 << 64) - 1}
 EVERY_STRATEGY = {STRATEGIES[code]: code for code in (OFFSET, TIMESTAMP, FIRST, LAST, NEXT)}

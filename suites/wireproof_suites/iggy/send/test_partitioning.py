@@ -9,7 +9,7 @@ from wireproof_kit.iggy.observe.observations import MISSING, observe, observe_un
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.iggy.wire.payloads import Polling
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, first_unlike, observed
 from wireproof_spec.iggy.bodies.partitioning import (
     Partitioning,
     make_balanced,
@@ -19,7 +19,6 @@ from wireproof_spec.iggy.bodies.partitioning import (
 from wireproof_spec.iggy.key_hash import partition_of_key
 from wireproof_spec.iggy.kinds import BALANCED
 from wireproof_suites.iggy.steps.message_contents import make_payload, message
-from wireproof_suites.iggy.steps.polled_messages import first_unlike
 
 KEYS = {
     "1-byte": b"\x01",

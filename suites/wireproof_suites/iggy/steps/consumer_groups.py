@@ -28,5 +28,5 @@ def join_group(server: Server, topic: Topic, group: int) -> Connection:
     request = GroupRequest(topic.stream.id, topic.id, group)
     answer = member.ask(server.request(commands.JOIN_CONSUMER_GROUP, request), PUSH)
     if not isinstance(answer, Done):
-        raise ArrangementFailed(f"joining a group was answered {observe(answer).value}")
+        raise ArrangementFailed(f"joining a group was answered {observe(answer).describe()}")
     return member

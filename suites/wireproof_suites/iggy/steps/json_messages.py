@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from wireproof_kit.iggy.observe.observations import MISSING, as_set, match_by, observe_http
 from wireproof_kit.iggy.wire.http import JsonObject, JsonPolled, base64_text, headers_object
-from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.observation import Difference, Observation, first_unlike, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import Message
@@ -12,7 +12,6 @@ from wireproof_spec.iggy.names import MESSAGE_FIELDS
 from wireproof_spec.iggy.states import state_name
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wording import show_value
-from wireproof_suites.iggy.steps.polled_messages import first_unlike
 
 Look = Callable[[SentMessage, JsonObject], Observation]
 Wanted = Callable[[SentMessage], JsonValue]

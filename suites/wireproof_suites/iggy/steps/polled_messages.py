@@ -1,8 +1,7 @@
 """From polled messages to the words of the catalogue, field by field."""
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from wireproof_kit.iggy.observe.observations import (
     MISSING,
@@ -12,7 +11,7 @@ from wireproof_kit.iggy.observe.observations import (
     state_text,
 )
 from wireproof_kit.iggy.observe.polled import Polled, PolledMessage
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, first_unlike, observed
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.checksum import payload_checksum
@@ -36,18 +35,6 @@ def each_of(polled: Polled, sent: Sequence[SentMessage], value: str, look: Look)
     if worst.value == value and len(polled.seen) < len(sent):
         return observed(MISSING, overdue=True, note=f"{len(polled.seen)} of {len(sent)} came")
     return worst
-
-
-def first_unlike(observations: Iterable[Observation], value: str) -> Observation:
-    """Return the first observation that is not `value`, with its position as note.
-
-    If there is none, return the observation `value`. Later observations are not made.
-    """
-    for number, observation in enumerate(observations, start=1):
-        if observation.value != value:
-            note = f"number {number}; {observation.note}".removesuffix("; ")
-            return replace(observation, note=note)
-    return observed(value)
 
 
 def observe_checksums(polled: Polled, sent: Sequence[SentMessage]) -> Observation:

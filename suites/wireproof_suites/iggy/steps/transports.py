@@ -31,4 +31,4 @@ def post_messages(server: Server, topic: Topic, *sent: SentMessage) -> None:
     """
     answer = server.post(topic, *sent)
     if not is_success(answer):
-        raise ArrangementFailed(f"a right request was answered {observe_http(answer).value}")
+        raise ArrangementFailed(f"a right request was answered {observe_http(answer).describe()}")

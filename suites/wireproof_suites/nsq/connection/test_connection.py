@@ -61,7 +61,7 @@ def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
 
 @case("nsq/connection/heartbeat-interval", clause="smart.connection.heartbeat", waiting=True)
 def test_heartbeat_interval(broker: Broker, plain_topic: Topic) -> Observation:
-    """The broker sends heartbeats at the interval the client requested, not at twice of it.
+    """The broker sends heartbeats at the interval the client requested, not at twice that.
 
     The shortest time between two of them counts: pauses of the kit only make others longer.
     """

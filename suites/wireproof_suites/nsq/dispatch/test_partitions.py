@@ -6,11 +6,10 @@ from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.observation import Observation
+from wireproof_kit.observation import Observation, first_unlike
 from wireproof_kit.runner.patience import PUSH, REDELIVERY, Wait
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 from wireproof_suites.nsq.http.pub_ext import post
-from wireproof_suites.nsq.steps.publish_results import first_unlike
 from wireproof_suites.nsq.steps.tag_dispatch import Channel, Client, channel_of
 
 TAG = "tagA"

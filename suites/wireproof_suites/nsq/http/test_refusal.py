@@ -80,7 +80,7 @@ def test_message_under_a_refused_ext(broker: Broker, ext_topic: Topic) -> Observ
 
 @case("nsq/http/single-quotes", clause="ext.http.header-json")
 def test_single_quotes(broker: Broker, ext_topic: Topic) -> Observation:
-    """POST /pub_ext refuses the published example with single quotes, which is not JSON."""
+    """POST /pub_ext refuses the published example in single quotes, or takes it as JSON."""
     return observe_http(post(broker, ext_topic, broker.unique_body(), ext=b"{'k1':'v1'}"))
 
 

@@ -83,7 +83,7 @@ def test_offset_of_the_next_record(broker: Broker, fresh_ext_topic: Topic) -> Ob
 
 @case("nsq/http/trace-position", clause="ext.http.trace-response", needs=("order",), waiting=True)
 def test_position_of_the_message(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
-    """The queue_offset and rawsize answered over HTTP come with the ordered message, too."""
+    """An ordered message has the queue_offset and rawsize that HTTP answered."""
     topic = fresh_ordered_ext_topic
     client = open_consumer(broker, topic)
     body = broker.unique_body(b"x" * 50)
@@ -97,7 +97,7 @@ def test_position_of_the_message(broker: Broker, fresh_ordered_ext_topic: Topic)
 @case("nsq/http/trace-empty", clause="ext.http.trace-empty")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_empty_trace_id(broker: Broker, ext_topic: Topic, v1: bool) -> Observation:
-    """POST /pub_ext with an empty trace id is answered as if there were none."""
+    """POST /pub_ext with an empty trace id is answered as without, or INVALID_TRACE_ID."""
     without = post(broker, ext_topic, broker.unique_body(), ext={"k": "v"}, v1=v1)
     empty = post(broker, ext_topic, broker.unique_body(), ext={TRACE_ID: "", "k": "v"}, v1=v1)
 

@@ -225,7 +225,7 @@ def test_deleted_topic(
     topic = fresh_plain_topic
     deleted = lookup.delete(topic.name)
     if deleted.status != 200:
-        raise ArrangementFailed(f"deletion was answered {observe_http(deleted).value}")
+        raise ArrangementFailed(f"deletion was answered {observe_http(deleted).describe()}")
     nobody = [NONE, "http:4*,*", "http:5*,*"]
 
     def places(access: str) -> Observation:

@@ -205,7 +205,7 @@ def test_wide_rdy_for_long(broker: Broker, fresh_ordered_topic: Topic, ready: in
 
 @case("nsq/order/rdy-missing", clause="smart.order.rdy", waiting=True)
 def test_no_rdy(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """An ordered client receives a message without sending RDY."""
+    """An ordered client receives a message without sending RDY, or once it sends RDY 1."""
     client = subscribe_in_order(broker, fresh_ordered_topic, ready=0)
 
     return _observe_delivery(
@@ -215,7 +215,7 @@ def test_no_rdy(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 
 @case("nsq/order/rdy-zero", clause="smart.order.rdy", waiting=True)
 def test_rdy_of_zero(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """An ordered client receives a message after sending RDY 0."""
+    """An ordered client receives a message after sending RDY 0, or once it sends RDY 1."""
     client = open_consumer(broker, fresh_ordered_topic)
     client.ready(0)
 

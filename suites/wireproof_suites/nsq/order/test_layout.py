@@ -8,7 +8,7 @@ from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Answer
 from wireproof_kit.nsq.wire.frames import Header, mpub
-from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.observation import Difference, Observation, first_unlike, observed
 from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.deliveries import AS_SENT
@@ -24,7 +24,6 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
     subscribe_in_order,
     take_of,
 )
-from wireproof_suites.nsq.steps.publish_results import first_unlike
 
 SIZES = [2, 100, 255, 256, 4096, 100_000]
 HEADER_LENGTHS = [2, 8, 255, 256, 4096, 65000]

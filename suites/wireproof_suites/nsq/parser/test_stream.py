@@ -12,12 +12,11 @@ from wireproof_kit.nsq.wire.answers import Response
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.frames import fin, pub_ext, rdy, req, touch
 from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, first_unlike, observed
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.frame_edits import within
 from wireproof_suites.nsq.steps.partitions import READY
 from wireproof_suites.nsq.steps.publish_results import (
-    first_unlike,
     followed_by,
     observe_traced,
     publish_and_receive,

@@ -47,7 +47,7 @@ COMMANDS = {"pub-trace": ("trace",), "pub-ext": ("ext",), "mpub": ("batch",)}
 
 @case("nsq/partition/required", clause="smart.partition.required")
 def test_no_partition(broker: Broker, plain_topic: Topic) -> Observation:
-    """A publish without a partition is refused."""
+    """A publish without a partition is refused, or accepted every time."""
     frame = pub(plain_topic, broker.unique_body(), partition=None)
 
     return then_state(broker, plain_topic, frame)
@@ -55,7 +55,7 @@ def test_no_partition(broker: Broker, plain_topic: Topic) -> Observation:
 
 @case("nsq/partition/required/ext-topic", clause="smart.partition.required", needs=("ext",))
 def test_no_partition_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observation:
-    """A publish without a partition to an ext topic is refused."""
+    """A publish without a partition to an ext topic is answered as on a plain topic."""
     frame = pub(ext_topic, broker.unique_body(), partition=None)
 
     return then_state(broker, ext_topic, frame)
@@ -63,7 +63,7 @@ def test_no_partition_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Obser
 
 @case("nsq/partition/required/minus-one", clause="smart.partition.required")
 def test_partition_minus_one(broker: Broker, plain_topic: Topic) -> Observation:
-    """A publish with partition -1, the number for "no partition", is refused."""
+    """A publish with partition -1 is refused, or accepted like one without a partition."""
     frame = pub(plain_topic, broker.unique_body(), partition=-1)
 
     return then_state(broker, plain_topic, frame)
@@ -71,7 +71,7 @@ def test_partition_minus_one(broker: Broker, plain_topic: Topic) -> Observation:
 
 @case("nsq/partition/required/behind-another", clause="smart.partition.required")
 def test_no_partition_behind_another(broker: Broker, plain_topic: Topic) -> Observation:
-    """PUB without a partition is refused even behind a PUB that named one."""
+    """PUB without a partition is answered alike, also behind a PUB that named one."""
     with broker.connect(topic=plain_topic) as client:
         client.ask(pub(plain_topic, broker.unique_body()))
         answer = client.ask(pub(plain_topic, broker.unique_body(), partition=None))
@@ -118,7 +118,7 @@ def test_publish_to_a_bad_topic(broker: Broker, plain_topic: Topic, name: Word) 
 @case("nsq/partition/pub-bad-size", clause="smart.partition.pub-bad-message")
 @pytest.mark.parametrize("size", BAD_SIZES.values(), ids=BAD_SIZES)
 def test_publish_of_a_bad_size(broker: Broker, plain_topic: Topic, size: int) -> Observation:
-    """A publish with a size below 0 is refused, or the broker waits for so many bytes."""
+    """A publish with a size below 0 is refused, or the broker waits for more bytes."""
     frame = pub(plain_topic, b"x", size=size).cut(-1)
 
     return then_state(broker, plain_topic, frame)

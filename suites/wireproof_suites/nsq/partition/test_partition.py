@@ -13,7 +13,7 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Response
 from wireproof_kit.nsq.wire.frames import Header, mpub, pub, raw, rdy, subscribe
 from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation, first_unlike, observed
 from wireproof_spec.nsq.names import SUB_ORDERED
 from wireproof_suites.nsq.steps.batches import publish_batch
 from wireproof_suites.nsq.steps.deliveries import answered_and
@@ -25,7 +25,7 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
     take_of,
 )
 from wireproof_suites.nsq.steps.partitions import READY, read_again, read_own
-from wireproof_suites.nsq.steps.publish_results import first_unlike, followed_by
+from wireproof_suites.nsq.steps.publish_results import followed_by
 from wireproof_suites.nsq.steps.subscriptions import receive_all
 from wireproof_suites.nsq.steps.tag_dispatch import both
 from wireproof_suites.nsq.steps.trace_responses import observe_next_record

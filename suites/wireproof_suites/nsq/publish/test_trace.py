@@ -127,7 +127,7 @@ def test_offset_of_the_next_record(
 @case("nsq/publish/trace-empty", clause="ext.publish.trace-empty")
 @pytest.mark.parametrize("header", EMPTY.values(), ids=EMPTY)
 def test_empty_trace_id(broker: Broker, ext_topic: Topic, header: dict[str, str]) -> Observation:
-    """PUB_EXT with an empty trace id is answered as if there were none."""
+    """PUB_EXT with an empty trace id is answered OK, or refused with INVALID_TRACE_ID."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 

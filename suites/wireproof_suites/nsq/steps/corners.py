@@ -199,4 +199,4 @@ def _publish(
     where = "/pub" if header is None else "/pub_ext"
     answer = broker.http.at(topic.http_address).request("POST", where, query=query, body=body)
     if answer.status != 200:
-        raise ArrangementFailed(f"POST {where} was answered {observe_http(answer).value}")
+        raise ArrangementFailed(f"POST {where} was answered {observe_http(answer).describe()}")

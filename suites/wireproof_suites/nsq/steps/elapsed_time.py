@@ -45,7 +45,7 @@ def start_clock(broker: Broker, topic: Topic, tag: str | None = None) -> Clock:
     broker.publish_accepted(topic, body, None if tag is None else {CLIENT_DISPATCH_TAG: tag})
     delivery = consumer.take(body)
     if delivery is None:
-        raise ArrangementFailed("the message that is to tell the time was not delivered")
+        raise ArrangementFailed("the message whose redelivery measures the time was not delivered")
     consumer.requeue(delivery, DELAY_MS)
     return Clock(consumer, body)
 

@@ -168,7 +168,7 @@ def held_alone(
 
 
 def given_back(consumer: Consumer, bodies: Sequence[bytes], *, by: Step) -> Observation:
-    """Give the first message back; ``same-first`` if it is redelivered before all others."""
+    """Return ``same-first`` if the first message, given back, comes again before all others."""
     held = take_of(consumer, bodies)
     if held is None or place_of(held, bodies) != 0:
         return MISSING if held is None else _out_of_order(0, place_of(held, bodies))

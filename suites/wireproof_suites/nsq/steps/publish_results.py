@@ -1,6 +1,5 @@
 """Steps that many cases of publishing share."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from wireproof_kit.nsq.broker import Broker
@@ -85,14 +84,3 @@ def then_others(first: Observation, topic: Topic, *others: Connection) -> Observ
     states = [other.goes_on(topic) for other in others]
     worst = next((state for state in states if state != "open"), "open")
     return followed_by(first, observed(f"others-{worst}", overdue=worst == "stuck"))
-
-
-def first_unlike(observations: Iterable[Observation], value: str) -> Observation:
-    """Return the first observation that is not `value`, with its position as note.
-
-    If there is none, return the observation `value`. Later observations are not made.
-    """
-    for number, observation in enumerate(observations, start=1):
-        if observation.value != value:
-            return replace(observation, note=f"number {number}; {observation.note}")
-    return observed(value)

@@ -99,7 +99,7 @@ def _refuse_private(parameters: Parameters, answer: HttpAnswer) -> None:
     """
     private = sorted(set(parameters) - PUBLISHED)
     if private:
-        seen = observe_http(answer).value
+        seen = observe_http(answer).describe()
         raise ArrangementFailed(f"a creation with {', '.join(private)} was answered {seen}")
 
 

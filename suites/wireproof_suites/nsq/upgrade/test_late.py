@@ -28,7 +28,7 @@ WITH_SUPPORT: dict[str, Identify] = {
 def test_refused_on_ext_topic_for_long(
     broker: Broker, fresh_ext_topic: Topic, identify: Identify
 ) -> Observation:
-    """Seconds after its SUB was refused, a client without extend_support is sent no messages."""
+    """A client without extend_support gets no messages, even seconds after its refused SUB."""
     return refused_takes_nothing(broker, fresh_ext_topic, identify, until=wait_long)
 
 
@@ -41,7 +41,7 @@ def test_refused_on_ext_topic_for_long(
 def test_refused_on_plain_topic_for_long(
     broker: Broker, fresh_plain_topic: Topic, identify: Identify
 ) -> Observation:
-    """Seconds after its SUB to a plain topic was refused, a client is still sent no message."""
+    """A client gets no message, even seconds after its SUB to a plain topic was refused."""
     return refused_takes_nothing(broker, fresh_plain_topic, identify, until=wait_long)
 
 

@@ -42,7 +42,7 @@ class Situation:
 
     @property
     def client(self) -> "Situation":
-        """The situation without its place: one client can be used for all that are then equal."""
+        """The situation at place PUSH; situations for which it is equal can share a client."""
         return replace(self, place=PUSH)
 
 

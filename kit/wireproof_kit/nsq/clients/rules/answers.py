@@ -38,7 +38,7 @@ class AnswerChecks:
         """Where nodes have put a message, with the clause about what its user is told of it."""
 
     def leave(self, conn: str) -> None:
-        """Judge a connection no more: the case has sent there what may answer no command."""
+        """Stop judging a connection: the case sent frames on it that answer no command."""
         self._left.add(conn)
 
     def see(self, event: Event) -> Iterator[Finding]:

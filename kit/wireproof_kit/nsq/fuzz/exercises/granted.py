@@ -120,7 +120,7 @@ class Holder:
 
     @property
     def is_full(self) -> bool:
-        """Return True if nothing more can come."""
+        """Return True if the client holds all messages that it may be sent at a time."""
         return len(self.held) >= min(READY, len(self.published.traces) - len(self.done))
 
     def answer(self, body: bytes, *, finish: bool) -> None:
@@ -133,7 +133,7 @@ class Holder:
 
 
 def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | None:
-    """Let the clients of this module do their work; return what went wrong, or None.
+    """Check RDY, time-outs and heartbeats with five new clients; return what went wrong, or None.
 
     Raises:
         Disturbed: a client could not connect or subscribe.

@@ -156,7 +156,7 @@ def _receive_or(at_fault: Original) -> Override:
 
 @extra("client-robust.size client-robust.recovery")
 def dies_at_bad_size() -> Change:
-    """The process dies at a frame whose size cannot be."""
+    """The process dies at a frame with an impossible size."""
     return _receive_or(die)
 
 
@@ -174,7 +174,7 @@ def dies_at_size_below_four() -> Change:
 
 @missing("client-robust.recovery", around(Link, "reset"))
 def away_after_bad_size(original: Original, self: Link, reason: str) -> None:
-    """A connection is closed for good at a frame whose size cannot be."""
+    """A connection is closed for good at a frame with an impossible size."""
     if "size" in reason or "at most" in reason:
         self._drop()
         self._closed = True

@@ -120,7 +120,7 @@ def test_fresh(client: Client) -> Observation:
 @client_case("login/patch", "patch", "consumer", "driver", "tcp")
 @pytest.mark.parametrize("patch", PATCHES)
 def test_patch(client: Client, patch: str) -> Observation:
-    """A client works with a server whose protocol version has another patch."""
+    """A client works with a server whose version differs only in the patch number."""
     major, minor = OWN.parts
     version = pack_version(major, minor, PATCHES[patch])
     logins = [Body(answers.logged_in(OWN, 7, version=version), is_login=True)]
