@@ -1,6 +1,7 @@
 """A configuration that was only found may choose cases; anything else asks the user once."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -134,6 +135,39 @@ def test_a_campaign_writes_nothing_outside_either(
 
     assert "outside of its folder ([reports] bundle)" in capsys.readouterr().err
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_findings_beside_a_bundle_of_the_file_go_through_no_link(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure(by_file("x.jsonl")["bundle"])
+    (tmp_path / "elsewhere").mkdir()
+    Path("x-findings").symlink_to(tmp_path / "elsewhere")
+
+    assert main(["fuzz", "--reference", "--cases", "1"]) == 2
+
+    assert "outside of its folder ([reports] bundle)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["wireproof.toml", "pyproject.toml"])
+def test_a_pipe_that_is_found_is_not_waited_for(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(name)
+
+    assert main(["judge", "b.jsonl"]) == 2
+
+    assert f"{name}: expected a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("revision", ["0", "9" * 5000, '"' + "9" * 5000 + '"', '"٣"'])
+def test_a_revision_is_a_short_number(revision: str, capsys: pytest.CaptureFixture[str]) -> None:
+    configure(f"[run]\nspec_rev = {revision}\n")
+
+    assert main(["judge", "b.jsonl"]) == 2
+
+    assert "configuration " in (told := capsys.readouterr().err)
+    assert "kit error" not in told
 
 
 def _text(place: Path) -> None:

@@ -89,20 +89,31 @@ def _contact(text: str) -> Iterator[str]:
 
 
 def _acts_of_path(key: str, path: Path, file: Path) -> Iterator[str]:
-    folder = file.parent.resolve()
-    for place in _places(path):
-        if not place.resolve().is_relative_to(folder):
-            yield f"write {str(place)!r}, which is outside of its folder"
+    for place in _places(key, path):
+        if act := act_of_place(key, place, file.parent, "its folder"):
+            yield act
             return
-        if place.exists() and not _OWN[key](place):
-            yield f"replace {str(place)!r}, which is no {key} that wireproof wrote"
 
 
-def _places(path: Path) -> Iterator[Path]:
-    """Yield all names of a report: a run of several protocols adds theirs."""
+def act_of_place(key: str, place: Path, folder: Path, called: str) -> str:
+    """Return what to write a report at a place would do beyond that; empty if nothing.
+
+    ``folder`` is where reports may be written, ``called`` names it.
+    """
+    if not place.resolve().is_relative_to(folder.resolve()):
+        return f"write {str(place)!r}, which is outside of {called}"
+    if place.exists() and not _OWN[key](place):
+        return f"replace {str(place)!r}, which is no {key} that wireproof wrote"
+    return ""
+
+
+def _places(key: str, path: Path) -> Iterator[Path]:
+    """Yield all names of a report: a run of several protocols adds theirs, a campaign a folder."""
     yield path
     for protocol in known_protocols():
         yield path.with_name(f"{path.stem}-{protocol}{path.suffix}")
+    if key == "bundle":
+        yield path.with_name(f"{path.stem}-findings") / "finding.py"
 
 
 def _begins(path: Path, *signs: bytes) -> bool:
@@ -129,6 +140,7 @@ _ALLURE = "wireproof-*-result.json"
 _OWN: Mapping[str, Callable[[Path], bool]] = {
     "bundle": lambda path: _begins(path, b'{"kind":"header"'),
     "html": lambda path: _begins(path, b"<!doctype html>", b": conformance report</title>"),
+    "cause": lambda path: _begins(path, b"<!doctype html>", b'"no-referrer">'),
     "junit": lambda path: _begins(path, b"<testsuites name="),
     "allure": lambda path: _is_own_folder(
         path, "categories.json", "environment.properties", "wireproof.html"
