@@ -32,7 +32,7 @@ TARGETS = {
     ),
     "http": (LOOPBACK + 'http = "http://192.0.2.1:80"\n', "contact 'http://192.0.2.1:80'"),
     "lookupd": (LOOPBACK + 'lookupd = ["127.0.0.1:2", "192.0.2.1:80"]\n', "'192.0.2.1:80'"),
-    "control": (LOOPBACK + 'control = "t@192.0.2.1:80"\n', "contact 't@192.0.2.1:80'"),
+    "control": (LOOPBACK + 'control = "t@192.0.2.1:80"\n', "contact '192.0.2.1:80'"),
     "key": (LOOPBACK + 'key = "me.pem"\n', "identify you by the file '"),
 }
 CONTACTING = (("run",), ("probe",), ("doctor",), ("fuzz", "--cases", "1"))

@@ -54,7 +54,7 @@ def _acts_of_url(url: str) -> Iterator[str]:
     except UsageFault:
         return  # the command that reads it next says what is wrong
     if target.host and not is_loopback(target.host):
-        yield f"contact {url!r}"
+        yield f"contact {target.url!r}"
     for _, address in target.addresses():
         yield from _contact(address)
     yield from _secrets(target)
@@ -85,7 +85,7 @@ def _contact(text: str) -> Iterator[str]:
     except ValueError:
         host = None
     if not host or not is_loopback(host):
-        yield f"contact {text!r}"
+        yield f"contact {address!r}"
 
 
 def _acts_of_path(key: str, path: Path, file: Path) -> Iterator[str]:

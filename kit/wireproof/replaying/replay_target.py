@@ -74,7 +74,7 @@ def _confirm_recorded(bundle: Bundle, url: str) -> None:
     except UsageFault:
         return
     main = [format_address((target.host, target.port))] if target.host else []
-    all_of_it = [*main, *(address.rpartition("@")[2] for _, address in target.addresses())]
+    all_of_it = [*main, *(address for _, address in target.addresses())]
     far = [each for each in all_of_it if not is_loopback(split_address(each)[0])]
     if far:
         confirm_address(url, far, bundle.path)
