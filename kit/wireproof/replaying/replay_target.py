@@ -25,7 +25,6 @@ from wireproof_kit.wire.address import format_address, is_loopback, split_addres
 from wireproof_spec.record import CaseRecord
 from wireproof_spec.step_notes import IN_TLS
 
-
 _OF_THE_USER = {
     "auth_env": "the secret in",
     "cert": "your certificate",
