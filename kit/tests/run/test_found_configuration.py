@@ -81,6 +81,23 @@ def test_keys_of_the_file_hold_back_though_the_same_url_is_given(
     assert "send the environment variable 'HOME'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("key", "act"),
+    [
+        ("cacert = 'ca.pem'", "ca.pem' ([target] cacert)"),
+        ("tls = false", "connect without TLS ([target] tls)"),
+    ],
+)
+@pytest.mark.parametrize("url", [f"url = '{AFAR}'\n", ""])
+def test_nobody_is_trusted_for_a_given_target_elsewhere(
+    url: str, key: str, act: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure(f"[target]\n{url}{key}\n")
+
+    assert main(["probe", AFAR]) == 2
+    assert act in capsys.readouterr().err
+
+
 @pytest.mark.process
 def test_another_target_is_none_of_the_files_business(
     dead_port: int, capsys: pytest.CaptureFixture[str]

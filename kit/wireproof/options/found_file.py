@@ -33,8 +33,10 @@ class FoundFile:
 def list_acts(found: FoundFile) -> Iterator[tuple[str, str]]:
     """Yield each key whose value needs the user's consent, with what it would do."""
     url = found.values.get("url")
-    if isinstance(url, str):
-        yield from (("url", act) for act in _acts_of_url(url))
+    of_url = list(_acts_of_url(url)) if isinstance(url, str) else []
+    yield from (("url", act) for act in of_url)
+    if of_url or not url:  # on loopback, nobody is between
+        yield from _trust(found.values)
     for key, known in target_keys().items():
         for value in _texts(found.values.get(key)):
             yield from ((key, act) for act in _acts_of_key(key, known.form, value))
@@ -43,6 +45,13 @@ def list_acts(found: FoundFile) -> Iterator[tuple[str, str]]:
     for key in WRITTEN:
         for value in _texts(found.values.get(key)):
             yield from ((key, act) for act in _acts_of_path(key, Path(value), found.path))
+
+
+def _trust(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    if authority := values.get("cacert"):
+        yield "cacert", f"trust the authority in {authority!r}"
+    if values.get("tls") == "false":
+        yield "tls", "connect without TLS"
 
 
 def _acts_of_url(url: str) -> Iterator[str]:
