@@ -38,7 +38,7 @@ def test_each_row_of_the_page_has_the_level_of_its_cases() -> None:
     assert wrong == {}
 
 
-DAMAGES = {
+DAMAGES: dict[str, dict[str, object]] = {
     "no hex": {"hex": "zz", "deflate": ""},
     "no JSON": {"hex": b"{".hex(), "deflate": ""},
     "a number": {"hex": b"1".hex(), "deflate": ""},
@@ -59,7 +59,8 @@ def damaged() -> list[CaseRecord]:
         steps = case.transcript.steps
         for at, step in enumerate(steps):
             start = next((each for each in NOTES if step.note.startswith(each)), "")
-            changes = [{"note": start + end} for end in ("x", "1", "9" * 5000, "[]", "null")]
+            ends = ("x", "1", "9" * 5000, "[]", "null")
+            changes: list[dict[str, object]] = [{"note": start + end} for end in ends]
             for change in (*DAMAGES.values(), *(changes if start else [])):
                 other = msgspec.structs.replace(step, **change)
                 whole = (*steps[:at], other, *steps[at + 1 :])

@@ -94,7 +94,7 @@ def connect(address: Address, seconds: float) -> socket.socket:
     except OSError:
         if is_loopback(host):
             raise
-        others = ()
+        others: tuple[Number, ...] = ()
         with contextlib.suppress(OSError):
             others = look_up_again(host)
         if not others:
