@@ -54,8 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return shell_complete(root_command(), {}, "wireproof", COMPLETION, asked)
     _end_as_if_interrupted()
     _keep_caches_at_home()
+    is_process = argv is None
     try:
-        return _invoke(arguments)
+        code = _invoke(arguments, adopts=is_process)
+        _tell_left_running(is_process=is_process)
+        return code
     except BrokenPipeError:
         # Point stdout elsewhere, or the interpreter complains when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -103,11 +106,11 @@ def _keep_caches_at_home() -> None:
     )
 
 
-def _invoke(arguments: list[str]) -> int:
+def _invoke(arguments: list[str], *, adopts: bool) -> int:
     """Run one command; say why it is refused after what may be the cause: packages left out."""
     refusal = ""
     try:
-        code = _run_command(arguments)
+        code = _run_command(arguments, adopts=adopts)
     except click.exceptions.Exit as end:
         code = end.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
@@ -127,12 +130,27 @@ def _invoke(arguments: list[str]) -> int:
     return code
 
 
-def _run_command(arguments: list[str]) -> int:
+def _run_command(arguments: list[str], *, adopts: bool) -> int:
     with root_command().make_context("wireproof", arguments) as context:
         _raise_limits()  # once it is a command that runs: the list of commands needs no kit
+        if adopts:
+            from wireproof_kit.processes.watch import adopt_orphans
+
+            adopt_orphans()
         result: object = context.command.invoke(context)
     sys.stdout.flush()
     return result if isinstance(result, int) else 0
+
+
+def _tell_left_running(*, is_process: bool) -> None:
+    """Name what a program has left running that the command could not end."""
+    if not is_process or "wireproof_kit.drivers.child" not in sys.modules:
+        return
+    from wireproof_kit.drivers.processor import HELPERS
+    from wireproof_kit.processes.watch import list_orphans, name_of
+
+    for pid in list_orphans(HELPERS.list_pids()):
+        _refuse(f"a program left process {pid} ({name_of(pid)}) running")
 
 
 def _tell_left_out() -> list[str]:

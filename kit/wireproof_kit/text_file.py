@@ -8,6 +8,8 @@ from wireproof_kit.errors import UsageFault
 
 MOST_BYTES: Final = 16 << 20
 """A file of this kind that holds more is a mistake, such as a device: it would fill the memory."""
+MOST_DOTS: Final = 10**7
+"""The dots of each line, squared: so many entries a TOML parser keeps, were they all of keys."""
 
 
 def read_bytes(path: Path, what: str) -> bytes:
@@ -44,9 +46,12 @@ def parse_toml(text: str, path: Path, what: str) -> dict[str, object]:
     Raises:
         UsageFault: it is no TOML, or nested too deeply.
     """
+    # The parser of Python keeps every beginning of a dotted key, and a key has one line.
+    if sum(line.count(".") ** 2 for line in text.split("\n")) > MOST_DOTS:
+        raise UsageFault(f"{what} {path}: cannot be read as TOML: nested too deeply")
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # no TOML, or a number of thousands of digits
         raise UsageFault(f"{what} {path}: cannot be read as TOML: {error}") from error
     except RecursionError:
         raise UsageFault(f"{what} {path}: cannot be read as TOML: nested too deeply") from None

@@ -104,5 +104,5 @@ class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaig
     repeated_deaths: Count = 0
     spared: Count = 0
     gaps: tuple[str, ...] = ()
-    unjudged: dict[str, dict[str, dict[str, int]]] = {}
-    coverage: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
+    unjudged: dict[str, dict[str, dict[str, Count]]] = {}
+    coverage: dict[str, dict[str, dict[str, dict[str, Count]]]] = {}

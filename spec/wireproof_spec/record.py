@@ -212,7 +212,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
 
     format: Count
     kit: str
-    spec: dict[str, int]
+    spec: dict[str, Count]
     seed: int
     target: TargetRecord
     claims: dict[str, ClaimRecord]
@@ -272,25 +272,25 @@ class GroupRecord(msgspec.Struct, frozen=True):
     judged: bool
     whole: bool
     why: str = ""
-    counts: dict[str, tuple[int, int]] = {}
-    origins: dict[str, tuple[int, int]] = {}
-    asked: dict[str, int] = {}
-    unsupported: dict[str, int] = {}
+    counts: dict[str, tuple[Count, Count]] = {}
+    origins: dict[str, tuple[Count, Count]] = {}
+    asked: dict[str, Count] = {}
+    unsupported: dict[str, Count] = {}
 
 
 class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
     """The last line of a bundle: statement, counts, and a hash of all bytes before the line."""
 
-    verdicts: dict[str, int]
+    verdicts: dict[str, Count]
     groups: tuple[GroupRecord, ...]
-    coverage: dict[str, int]
+    coverage: dict[str, Count]
     exit: Annotated[int, msgspec.Meta(ge=0, le=255)]
     statement: str
     stale: tuple[str, ...] = ()
     expired: tuple[str, ...] = ()
     interrupted: bool = False
     sha256: str = ""
-    ways: dict[str, int] = {}
+    ways: dict[str, Count] = {}
     """How many of the ways that count have each verdict."""
     duration_us: Count = 0
     """From the start of the first case to the end of the last; cases run side by side."""

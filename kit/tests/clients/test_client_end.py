@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cli_process import wireproof
 from waits import until
 
 from wireproof_kit.clients.events import Answered, BadLine, Ended, Expired, Flooded, Wrote
@@ -57,6 +58,35 @@ def test_ctrl_c_ends_every_client_with_its_group(tmp_path: Path) -> None:
     run.send_signal(signal.SIGINT)
     assert run.wait() == 130
     until(lambda: not running(mark), "end of all clients")
+
+
+LEAVING = """
+import os, subprocess, sys
+mark, *rest = sys.argv[1:]
+subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()", mark],
+                 env={}, start_new_session=True, stdout=subprocess.DEVNULL,
+                 stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+if rest:
+    os.execv(sys.executable, [sys.executable, *rest])
+"""
+
+
+@pytest.mark.parametrize("rest", [[str(TOY)], []], ids=["stays", "ends"])
+@pytest.mark.parametrize(
+    "more", [["client"], ["fuzz", "--cases", "4", "-n", "2"]], ids=["client", "fuzz"]
+)
+def test_what_leaves_the_session_and_forgets_its_environment_is_ended_too(
+    more: list[str], rest: list[str], tmp_path: Path
+) -> None:
+    wrapper = tmp_path / "leaving.py"
+    wrapper.write_text(LEAVING)
+    mark = f"mark-{tmp_path.name}-{os.getpid()}"
+    command = " ".join([sys.executable, str(wrapper), mark, *rest])
+    ids = ["nsq/client-connection/handshake"] if more == ["client"] else []
+
+    wireproof(*more, "--exec", command, *ids, "--bundle", "b.jsonl", cwd=tmp_path)
+
+    assert running(mark) == []
 
 
 def play(command: str, within_s: float = 300.0) -> list[object]:

@@ -35,10 +35,13 @@ def test_a_file_without_end_is_refused(
     [
         (b"a = " + b"[" * 100_000, "cannot be read as TOML: "),
         (b"a = " + b"{a=" * 100_000, "cannot be read as TOML: "),
+        (b"a = " + b"9" * 5000, "cannot be read as TOML: "),
+        (b"a" + b".a" * 100_000 + b" = 1", "cannot be read as TOML: nested too deeply"),
+        (b"[a" + b".a" * 100_000 + b"]", "cannot be read as TOML: nested too deeply"),
         (b"# \xff", "expected UTF-8; "),
         (b"a", "cannot be read as TOML: "),
     ],
-    ids=["arrays", "tables", "latin-1", "word"],
+    ids=["arrays", "tables", "digits", "dotted", "dotted-table", "latin-1", "word"],
 )
 def test_what_is_no_toml_is_one_sentence(
     command: str, data: bytes, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -62,3 +65,11 @@ def test_a_byte_order_mark_is_no_part_of_the_text(
     assert main(["--config", str(settings), "baseline", "check"]) == 0
 
     assert "deviations.toml" in capsys.readouterr().out
+
+
+def test_many_points_in_prose_are_no_nesting(tmp_path: Path) -> None:
+    path = tmp_path / "file.toml"
+    path.write_text(f'[run]\nbaseline = "x" # {"." * 2000}\n' + "# a.b.c\n" * 10_000)
+
+    text = text_file.read_text(path, "settings")
+    assert text_file.parse_toml(text, path, "settings") == {"run": {"baseline": "x"}}

@@ -54,6 +54,14 @@ def test_a_single_step_that_is_too_long_is_cut() -> None:
     assert f"the first {step.length} of {12 << 20} bytes" in step.note
 
 
+def test_a_step_that_is_too_long_and_damaged_is_cut_to_nothing() -> None:
+    (step,) = flooded(1, 12 << 20, 0).transcript.steps
+    damaged = msgspec.structs.replace(step, deflate="AAAA" * (4 << 20))
+    case = msgspec.structs.replace(record("ok,open"), transcript=TranscriptRecord((damaged,)))
+
+    assert Abridger().shorten(case).transcript.steps[0].data() == b""
+
+
 def test_a_bundle_of_floods_is_read_again(tmp_path: Path) -> None:
     writer = BundleWriter(tmp_path / "run.jsonl", header())
     many, long = flooded(18_000, 20, 17_999), flooded(300, 100_000)

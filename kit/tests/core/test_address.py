@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from wireproof_kit.wire.address import Address, connect, is_loopback, resolve
+from wireproof_kit.wire.address import Address, connect, is_loopback, look_up_again, resolve
 
 AWAY = "192.0.2.1"
 LINK_LOCAL = "169.254.169.254"
@@ -74,6 +74,27 @@ def test_it_may_not_move_to_an_address_that_is_never_contacted(
         connect(("broker.example", 4150), 1)
 
     assert contacted == ["192.0.2.7"]
+
+
+def test_a_name_without_a_number_at_first_leads_to_no_address_that_is_never_contacted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def look_up(host: str, port: object, **_options: object) -> list[object]:
+        if host == "broker.example" and port is None and not found:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (number, port)) for number in found]
+
+    found: list[str] = []
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    assert resolve("broker.example") == ()
+    with pytest.raises(socket.gaierror):
+        connect(("broker.example", 80), 1)
+    found.append(LINK_LOCAL)
+
+    with pytest.raises(OSError, match="no address that may be contacted"):
+        connect(("broker.example", 80), 1)
+    with pytest.raises(OSError, match="no address that may be contacted"):
+        look_up_again("broker.example")
 
 
 def test_a_number_is_contacted_as_it_was_given(asked: Callable[..., list[str]]) -> None:

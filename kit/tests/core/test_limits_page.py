@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from wireproof.commands import decode_source
 from wireproof.view import captures
 from wireproof_kit import text_file
 from wireproof_kit.clients import limits
+from wireproof_kit.nsq.lookup import reach
 from wireproof_kit.nsq.wire import connection
 from wireproof_kit.proxy import tap
 from wireproof_kit.wire import http
@@ -35,7 +37,9 @@ MIB = 1 << 20
             "a settings, deviations or corpus file",
             f"{text_file.MOST_BYTES // MIB} MiB",
         ),
+        ("a text or a capture to decode", f"{decode_source.MOST_BYTES // MIB} MiB"),
         ("JSON of a target or a file", f"{strict_json.MAX_DEPTH} levels"),
+        ("nodes that lookup servers name", f"{reach.MOST_NODES} addresses"),
         ("a frame of NSQ", f"{connection.FRAME_LIMIT // MIB} MiB"),
         ("an HTTP answer", f"{http.BODY_LIMIT // MIB} MiB"),
         ("a line of a driver or an adapter", f"{lines.MAX_LINE_BYTES // MIB} MiB"),

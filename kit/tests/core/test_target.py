@@ -7,7 +7,7 @@ import pytest
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.iggy.apache import APACHE
 from wireproof_kit.protocols import read_target, schemes, target_keys
-from wireproof_kit.targets.target import is_url, parse_target, with_key
+from wireproof_kit.targets.target import is_url, parse_target, split_token, with_key
 from wireproof_spec.iggy.generation import GENERATIONS
 
 SCHEMES = schemes()
@@ -118,6 +118,32 @@ def test_a_system_is_named_by_the_command_or_the_address_of_its_adapter() -> Non
 def test_keys_beside_the_url_mean_the_same() -> None:
     target = parse_target("nsq://h:1", SCHEMES)
     assert with_key(target, "http", "http://h:2", NSQ).http == "h:2"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "control"),
+    [
+        ("nsq://h:1?control=t@h:2", "nsq://h:1?control=h:2", "t@h:2"),
+        ("nsq://h:1?http=h:3&c%6Fntrol=t%40u@h:2", "nsq://h:1?http=h:3&control=h:2", "t@u@h:2"),
+        ("nsq://h:1?control=h:2", "nsq://h:1?control=h:2", ""),
+        ("nsq://h:1", "nsq://h:1", ""),
+        ("nsq+client:run ?control=t@h:2", "nsq+client:run ?control=t@h:2", ""),
+    ],
+)
+def test_a_token_does_not_stand_in_the_url_that_is_shown(
+    url: str, shown: str, control: str
+) -> None:
+    assert split_token(url) == (shown, control)
+    target = read_target(url)
+    assert target.url == shown
+    assert target.control == (control or ("h:2" if "control=h" in url else None))
+    assert "t@" not in str(list(target.addresses()))
+
+
+def test_no_user_stands_before_an_address() -> None:
+    with pytest.raises(UsageFault, match="found a user before it") as raised:
+        read_target("nsq://h:1?http=me:secret@h:2")
+    assert "secret" not in str(raised.value)
 
 
 def test_each_protocol_knows_its_own_keys() -> None:

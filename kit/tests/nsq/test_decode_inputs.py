@@ -3,7 +3,7 @@
 import io
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from decode_command import Decode, record
@@ -12,7 +12,9 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Padding, Raw
 from scapy.utils import PcapNgWriter, PcapWriter
 
+from wireproof.commands import decode_source
 from wireproof_kit import pcap
+from wireproof_kit.pcap.sides import Side
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
 from wireproof_spec.nsq.message import Extend, Message
@@ -173,3 +175,31 @@ def test_a_broken_capture_is_one_sentence(decode: Decode, tmp_path: Path) -> Non
 
     assert decode.error.startswith(f"wireproof: {path}: ")
     assert decode.error.count("\n") == 1
+
+
+@pytest.mark.parametrize("head", [b"4f4b" * 100_000, b"\xa1\xb2\xc3\xd4" + b"\0" * 300_000])
+def test_a_text_or_a_capture_without_end_is_refused(
+    head: bytes, decode: Decode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decode_source, "MOST_BYTES", 1 << 16)
+    given_on_stdin(monkeypatch, head)
+
+    decode("-", code=2)
+
+    assert "expected at most 0 MiB of text or of a capture; found more" in decode.error
+
+
+class Unsearched(dict[int, bytes]):
+    """Cannot be looked through: a hundred thousand segments that wait took minutes."""
+
+    def __iter__(self) -> NoReturn:
+        raise AssertionError("all segments are looked through for the next one")
+
+
+def test_segments_that_wait_for_one_that_is_lost_are_not_searched() -> None:
+    side = Side("a -> b", 0, _early=Unsearched())
+    for number in (3, 2, 1, 3, 0):
+        side.add(number * 2, b"xy")
+
+    assert side.data == b"xyxyxyxy"
+    assert not side.lost

@@ -12,7 +12,7 @@ from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq import services
 from wireproof_kit.nsq.lookup.answer import Node
 from wireproof_kit.nsq.lookup.discovery import discover
-from wireproof_kit.nsq.lookup.reach import Reach
+from wireproof_kit.nsq.lookup.reach import MOST_NODES, Reach
 from wireproof_kit.nsq.lookup.servers import LookupClient
 from wireproof_kit.protocols import find_off_loopback, read_target
 from wireproof_kit.proxy import relay
@@ -26,7 +26,12 @@ OFF_LIMITS = (
     "fe80::1",
     "fe80::1%lo",
     "fd00:ec2::254",
+    "fd00:ec2::23",
+    "fd20:ce::254",
     "100.100.100.200",
+    "168.63.129.16",
+    "::a9fe:a9fe",
+    "64:ff9b:1::a9fe:a9fe",
     "::ffff:169.254.169.254",
     "64:ff9b::a9fe:a9fe",
     "2852039166",
@@ -106,6 +111,20 @@ def test_another_host_is_said_once_before_it_is_contacted() -> None:
         "lookup server 127.0.0.1:4161 names 192.0.2.1:4150, on a host that you did not name; "
         "it is contacted"
     ]
+
+
+def test_more_addresses_than_a_cluster_has_are_not_contacted() -> None:
+    told: list[str] = []
+    reach = Reach(["127.0.0.1"], told.append)
+    nodes = [Node((f"10.0.{port >> 8}.{port & 255}", port), None) for port in range(1, 4000)]
+    own = [Node(("127.0.0.1", port), None) for port in range(1, 4000)]
+
+    assert len(reach.admit(SERVER, nodes)) == MOST_NODES
+    assert reach.admit(SERVER, own) == ()
+    assert len(reach.admit(SERVER, nodes[:9])) == 9
+    assert len(told) == MOST_NODES + 1
+    assert "beyond 256 addresses" in told[-1]
+    assert len(Reach(["127.0.0.1"], told.append).admit(SERVER, own)) == MOST_NODES
 
 
 @pytest.mark.parametrize("host", OFF_LIMITS)

@@ -22,7 +22,8 @@ def test_a_topic_is_waited_for_until_every_partition_is_registered() -> None:
 
 
 def test_what_is_never_registered_is_not_waited_for_longer_than_said() -> None:
-    with ScriptedPeer(serving(lambda path, query: nodes(late={"t": ["one", 0]}))) as peer:
+    late = {"t": ["one", 0, "9" * 5000, True]}
+    with ScriptedPeer(serving(lambda path, query: nodes(late=late))) as peer:
         assert not client(peer).wait_until_registered("t", partitions=2, seconds=0.1)
 
 

@@ -122,14 +122,22 @@ def test_a_command_in_a_bundle_is_not_run_unasked(
     assert not Path("owned").exists()
 
 
+@pytest.mark.parametrize(
+    ("key", "instead"),
+    [("auth_env=HOME", "--auth-env HOME"), ("cert=b.pem", "--cert b.pem"), ("k%65y=b", "--key b")],
+)
 def test_a_secret_that_a_bundle_names_is_not_sent_unasked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    key: str,
+    instead: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    _write_finding("nsq://127.0.0.1:1?auth_env=HOME")
+    _write_finding(f"nsq://127.0.0.1:1?tls=true&{key}")
 
     assert main(["replay", "0123456789ab", "--bundle", "b.jsonl"]) == 2
-    assert "give --auth-env HOME" in capsys.readouterr().err
+    assert f"give {instead} to send it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A configuration that was only found may choose cases; anything else asks the user once."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +32,7 @@ TARGETS = {
     ),
     "http": (LOOPBACK + 'http = "http://192.0.2.1:80"\n', "contact 'http://192.0.2.1:80'"),
     "lookupd": (LOOPBACK + 'lookupd = ["127.0.0.1:2", "192.0.2.1:80"]\n', "'192.0.2.1:80'"),
-    "control": (LOOPBACK + 'control = "t@192.0.2.1:80"\n', "contact 't@192.0.2.1:80'"),
+    "control": (LOOPBACK + 'control = "t@192.0.2.1:80"\n', "contact '192.0.2.1:80'"),
     "key": (LOOPBACK + 'key = "me.pem"\n', "identify you by the file '"),
 }
 CONTACTING = (("run",), ("probe",), ("doctor",), ("fuzz", "--cases", "1"))
@@ -78,6 +79,23 @@ def test_keys_of_the_file_hold_back_though_the_same_url_is_given(
 
     assert main(["probe", "nsq://127.0.0.1:1"]) == 2
     assert "send the environment variable 'HOME'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("key", "act"),
+    [
+        ("cacert = 'ca.pem'", "ca.pem' ([target] cacert)"),
+        ("tls = false", "connect without TLS ([target] tls)"),
+    ],
+)
+@pytest.mark.parametrize("url", [f"url = '{AFAR}'\n", ""])
+def test_nobody_is_trusted_for_a_given_target_elsewhere(
+    url: str, key: str, act: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure(f"[target]\n{url}{key}\n")
+
+    assert main(["probe", AFAR]) == 2
+    assert act in capsys.readouterr().err
 
 
 @pytest.mark.process
@@ -134,6 +152,39 @@ def test_a_campaign_writes_nothing_outside_either(
 
     assert "outside of its folder ([reports] bundle)" in capsys.readouterr().err
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_findings_beside_a_bundle_of_the_file_go_through_no_link(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure(by_file("x.jsonl")["bundle"])
+    (tmp_path / "elsewhere").mkdir()
+    Path("x-findings").symlink_to(tmp_path / "elsewhere")
+
+    assert main(["fuzz", "--reference", "--cases", "1"]) == 2
+
+    assert "outside of its folder ([reports] bundle)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["wireproof.toml", "pyproject.toml"])
+def test_a_pipe_that_is_found_is_not_waited_for(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(name)
+
+    assert main(["judge", "b.jsonl"]) == 2
+
+    assert f"{name}: expected a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("revision", ["0", "9" * 5000, '"' + "9" * 5000 + '"', '"٣"'])
+def test_a_revision_is_a_short_number(revision: str, capsys: pytest.CaptureFixture[str]) -> None:
+    configure(f"[run]\nspec_rev = {revision}\n")
+
+    assert main(["judge", "b.jsonl"]) == 2
+
+    assert "configuration " in (told := capsys.readouterr().err)
+    assert "kit error" not in told
 
 
 def _text(place: Path) -> None:

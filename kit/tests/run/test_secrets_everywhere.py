@@ -17,6 +17,7 @@ from secured_broker import SECRET, VARIABLE, served
 pytestmark = [pytest.mark.process, pytest.mark.long]
 
 CASE, CLIENT_CASE = "nsq/publish/trace", "nsq/client-connection/handshake"
+TOKEN = "t0ken-of-nobody"
 WITH_EXCHANGES = (".jsonl", ".html", ".xml", ".pcapng", "-result.json", ".hex", ".py")
 
 
@@ -29,9 +30,9 @@ def spellings(secret: bytes) -> Iterator[bytes]:
         yield whole[4 if shift else 0 : len(whole) // 4 * 4 - 4]
 
 
-def check(told: bytes, where: str) -> None:
+def check(told: bytes, where: str, secret: str = SECRET) -> None:
     bare = re.sub(rb"[\s:]", b"", told)
-    for spelling in spellings(SECRET.encode()):
+    for spelling in spellings(secret.encode()):
         assert spelling not in told, where
         assert spelling.replace(b" ", b"") not in bare, where
         assert spelling.upper() not in bare, where
@@ -113,6 +114,40 @@ def test_what_a_client_sends_unasked_is_masked(tmp_path: Path) -> None:
     assert b"AUTH" in (tmp_path / "b.html").read_bytes()
     for path in written:
         check(path.read_bytes(), str(path))
+
+
+@pytest.mark.parametrize("is_in_url", [True, False])
+def test_no_command_writes_the_token_of_the_control_api(is_in_url: bool, tmp_path: Path) -> None:
+    with served("--fault", "beyond-no-header") as url:
+        own = f"{TOKEN}@{url.partition('?http=')[2]}"
+        given = [f"{url}&control={own}"] if is_in_url else [url, "--control", own]
+        reports = (
+            "--html",
+            "r.html",
+            "--junit",
+            "r.xml",
+            "--allure",
+            "allure",
+            "--pcap-all",
+            "all",
+        )
+        done = [
+            wireproof("doctor", *given, cwd=tmp_path),
+            wireproof("probe", *given, "--json", cwd=tmp_path),
+            wireproof("run", *given, CASE, "--plan", cwd=tmp_path),
+            wireproof("run", *given, CASE, "--bundle", "b.jsonl", *reports, "-vv", cwd=tmp_path),
+            wireproof("fuzz", *given, "--cases", "1", "--bundle", "f.jsonl", cwd=tmp_path),
+            wireproof("report", "b.jsonl", "--md", "b.md", "--statement", "s.html", cwd=tmp_path),
+            wireproof("replay", f"{CASE}/one", "--bundle", "b.jsonl", cwd=tmp_path),
+        ]
+
+    assert "control" in done[0].out
+    assert "missing  control" not in done[0].out
+    for each in done:
+        check(each.out.encode() + each.err.encode(), str(given), TOKEN)
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            check(path.read_bytes(), str(path), TOKEN)
 
 
 def test_no_command_writes_a_secret(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from wireproof_kit.decoding.byte_text import find_form, read_hex, read_text
 from wireproof_kit.errors import UsageFault
 
 CHUNK = 1 << 16
+MOST_BYTES = 128 << 20
 KEPT = 1 << 20
 """Bytes of a pipe that are kept, to try another layout of the protocol on them."""
 CAPTURES = (
@@ -103,12 +104,22 @@ def _open(file: BinaryIO, path: Path | None, name: str, *, raw: bool) -> Iterato
     head = cast(io.BufferedReader, file).read1(CHUNK)
     form = None if raw else find_form(head)
     if form is not None:
-        data = read_text(head + file.read(), form, name)
+        data = read_text(head + _read_rest(file, name), form, name)
         yield Input(data, f"{name} is read as {FORMS[form]}; --raw decodes the text itself")
     elif head.startswith(CAPTURES) and not raw:
-        yield from _sides(head + file.read(), name)
+        yield from _sides(head + _read_rest(file, name), name)
     else:
         yield Input(path if path is not None else cast(BinaryIO, Tape(head, file)))
+
+
+def _read_rest(file: BinaryIO, name: str) -> bytes:
+    """Return the rest of a text or a capture, which are read whole."""
+    data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise UsageFault(
+            f"{name}: expected at most {MOST_BYTES >> 20} MiB of text or of a capture; found more"
+        )
+    return data
 
 
 def _sides(capture: bytes, name: str) -> Iterator[Input]:

@@ -13,7 +13,7 @@ import msgspec
 from wireproof.commands.bundles.report import refuse_unwritable, write_report
 from wireproof.commands.list_cases import select, tell_contained
 from wireproof.options.config import Settings
-from wireproof.options.confirmation import confirm_found
+from wireproof.options.confirmation import confirm_found, confirm_place
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.run_options import run_options
@@ -263,6 +263,8 @@ def bundle_place(given: Path | None, settings: Settings, *, name: str = "") -> P
     configured = Path(settings.bundle) if settings.bundle else None
     asked = given or configured
     path = _add_name(asked, name) if asked else _fresh(name)
+    if asked is None:
+        confirm_place("bundle", path, Path(), "--bundle")
     check_bundle(path)
     return path
 

@@ -6,6 +6,7 @@ where they are read.
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +41,7 @@ CHOICES = {
     "reading": ("any", "published", "deployed"),
 }
 NUMBERS = ("spec_rev",)
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 PREFIX = "WIREPROOF_"
 FILE_KEY = "WIREPROOF_CONFIG"
 
@@ -103,6 +105,9 @@ def read_settings(
 def _find_file(folder: Path) -> tuple[Path | None, Values]:
     """Return the configuration file that lies in the folder, and what it says."""
     for name in ("wireproof.toml", "pyproject.toml"):
+        # Not a pipe, which would be waited for: the user named none.
+        if os.path.exists(folder / name) and not os.path.isfile(folder / name):
+            raise UsageFault(f"{_WHAT} {folder / name}: expected a file")
         if values := _from_file(folder / name, required=False):
             return folder / name, values
     return None, {}
@@ -215,7 +220,7 @@ def _texts(where: str, value: object) -> tuple[str, ...]:
 def _choice(where: str, key: str, value: str) -> str:
     if key == "origin":
         read_origins(value, where)
-    if key in NUMBERS and not (value.isascii() and value.isdigit() and int(value)):
+    if key in NUMBERS and not _NUMBER.fullmatch(value):
         raise UsageFault(f"{where} expected a number from 1; found {value!r}")
     choices = CHOICES.get(key)
     if choices and value not in choices:

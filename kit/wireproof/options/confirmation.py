@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from wireproof.options.config import Settings
-from wireproof.options.found_file import list_acts
+from wireproof.options.found_file import act_of_place, list_acts
 from wireproof.options.global_options import manner
 from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
@@ -64,6 +64,29 @@ def confirm_found(settings: Settings, used: Collection[str]) -> None:
         f"{found.path.name} was not allowed to {needed[0]}; {instead}",
     )
     _agree(found.digest)
+
+
+def confirm_place(kind: str, place: Path, folder: Path, option: str) -> None:
+    """Ask the user once whether to write a report where the kit chose, if that leads elsewhere.
+
+    What is there already, such as a symbolic link, may be somebody else's. ``folder`` is where
+    the report belongs, and ``option`` names another place for it.
+
+    Raises:
+        UsageFault: nobody may be asked, or the answer is no.
+    """
+    called = "this folder" if folder == Path() else f"{str(folder)!r}"
+    act = act_of_place(kind, place, folder, called)
+    digest = hashlib.sha256(repr((str(folder.resolve()), act)).encode()).hexdigest()
+    if not act or _has_agreed(digest):
+        return
+    _ask(
+        [f"This would {act}"],
+        "Allow it?",
+        f"this would {act}: give {option} to name a place",
+        f"nothing was written; give {option} to name another place",
+    )
+    _agree(digest)
 
 
 def confirm_address(url: str, where: Sequence[str], bundle: Path) -> None:

@@ -33,8 +33,10 @@ class FoundFile:
 def list_acts(found: FoundFile) -> Iterator[tuple[str, str]]:
     """Yield each key whose value needs the user's consent, with what it would do."""
     url = found.values.get("url")
-    if isinstance(url, str):
-        yield from (("url", act) for act in _acts_of_url(url))
+    of_url = list(_acts_of_url(url)) if isinstance(url, str) else []
+    yield from (("url", act) for act in of_url)
+    if of_url or not url:  # on loopback, nobody is between
+        yield from _trust(found.values)
     for key, known in target_keys().items():
         for value in _texts(found.values.get(key)):
             yield from ((key, act) for act in _acts_of_key(key, known.form, value))
@@ -43,6 +45,13 @@ def list_acts(found: FoundFile) -> Iterator[tuple[str, str]]:
     for key in WRITTEN:
         for value in _texts(found.values.get(key)):
             yield from ((key, act) for act in _acts_of_path(key, Path(value), found.path))
+
+
+def _trust(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    if authority := values.get("cacert"):
+        yield "cacert", f"trust the authority in {authority!r}"
+    if values.get("tls") == "false":
+        yield "tls", "connect without TLS"
 
 
 def _acts_of_url(url: str) -> Iterator[str]:
@@ -54,7 +63,7 @@ def _acts_of_url(url: str) -> Iterator[str]:
     except UsageFault:
         return  # the command that reads it next says what is wrong
     if target.host and not is_loopback(target.host):
-        yield f"contact {url!r}"
+        yield f"contact {target.url!r}"
     for _, address in target.addresses():
         yield from _contact(address)
     yield from _secrets(target)
@@ -85,24 +94,35 @@ def _contact(text: str) -> Iterator[str]:
     except ValueError:
         host = None
     if not host or not is_loopback(host):
-        yield f"contact {text!r}"
+        yield f"contact {address!r}"
 
 
 def _acts_of_path(key: str, path: Path, file: Path) -> Iterator[str]:
-    folder = file.parent.resolve()
-    for place in _places(path):
-        if not place.resolve().is_relative_to(folder):
-            yield f"write {str(place)!r}, which is outside of its folder"
+    for place in _places(key, path):
+        if act := act_of_place(key, place, file.parent, "its folder"):
+            yield act
             return
-        if place.exists() and not _OWN[key](place):
-            yield f"replace {str(place)!r}, which is no {key} that wireproof wrote"
 
 
-def _places(path: Path) -> Iterator[Path]:
-    """Yield all names of a report: a run of several protocols adds theirs."""
+def act_of_place(key: str, place: Path, folder: Path, called: str) -> str:
+    """Return what to write a report at a place would do beyond that; empty if nothing.
+
+    ``folder`` is where reports may be written, ``called`` names it.
+    """
+    if not place.resolve().is_relative_to(folder.resolve()):
+        return f"write {str(place)!r}, which is outside of {called}"
+    if place.exists() and not _OWN[key](place):
+        return f"replace {str(place)!r}, which is no {key} that wireproof wrote"
+    return ""
+
+
+def _places(key: str, path: Path) -> Iterator[Path]:
+    """Yield all names of a report: a run of several protocols adds theirs, a campaign a folder."""
     yield path
     for protocol in known_protocols():
         yield path.with_name(f"{path.stem}-{protocol}{path.suffix}")
+    if key == "bundle":
+        yield path.with_name(f"{path.stem}-findings") / "finding.py"
 
 
 def _begins(path: Path, *signs: bytes) -> bool:
@@ -129,6 +149,7 @@ _ALLURE = "wireproof-*-result.json"
 _OWN: Mapping[str, Callable[[Path], bool]] = {
     "bundle": lambda path: _begins(path, b'{"kind":"header"'),
     "html": lambda path: _begins(path, b"<!doctype html>", b": conformance report</title>"),
+    "cause": lambda path: _begins(path, b"<!doctype html>", b'"no-referrer">'),
     "junit": lambda path: _begins(path, b"<testsuites name="),
     "allure": lambda path: _is_own_folder(
         path, "categories.json", "environment.properties", "wireproof.html"

@@ -13,7 +13,7 @@ from wireproof.options.confirmation import confirm_found
 from wireproof.options.global_options import OutputStyle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import example_url, known_protocols, suggest_url, target_keys
-from wireproof_kit.targets.target import ON_CLIENTS, ROLE, Form, is_url, option_of
+from wireproof_kit.targets.target import ON_CLIENTS, ROLE, Form, is_url, option_of, split_token
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 """Target keys with their values; a key of several values stands several times."""
@@ -118,6 +118,9 @@ def named_target(
         raise UsageFault(EMPTY_URL)
     # What the configuration says of another target must not be believed of this one.
     configured = settings if url == settings.url or settings.url is None else Settings()
+    # From here on the URL is shown and kept.
+    url, control = split_token(url)
+    given = given if not control or "control" in dict(given) else (*given, ("control", control))
     if url == REFERENCE:
         configured = Settings()
         refused = [key for key, _ in given if target_keys()[key].form != "choice"]
@@ -180,7 +183,8 @@ def _one_url(urls: Sequence[str], settings: Settings, *, reference: bool) -> str
     if reference and urls:
         raise UsageFault("expected either a URL or --reference, found both; leave one out")
     if len(urls) > 1:
-        raise UsageFault(f"expected one target, found {len(urls)}: {', '.join(urls)}")
+        shown = ", ".join(split_token(url)[0] for url in urls)
+        raise UsageFault(f"expected one target, found {len(urls)}: {shown}")
     if reference:
         return REFERENCE
     return urls[0] if urls else settings.url

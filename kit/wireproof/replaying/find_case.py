@@ -53,7 +53,8 @@ def newest_bundle() -> Path:
     Raises:
         UsageFault: there is no bundle.
     """
-    bundles = sorted(OUT.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+    found = (path for path in OUT.glob("*.jsonl") if path.is_file())
+    bundles = sorted(found, key=lambda path: path.stat().st_mtime)
     if not bundles:
         raise UsageFault("there is no bundle in out/; name one with --bundle FILE")
     return bundles[-1]

@@ -20,10 +20,17 @@ from wireproof_kit.runner.collect import collect
 from wireproof_kit.targets.embedded import start_reference
 from wireproof_kit.targets.opening import open_session
 from wireproof_kit.targets.session import SessionOptions, keeps_to_loopback
-from wireproof_kit.targets.target import Target, command_in
+from wireproof_kit.targets.target import Target, command_in, option_of
 from wireproof_kit.wire.address import format_address, is_loopback, split_address
 from wireproof_spec.record import CaseRecord
 from wireproof_spec.step_notes import IN_TLS
+
+_OF_THE_USER = {
+    "auth_env": "the secret in",
+    "cert": "your certificate",
+    "key": "a proof of your key",
+}
+"""What a recorded URL would send of the user's own, by its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +62,12 @@ def choose_url(bundle: Bundle, to: str | None, keys: Pairs) -> str:
         return to
     if command := command_in(recorded):
         confirm_command(command, bundle.path.name, f"give --to {shlex.quote(recorded)}")
-    secret = parse_qs(bundle.header.target.parts().query).get("auth_env", [""])[-1]
-    if secret and "auth_env" not in dict(keys):
-        raise UsageFault(
-            f"{bundle.path.name}: {recorded} is sent the secret in {secret}; give --auth-env "
-            f"{shlex.quote(secret)} to send it"
-        )
+    for key, values in parse_qs(bundle.header.target.parts().query).items():
+        if key in _OF_THE_USER and key not in dict(keys):
+            raise UsageFault(
+                f"{bundle.path.name}: {recorded} is sent {_OF_THE_USER[key]} {values[-1]}; give "
+                f"{option_of(key)} {shlex.quote(values[-1])} to send it"
+            )
     _confirm_recorded(bundle, recorded)
     return recorded
 
@@ -74,7 +81,7 @@ def _confirm_recorded(bundle: Bundle, url: str) -> None:
     except UsageFault:
         return
     main = [format_address((target.host, target.port))] if target.host else []
-    all_of_it = [*main, *(address.rpartition("@")[2] for _, address in target.addresses())]
+    all_of_it = [*main, *(address for _, address in target.addresses())]
     far = [each for each in all_of_it if not is_loopback(split_address(each)[0])]
     if far:
         confirm_address(url, far, bundle.path)

@@ -226,6 +226,8 @@ def _target_words(named: NamedTarget) -> Iterator[str]:
             continue
         if known[key].form == "flag":
             yield from _flag(option_of(key), given=value == "true")
+        elif key == "control" and "@" in value:
+            yield from _value(option_of(key), f"TOKEN@{value.rpartition('@')[2]}")
         else:
             yield from _value(option_of(key), value)
 

@@ -1,9 +1,11 @@
 """The user's own command that brings a target into a known state before a run."""
 
+import os
 import shlex
 import subprocess
 
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.processes.watch import KEPT
 
 WITHIN_S = 120.0
 
@@ -17,6 +19,7 @@ def run_reset(command: str) -> None:
     try:
         done = subprocess.run(
             shlex.split(command),
+            env={**os.environ, KEPT: "1"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

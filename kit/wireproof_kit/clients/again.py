@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from wireproof_kit.clients.story import DAMAGE
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.observation import Observation
 from wireproof_kit.protocols import kit_part, protocol_of
 from wireproof_kit.runner.instance import Instance
@@ -18,11 +20,19 @@ def observe_again(
     """Yield the records with new observations, made from their transcripts by this kit's cases.
 
     A record keeps its observation if this kit lacks the case, or if it has no transcript.
+
+    Raises:
+        UsageFault: an exchange is none that the kit records.
     """
     known = {instance.id: instance for instance in instances}
     for record in records:
         instance = known.get(record.case)
-        seen = observe_recorded(instance, record.transcript)
+        try:
+            seen = observe_recorded(instance, record.transcript)
+        except DAMAGE as error:
+            raise UsageFault(
+                f"{record.case}: the recorded exchange is damaged: {error}"
+            ) from error
         if seen is None:
             yield record
             continue

@@ -26,6 +26,7 @@ from wireproof_kit.clients.events import (
     Wrote,
 )
 from wireproof_kit.drivers.conversation import Conversation
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.wire.transcript import SENT_KINDS, Step
 from wireproof_spec.driver.lines import Event as DriverEvent
 from wireproof_spec.driver.lines import Fields, Hello, Line, LineFault
@@ -162,11 +163,24 @@ class Story:
         return Answered(at, DRIVER, str(self.requests[line.id]["op"]), line)
 
 
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What is raised where the steps of a case are not those that the kit records."""
+
+
 def read_story(transcript: TranscriptRecord, decoder: Decoder) -> Story:
-    """Return the events of a recorded client case."""
+    """Return the events of a recorded client case.
+
+    Raises:
+        UsageFault: a step is none that the kit records: somebody else may have made it.
+    """
     story = Story(decoder)
-    for step in transcript.steps:
-        story.add(Step(step.at_us, step.conn, step.kind, step.data(), note=step.note))
+    for number, step in enumerate(transcript.steps):
+        try:
+            story.add(Step(step.at_us, step.conn, step.kind, step.data(), note=step.note))
+        except DAMAGE as error:
+            raise UsageFault(
+                f"step {number} of a client's exchange is damaged: {error}"
+            ) from error
     return story
 
 

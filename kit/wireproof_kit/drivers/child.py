@@ -3,7 +3,9 @@
 Whoever starts a program for the kit may start others in turn (a shell, a JVM launcher, `go run`),
 so that ending one process is not enough. The group is signalled while its first process is not
 yet waited for: only so is its number certain to be nobody else's. What leaves the group, as
-`setsid` does, is recognised by a variable that it inherited, where the system has `/proc`.
+`setsid` does, is recognised by a variable that it inherited, where the system has `/proc`. What
+gave that up, too, is left to the kit's process, where it is the whole command's and Linux is below
+it, and ended once no program runs that may need it.
 macOS has `waitid` since Python 3.13. Before, a program that is seen to have ended is waited for at
 once, and what it leaves running in its group is not ended with it.
 """
@@ -24,7 +26,12 @@ from typing import IO, Literal, TypeAlias, cast
 from wireproof_kit.drivers.output import Kept
 from wireproof_kit.drivers.processor import HELPERS
 from wireproof_kit.errors import TargetUnreachable, UsageFault, refuse_exhausted
-from wireproof_kit.processes.watch import kill_marked
+from wireproof_kit.processes.watch import (
+    adopt_as_parent_did,
+    kill_marked,
+    kill_orphans,
+    start_tick,
+)
 
 Stream: TypeAlias = Literal["stdout", "stderr"]
 Sink: TypeAlias = Callable[[Stream, bytes], None]
@@ -50,6 +57,8 @@ class Child:
         self, command: str, process: subprocess.Popen[bytes], sink: Sink, mark: str
     ) -> None:
         self.command = command
+        self._first: int
+        """When the first of the programs began that have run without a pause until now."""
         self._mark = mark
         self.kept: Mapping[Stream, Kept] = {"stdout": Kept(), "stderr": Kept()}
         self._process = process
@@ -62,6 +71,7 @@ class Child:
         # Only after the start: end_all joins the reader, and to join a thread that has not started
         # raises RuntimeError.
         with _LOCK:
+            self._first = next((each._first for each in _RUNNING), start_tick(process.pid))
             _RUNNING.add(self)
         HELPERS.add(process.pid)
 
@@ -155,7 +165,10 @@ class Child:
                 _pipe(pipe).close()
         with _LOCK:
             _RUNNING.discard(self)
+            is_last = not _RUNNING
         HELPERS.discard(self.pid)
+        if is_last and self._first:
+            kill_orphans(HELPERS.list_pids(), self._first)
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -215,6 +228,7 @@ def start(
         UsageFault: the program cannot be started.
         Exhausted: this machine cannot start another process or thread.
     """
+    adopt_as_parent_did()
     command, mark = shlex.join(words), secrets.token_hex(8)
     try:
         process = subprocess.Popen(

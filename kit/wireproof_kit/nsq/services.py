@@ -47,7 +47,7 @@ def lookup_client(target: Target) -> LookupClient | None:
 
 def list_hosts(target: Target) -> list[str]:
     """Return the hosts that the user named, of the target and of what is beside it."""
-    others = (split_address(address.rpartition("@")[2])[0] for _, address in target.addresses())
+    others = (split_address(address)[0] for _, address in target.addresses())
     return [*filter(None, [target.host]), *others]
 
 

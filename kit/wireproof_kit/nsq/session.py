@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet, greet_target
 from wireproof_kit.nsq.ledger.ledger import NsqLedger
-from wireproof_kit.nsq.lookup.discovery import check_servers, discover
+from wireproof_kit.nsq.lookup.discovery import DISCOVERY_SECONDS, check_servers, discover
 from wireproof_kit.nsq.lookup.reach import Reach
 from wireproof_kit.nsq.lookup.servers import LookupClient, home_of
 from wireproof_kit.nsq.probes.context import UNAVAILABLE, ProbeContext
@@ -391,9 +392,10 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
             check_servers(servers)
         return NsqSession(target, options, greeting, login)
     nodes = discover(servers, reach=Reach(list_hosts(target)))
-    found = [move_to_node(target, node) for node in nodes]
-    for here in found[:-1]:
-        with contextlib.suppress(TargetUnreachable):
-            return NsqSession(here, options, greet_target(here, login), login)
-    here = found[-1]
-    return NsqSession(here, options, greet_target(here, login), login)
+    *others, last = (move_to_node(target, node) for node in nodes)
+    late = time.monotonic() + DISCOVERY_SECONDS
+    for here in others:
+        if time.monotonic() < late:
+            with contextlib.suppress(TargetUnreachable):
+                return NsqSession(here, options, greet_target(here, login), login)
+    return NsqSession(last, options, greet_target(last, login), login)

@@ -1,5 +1,6 @@
 """Reads what each side of each TCP connection sent from a capture file, pcap or pcapng."""
 
+import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -29,19 +30,21 @@ class Side:
     data: bytearray = field(default_factory=bytearray)
     lost: bool = False
     _early: dict[int, bytes] = field(default_factory=dict[int, bytes])
+    _order: list[int] = field(default_factory=list[int])
+    """A heap of where the early segments begin."""
 
     def add(self, number: int, data: bytes) -> None:
         """Add a segment by its sequence number; it may come twice or too early."""
         at = (number - self.first) % WRAP
         if at < WRAP // 2:
+            if at not in self._early:
+                heapq.heappush(self._order, at)
             self._early[at] = max(self._early.get(at, b""), data, key=len)
-        while (ready := self._next()) is not None:
+        while self._order and self._order[0] <= len(self.data):
+            ready = heapq.heappop(self._order)
             segment = self._early.pop(ready)
             self.data += segment[len(self.data) - ready :]
         self.lost = bool(self._early)
-
-    def _next(self) -> int | None:
-        return next((at for at in self._early if at <= len(self.data)), None)
 
 
 def read_sides(file: BinaryIO, name: str) -> list[Side]:

@@ -3,13 +3,19 @@
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
 _PROC: Final = Path("/proc")
 MOST_PROCESSES: Final = 32
-_STATE, _RESIDENT = 2, 1
+KEPT: Final = "WIREPROOF_KEPT"
+"""A variable in the environment of a command that starts what is to stay, such as a broker."""
+ORPHANS_WITHIN_S: Final = 2.0
+_STATE, _SESSION, _STARTED, _RESIDENT = 2, 5, 21, 1
+_SET_SUBREAPER: Final = 36
+_ADOPTERS: Final = set[int]()
 _RUNNABLE = "R"
 
 
@@ -51,6 +57,64 @@ def kill_marked(variable: str) -> None:
                 _kill(int(entry.name), entry, wanted)
 
 
+def adopt_orphans() -> None:
+    """Become the parent of what started programs leave behind, where the system is Linux."""
+    import ctypes  # for this alone
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_SET_SUBREAPER, 1, 0, 0, 0)
+    _ADOPTERS.add(os.getpid())
+
+
+def adopt_as_parent_did() -> None:
+    """Adopt orphans if the process does from which this one was forked: a fork does not."""
+    if _ADOPTERS and os.getpid() not in _ADOPTERS:
+        adopt_orphans()
+
+
+def list_orphans(known: Collection[int], since: int = 0) -> list[int]:
+    """Return the processes that were left behind to this one in sessions of their own.
+
+    ``known`` are those that this process started itself. Left out is what began before ``since``,
+    in ticks as `start_tick` has them, and what the user has the kit start to stay (`KEPT`).
+    """
+    own, kept = os.getpid(), f"{KEPT}=1".encode()
+    return [
+        pid
+        for pid in _children(own)
+        if pid not in known
+        and _session(pid) not in (0, os.getsid(own))
+        and start_tick(pid) >= since
+        and not _has_variable(_PROC / str(pid), kept)
+    ]
+
+
+def kill_orphans(known: Collection[int], since: int) -> None:
+    """Kill what was left behind, and what that leaves behind, for a short time at most."""
+    late = time.monotonic() + ORPHANS_WITHIN_S
+    while (found := list_orphans(known, since)) and time.monotonic() < late:
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)  # its number is its own until it is waited for
+                os.waitpid(pid, 0)
+
+
+def start_tick(pid: int) -> int:
+    """Return when a process began, in ticks since the machine did; 0 if it has ended."""
+    fields = _fields(_PROC / str(pid))
+    return int(fields[_STARTED - _STATE]) if fields else 0
+
+
+def name_of(pid: int) -> str:
+    """Return the name of a process's program, which may hold anything."""
+    return _read(_PROC / str(pid) / "comm").strip()
+
+
+def _session(pid: int) -> int:
+    fields = _fields(_PROC / str(pid))
+    return int(fields[_SESSION - _STATE]) if fields else 0
+
+
 def _kill(pid: int, entry: Path, wanted: bytes) -> None:
     """Kill a process if it still has the variable: its number may be another's by now."""
     held = os.pidfd_open(pid)
@@ -81,9 +145,14 @@ def _children(pid: int) -> Iterator[int]:
 
 
 def _state(task: Path) -> str:
+    fields = _fields(task)
+    return fields[0] if fields else ""
+
+
+def _fields(task: Path) -> list[str]:
+    """Return the numbers about a process or thread, from its state on."""
     # The name of the program, in parentheses, may hold anything.
-    fields = _read(task / "stat").rpartition(")")[2].split()
-    return fields[_STATE - 2] if fields else ""
+    return _read(task / "stat").rpartition(")")[2].split()
 
 
 def _read(path: Path) -> str:

@@ -7,16 +7,20 @@ from pathlib import Path
 
 import msgspec
 
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run_cases import COUNTED
+from wireproof_kit.text_file import read_bytes
 from wireproof_spec.record import CaseRecord, WayRecord
 
 
 def read_last_failed(path: Path) -> frozenset[str]:
     """Return the ids of the cases that failed in the last run; none if the file is missing."""
+    if not path.is_file():  # what lies there may be a stranger's link to a device
+        return frozenset()
     try:
-        return msgspec.json.decode(path.read_bytes(), type=frozenset[str])
-    except (OSError, msgspec.DecodeError):
+        return msgspec.json.decode(read_bytes(path, "file"), type=frozenset[str])
+    except (UsageFault, msgspec.DecodeError):
         return frozenset()
 
 
@@ -47,12 +51,14 @@ def write_last_failed(
     failed = {record.case for record in records if record.verdict in COUNTED}
     failed |= {case for way in ways if way.counted for case in way.cases if _is_broken(way)}
     now = (before - {record.case for record in records}) | failed
-    if now == before:
+    if now == before or path.parent.is_symlink():  # a stranger's folder may lead elsewhere
         return
     # As with pytest's cache: a run is no failure because what failed cannot be remembered.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(sorted(now), indent=1) + "\n", encoding="utf-8")
+        path.unlink(missing_ok=True)  # a symbolic link of that name would lead elsewhere
+        with path.open("x", encoding="utf-8") as file:
+            file.write(json.dumps(sorted(now), indent=1) + "\n")
 
 
 def _is_broken(way: WayRecord) -> bool:

@@ -1,11 +1,13 @@
 """Restarts a crashed target with the user's command."""
 
 import contextlib
+import os
 import subprocess
 from collections.abc import Callable
 
 from wireproof_kit.drivers.child import split_command
 from wireproof_kit.errors import RestartFailed, is_exhausted
+from wireproof_kit.processes.watch import KEPT
 from wireproof_kit.wire.waiting import until
 
 RESTART_WITHIN_S = 60.0
@@ -58,6 +60,7 @@ def _run(words: list[str]) -> str | None:
     try:
         done = subprocess.run(
             words,
+            env={**os.environ, KEPT: "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

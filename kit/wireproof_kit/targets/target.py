@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote_plus, urlsplit
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.wire.address import (
@@ -105,22 +105,25 @@ class Target:
         )
 
     def addresses(self) -> Iterator[tuple[str, str]]:
-        """Return key and HOST:PORT of each address other than the target's main one."""
+        """Return key and HOST:PORT of each address other than the target's main one.
+
+        The token of the control API is not in it.
+        """
         if self.http:
             yield "http", self.http
         for key, addresses in self.servers.items():
             for address in addresses:
                 yield key, address
         if self.control:
-            yield "control", self.control
+            yield "control", self.control.rpartition("@")[2]
 
     def is_loopback(self) -> bool:
         """Return True if all addresses of the target are loopback addresses, by their numbers.
 
         Nodes that its servers name are not among them.
         """
-        others = (address.rpartition("@")[2] for _, address in self.addresses())
-        hosts = [*filter(None, [self.host]), *(split_address(each)[0] for each in others)]
+        others = (split_address(address)[0] for _, address in self.addresses())
+        hosts = [*filter(None, [self.host]), *others]
         return all(map(is_loopback, hosts))
 
 
@@ -138,6 +141,21 @@ def command_in(url: str) -> str:
     """Return the command line that a URL starts: a client or an adapter; nothing for others."""
     scheme, _, rest = url.partition(":")
     return rest if scheme.endswith((ON_CLIENTS, ON_ADAPTERS)) else ""
+
+
+def split_token(url: str) -> tuple[str, str]:
+    """Return a URL as it may be shown, and its ``control`` if that has a token."""
+    head, mark, query = url.partition("?")
+    if command_in(url):
+        return url, ""
+    control, shown = "", list[str]()
+    for pair in query.split("&"):
+        name, _, value = pair.partition("=")
+        token, at, address = unquote_plus(value).rpartition("@")
+        if unquote_plus(name) == "control" and at:
+            control, pair = f"{token}@{address}", f"control={address}"
+        shown.append(pair)
+    return head + mark + "&".join(shown), control
 
 
 def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
@@ -169,7 +187,8 @@ def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
     if parts.netloc or not any(_form(known, key) == "servers" for key, _ in pairs):
         _refuse_further(url, parts)
         host, port = _address(url, parts.hostname, _port(url))
-    target = Target(url=url, protocol=parts.scheme.partition("+")[0], host=host, port=port)
+    shown, _ = split_token(url)
+    target = Target(url=shown, protocol=parts.scheme.partition("+")[0], host=host, port=port)
     for key, value in pairs:
         target = with_key(target, key, value, known)
     return target
@@ -230,6 +249,10 @@ def host_and_port(text: str, key: str) -> str:
     """
     whole = text if "://" in text else f"http://{text}"
     parts = _split(whole)
+    if parts.username is not None:
+        raise UsageFault(
+            f"{key}: expected HOST:PORT; found a user before it, who is not asked for"
+        )
     host, port = _address(text, parts.hostname, _port(whole), of=key)
     return format_address((host, port))
 

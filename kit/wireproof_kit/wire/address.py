@@ -10,9 +10,23 @@ from typing import TypeAlias
 Address: TypeAlias = tuple[str, int]
 Number: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# Where clouds hand credentials to whoever asks from inside; the usual one is link-local.
-METADATA = frozenset(map(ipaddress.ip_address, ("fd00:ec2::254", "100.100.100.200")))
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+METADATA = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "100.100.100.200",  # Alibaba
+            "168.63.129.16",  # Azure
+            "192.0.0.192",  # Oracle
+            "fd00:ec2::/32",  # Amazon
+            "fd20:ce::/32",  # Google
+            "fd00:c1::/32",  # Oracle
+            "fd00:42::42",  # Scaleway
+        ),
+    )
+)
+"""Where clouds hand credentials to whoever asks from inside, beside link-local addresses."""
+_GATEWAYS = tuple(map(ipaddress.IPv6Network, ("::/96", "64:ff9b::/96", "64:ff9b:1::/48")))
+"""Addresses that end in the IPv4 address to which they lead."""
 
 
 def format_address(address: Address) -> str:
@@ -54,7 +68,10 @@ def is_host(text: str) -> bool:
 @functools.lru_cache(maxsize=1024)
 def resolve(host: str) -> tuple[Number, ...]:
     """Return the numeric addresses of a host; none if the name cannot be resolved."""
-    return _look_up(host)
+    try:
+        return _look_up(host)
+    except (OSError, UnicodeError, ValueError):
+        return ()
 
 
 def connect(address: Address, seconds: float) -> socket.socket:
@@ -68,18 +85,38 @@ def connect(address: Address, seconds: float) -> socket.socket:
         OSError: no connection is accepted there.
     """
     host, port = address
-    if is_number(host) or not resolve(host):
+    if is_number(host):
         return socket.create_connection(address, timeout=seconds)
+    if not resolve(host):
+        return _connect_first(look_up_again(host), port, seconds)
     try:
         return _connect_first(resolve(host), port, seconds)
     except OSError:
         if is_loopback(host):
             raise
-        others = [each for each in _look_up(host) if each not in resolve(host)]
-        allowed = [each for each in others if not is_number_off_limits(each)]
-        if not allowed:
+        others: tuple[Number, ...] = ()
+        with contextlib.suppress(OSError):
+            others = look_up_again(host)
+        if not others:
             raise
-    return _connect_first(allowed, port, seconds)
+    return _connect_first(others, port, seconds)
+
+
+def look_up_again(host: str) -> tuple[Number, ...]:
+    """Return the numbers that a name has now and not when it was asked for; none off limits.
+
+    Raises:
+        OSError: the name has no number, or none that may be contacted.
+    """
+    try:
+        found = _look_up(host)
+    except (UnicodeError, ValueError) as error:
+        raise OSError("the host is no name") from error
+    others = (each for each in found if each not in resolve(host))
+    allowed = tuple(each for each in others if not is_number_off_limits(each))
+    if not allowed:
+        raise OSError("the name has no address that may be contacted")
+    return allowed
 
 
 def _connect_first(numbers: Sequence[Number], port: int, seconds: float) -> socket.socket:
@@ -101,10 +138,7 @@ def is_number(host: str) -> bool:
 
 
 def _look_up(host: str) -> tuple[Number, ...]:
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError, ValueError):
-        return ()
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(read_number(str(place[0])) for *_, place in found))
 
 
@@ -127,7 +161,7 @@ def is_off_limits(host: str) -> bool:
 def is_number_off_limits(number: Number) -> bool:
     """Return True if a number is link-local or of a cloud's secrets, or leads to one that is."""
     numbers = (number, *_within(number))
-    return any(each.is_link_local or each in METADATA for each in numbers)
+    return any(each.is_link_local or any(each in net for net in METADATA) for each in numbers)
 
 
 def _as_sent(number: Number) -> Number:
@@ -140,6 +174,6 @@ def _within(number: Number) -> Iterator[ipaddress.IPv4Address]:
     """Yield the IPv4 addresses that an IPv6 address leads to, perhaps through a gateway."""
     if isinstance(number, ipaddress.IPv4Address):
         return
-    if number in _NAT64:
+    if any(number in gateway for gateway in _GATEWAYS):
         yield ipaddress.IPv4Address(int(number) & 0xFFFFFFFF)
     yield from (each for each in (number.ipv4_mapped, number.sixtofour) if each is not None)

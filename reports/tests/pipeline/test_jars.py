@@ -35,6 +35,18 @@ def test_the_environment_names_the_folder_of_jars(
     assert jars.folder() == tmp_path / "wireproof" / f"delta-{jars.DELTA}"
 
 
+@pytest.mark.process
+def test_no_module_of_the_current_folder_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("open('acted', 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(jars, "_ASK", "import json")
+
+    assert jars.resolve("none", tmp_path) == []
+    assert not Path("acted").exists()
+
+
 def test_a_folder_without_delta_is_none(tmp_path: Path) -> None:
     (tmp_path / "other.jar").write_bytes(b"x")
     assert jars.find_jars(tmp_path) == []

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 import pytest
@@ -147,6 +148,64 @@ def test_a_log_that_hides_a_file_elsewhere_is_refused(history: Path, line: str) 
 
     with pytest.raises(HistoryFault, match="names a file outside of the history"):
         check_readable(str(history))
+
+
+GENERATED = {
+    "type": "struct",
+    "fields": [
+        {"name": "a", "type": "string", "metadata": {"comment": "kept"}},
+        {
+            "name": "b",
+            "type": {"type": "array", "elementType": {"type": "struct", "fields": []}},
+            "metadata": {"delta.generationExpression": "reflect('java.lang.System','load','/x')"},
+        },
+    ],
+}
+NESTED = {"fields": [{"name": "c", "type": GENERATED, "metadata": {}}]}
+ACTING = {
+    "generated": {"schemaString": json.dumps(GENERATED)},
+    "nested": {"schemaString": json.dumps(NESTED)},
+    "default": {"schemaString": json.dumps(GENERATED).replace("delta.generation", "CURRENT_")},
+    "constraint": {"configuration": {"delta.constraints.x": "reflect('a','b')"}},
+    "service": {"configuration": {"delta.coordinatedCommits.commitCoordinator-preview": "x"}},
+    "elsewhere": {"configuration": {"delta.redirectReaderWriter-preview": "{}"}},
+}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("table", ACTING.values(), ids=ACTING)
+@pytest.mark.parametrize("part", ["0.json", "0.crc", "_last_checkpoint", "1.checkpoint.parquet"])
+def test_a_table_that_has_delta_compute_or_call_something_is_refused(
+    history: Path, check: Callable[[str], None], table: dict[str, object], part: str
+) -> None:
+    file = history / "_delta_log" / part
+    written = {
+        "0.json": {"metaData": table},
+        "0.crc": {"metadata": table},
+        "_last_checkpoint": {"v2Checkpoint": {"nonFileActions": [{"metaData": table}]}},
+    }
+    if part in written:
+        file.write_text(json.dumps(written[part]).replace("metaData", r"met\u0061Data"))
+    else:
+        settings = cast(dict[str, str], table.get("configuration", {}))
+        row = {"schemaString": table.get("schemaString"), "configuration": list(settings.items())}
+        kind = pa.struct(
+            [("schemaString", pa.string()), ("configuration", pa.map_(pa.string(), pa.string()))]
+        )
+        parquet.write_table(pa.table({"metaData": pa.array([row], kind)}), file)
+
+    with pytest.raises(HistoryFault, match=f"{part} has Delta act by "):
+        check(str(history))
+
+
+def test_a_checksum_that_names_a_file_elsewhere_is_refused(history: Path) -> None:
+    file = history / "_delta_log" / "0.crc"
+    file.write_text('{"allFiles": [{"path": "../other"}]}')
+
+    with pytest.raises(HistoryFault, match=r"0\.crc names a file outside"):
+        check_readable(str(history))
+    file.write_bytes(b"")
+    check_readable(str(history))
 
 
 def test_a_checkpoint_that_names_a_file_elsewhere_is_refused(history: Path) -> None:

@@ -39,6 +39,8 @@ ARCHIVE_S = 300
 OLDEST_JAVA = 17
 _WHY = re.compile(r'^(?:Exception in thread "main"|Caused by:) (.+)', re.MULTILINE)
 
+_SAFE = {"PYTHONSAFEPATH": "1"}
+"""Neither this Python nor Spark's workers import from the current folder."""
 _ASK = """
 import json, sys
 from pyspark.sql import SparkSession
@@ -124,7 +126,7 @@ def archive_classes() -> Path:
         try:
             done = subprocess.run(
                 command,
-                env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+                env={**os.environ, **_SAFE, "PYSPARK_PYTHON": sys.executable},
                 capture_output=True,
                 text=True,
                 timeout=ARCHIVE_S,
@@ -252,7 +254,12 @@ def resolve(packages: str, scratch: Path, **settings: str) -> list[Path]:
     command = [sys.executable, "-c", _ASK, json.dumps(told)]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=FETCH_S, check=False
+            command,
+            env={**os.environ, **_SAFE},
+            capture_output=True,
+            text=True,
+            timeout=FETCH_S,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise JarFault(f"{packages} could not be fetched within {FETCH_S} s") from error

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 from urllib.parse import unquote
 
 import msgspec
@@ -41,16 +42,47 @@ class _File(msgspec.Struct):
     deletionVector: _Vector | None = None
 
 
+class _Table(msgspec.Struct):
+    """What Delta computes and does with a table: expressions of its columns, and settings."""
+
+    schemaString: str | None = None
+    configuration: dict[str, object] | None = None
+
+
 class _Action(msgspec.Struct):
-    """What of a line of Delta's log names a file."""
+    """What of a line of Delta's log names a file, or says how the table is written."""
 
     add: _File | None = None
     remove: _File | None = None
     cdc: _File | None = None
     sidecar: _File | None = None
+    metaData: _Table | None = None
+
+
+class _Sum(msgspec.Struct):
+    """What of a version's checksum, which Delta reads in place of its log, says the same."""
+
+    metadata: _Table | None = None
+    allFiles: list[_File] | None = None
+
+
+class _Newest(msgspec.Struct):
+    """What of the name of the last checkpoint says the same."""
+
+    nonFileActions: list[_Action] | None = None
+    sidecarFiles: list[_File] | None = None
+
+
+class _Last(msgspec.Struct):
+    v2Checkpoint: _Newest | None = None
 
 
 _ACTION = msgspec.json.Decoder(_Action)
+_LAST = "_last_checkpoint"
+_ACTS = re.compile(r"delta\.(constraints|coordinatedCommits|redirect|universalFormat)")
+"""Settings by which Delta computes expressions, calls a service, or writes elsewhere."""
+_INERT = re.compile(r"comment|delta\.columnMapping\..+")
+"""What may be noted of a column; anything else may be an expression, and can call any Java."""
 _ABSOLUTE = "p"
 """How Delta marks a deletion vector with an absolute path. wireproof writes none."""
 
@@ -181,13 +213,16 @@ def _list(folder: Path) -> list["os.DirEntry[str]"]:
 
 
 def _check_log(file: Path) -> None:
-    """Check that a commit or checkpoint names files below its table only.
+    """Check that a commit or checkpoint names files below its table only, and has no expression.
 
     Raises:
-        HistoryFault: it does not, or it is damaged.
+        HistoryFault: it does not or has, or it is damaged.
     """
     try:
         for named in _named(file):
+            if isinstance(named, _Table):
+                _refuse_expressions(named, file)
+                continue
             vector = named.deletionVector
             if _leads_out(named.path) or (vector and vector.storageType == _ABSOLUTE):
                 raise HistoryFault(
@@ -204,22 +239,61 @@ def _check_log(file: Path) -> None:
         raise HistoryFault(f"{file} is damaged ({why}); restore it from a copy") from error
 
 
-def _named(file: Path) -> Iterator[_File]:
-    """Yield the files that a commit or checkpoint of Delta's log names."""
-    if file.suffix == ".json":
-        actions: list[_Action] = [_ACTION.decode(line) for line in file.read_bytes().splitlines()]
+def _refuse_expressions(table: _Table, file: Path) -> None:
+    """Check that Delta computes nothing for a table and calls nobody: wireproof asks for neither.
+
+    Raises:
+        HistoryFault: it would.
+    """
+    columns = msgspec.json.decode(table.schemaString or "null")
+    for name in (*filter(_ACTS.match, table.configuration or {}), *_list_notes(columns)):
+        raise HistoryFault(
+            f"{file} has Delta act by {name!r}, which no history of wireproof's does; "
+            "nothing was read or written"
+        )
+
+
+def _list_notes(value: object) -> Iterator[str]:
+    """Yield what is noted of the columns in a schema and may act."""
+    if isinstance(value, list):
+        for each in cast(list[object], value):
+            yield from _list_notes(each)
+    elif isinstance(value, dict):
+        for name, each in cast(dict[str, object], value).items():
+            if name == "metadata":
+                yield from (key for key in cast(dict[str, object], each) if not _INERT.match(key))
+            else:
+                yield from _list_notes(each)
+
+
+def _named(file: Path) -> Iterator[_File | _Table]:
+    """Yield the files that a part of Delta's log names, and what it says of the table."""
+    if file.suffix == ".crc" and not file.name.startswith("."):
+        told = msgspec.json.decode(file.read_bytes() or b"{}", type=_Sum)
+        yield from filter(None, (told.metadata, *(told.allFiles or ())))
+        return
+    if file.name == _LAST:
+        last = msgspec.json.decode(file.read_bytes(), type=_Last).v2Checkpoint or _Newest()
+        actions = last.nonFileActions or []
+        yield from last.sidecarFiles or ()
+    elif file.suffix == ".json":
+        actions = [_ACTION.decode(line) for line in file.read_bytes().splitlines()]
     elif file.suffix == ".parquet":
         from pyarrow import parquet  # few logs have a checkpoint, and the import takes its time
 
         names = (
-            f"{a}.{part}" for a in _Action.__struct_fields__ for part in _File.__struct_fields__
+            f"{a}.{part}"
+            for a in _Action.__struct_fields__
+            for part in (*_File.__struct_fields__, *_Table.__struct_fields__)
         )
-        rows = parquet.ParquetFile(file).read(columns=list(names)).to_pylist()
+        table = parquet.ParquetFile(file).read(columns=list(names))
+        rows = table.to_pylist(maps_as_pydicts="lossy")
         actions = [msgspec.convert(row, _Action) for row in rows]
     else:
         return
     for action in actions:
-        yield from filter(None, (action.add, action.remove, action.cdc, action.sidecar))
+        named = action.add, action.remove, action.cdc, action.sidecar, action.metaData
+        yield from filter(None, named)
 
 
 def _leads_out(path: str) -> bool:

@@ -238,3 +238,19 @@ def _replace(value: object, data: st.DataObject) -> None:
             continue
         value[place] = data.draw(ODD_VALUES)
         return
+
+
+@pytest.mark.parametrize("command", ["judge", "report"])
+def test_counts_that_no_run_has_are_refused(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    group = {"group": "g", "title": "t", "judged": True, "whole": True}
+    counts = {"must": [10**400, 1]}
+    path = tmp_path / "b.jsonl"
+    path.write_bytes(hostile.with_footer(groups=[{**group, "counts": counts}]))
+
+    assert main([command, str(path)]) == 2
+
+    told = capsys.readouterr().err
+    assert "kit error" not in told
+    assert "groups[0].counts" in told

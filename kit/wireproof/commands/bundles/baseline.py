@@ -285,7 +285,9 @@ def _write(place: Path, text: str, today: date) -> None:
     parse_deviations(text, place, known_ids=None, today=today)
     beside = place.with_name(f".{place.name}.new")
     try:
-        beside.write_text(text, "utf-8")
+        beside.unlink(missing_ok=True)  # a symbolic link of that name would lead elsewhere
+        with beside.open("x", encoding="utf-8") as file:
+            file.write(text)
         beside.replace(place)
     except OSError as error:
         raise UsageFault(f"{place}: cannot be written ({error.strerror})") from error

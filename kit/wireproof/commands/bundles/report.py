@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from wireproof.options.confirmation import confirm_place
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.view.output import echo
@@ -112,6 +113,8 @@ def _write_cause(bundles: Sequence[Path], files: Mapping[str, Path | None], caus
         raise UsageFault("--cause: expected one bundle, and no report beside --html FILE")
     (bundle,) = bundles
     out = files["html"] or bundle.with_name(f"{_stem(bundle)}.{cause.replace('/', '-')}.html")
+    if files["html"] is None:
+        confirm_place("cause", out, bundle.parent, "--html")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         write_cause(bundle, out, cause)
@@ -188,7 +191,9 @@ def _try_to_write(path: Path, above: Path | None) -> None:
 
 def _places(bundle: Path, asked: Mapping[str, Path], *, many: bool) -> Iterator[tuple[str, Path]]:
     if not asked:
-        yield "html", bundle.with_suffix(ENDINGS["html"])
+        page = bundle.with_suffix(ENDINGS["html"])
+        confirm_place("html", page, bundle.parent, "--html")
+        yield "html", page
     for name, path in asked.items():
         if name in FOLDERS:
             yield name, path / _stem(bundle) if many else path

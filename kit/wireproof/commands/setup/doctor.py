@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from pathlib import Path
 
 import click
 
@@ -149,7 +148,7 @@ def _allure() -> Finding:
     from wireproof_reports.render.allure.generator import HOW_TO_GET_IT, NoAllure, find_generator
 
     try:
-        found = find_generator(os.environ, Path.cwd())
+        found = find_generator(os.environ)
     except NoAllure as error:
         said, _, _ = str(error).partition("; ")
         advice = f"only for --allure-html; {HOW_TO_GET_IT}"

@@ -1,6 +1,7 @@
 """``wireproof init``: the files by which a repository judges its target, here and in CI."""
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -203,14 +204,17 @@ def _is_started(target: Target) -> bool:
 
 
 def _write(files: Mapping[str, str], *, force: bool) -> None:
-    """Write all files, or none if one is there or cannot be written.
+    """Write all files, or none if one is there, leads elsewhere or cannot be written.
 
     Raises:
         UsageFault: see above.
     """
-    there = [name for name in files if Path(name).exists()]
+    there = [name for name in files if os.path.lexists(name)]
     if there and not force:
         raise UsageFault(f"{', '.join(there)}: already there; --force replaces, or move it away")
+    for name in files:
+        if not Path(name).resolve().is_relative_to(Path.cwd()):
+            raise UsageFault(f"{name}: a symbolic link leads out of this folder; move it away")
     path = Path()
     try:
         for path in map(Path, files):

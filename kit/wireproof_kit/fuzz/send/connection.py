@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.driver import Answer, AnswerReader, Listener, LogIn
-from wireproof_kit.wire.address import Address, is_number, resolve
+from wireproof_kit.wire.address import Address, is_number, look_up_again, resolve
 from wireproof_kit.wire.transcript import Step, Transcript
 
 CHUNK = 262_144
@@ -236,9 +236,9 @@ def _connect(address: Address) -> socket.socket | None:
 def _resolve(address: Address) -> Sequence[_Resolved]:
     """Return the resolved addresses; cached, because a lookup costs as much as a connect."""
     host, port = address
-    names = [str(number) for number in resolve(host)] if not is_number(host) else []
+    names = [host] if is_number(host) else map(str, resolve(host) or look_up_again(host))
     return [
         found
-        for name in names or [host]
+        for name in names
         for found in socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     ]

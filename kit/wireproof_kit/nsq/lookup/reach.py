@@ -22,6 +22,9 @@ NOT_LOOPBACK = (
     "which is not on loopback as everything before; it is not contacted. "
     "If it is a node of the target, begin again"
 )
+MOST_NODES = 256
+"""No session contacts more addresses that answers name: it would search a network for them."""
+TOO_MANY = f"beyond {MOST_NODES} addresses, which are the most; neither it nor more are contacted"
 CONTACTED = "on a host that you did not name; it is contacted"
 
 
@@ -52,6 +55,7 @@ class Reach:
         self._hosts = set(hosts)
         self._tell = tell
         self._told: set[str] = set()
+        self._seen: set[Address] = set()
         self._is_confined = False
         self._lock = threading.Lock()
 
@@ -65,6 +69,12 @@ class Reach:
 
     def _admits(self, server: Address, node: Address) -> bool:
         host = node[0]
+        with self._lock:
+            if len(self._seen) < MOST_NODES:
+                self._seen.add(node)
+        if node not in self._seen:  # asked first: a name costs a look-up
+            self._tell_once(server, node, TOO_MANY, about="")
+            return False
         if host in self._hosts:
             return True
         if is_off_limits(host):
@@ -84,11 +94,14 @@ class Reach:
             return True
         return bool(numbers) and any(numbers <= set(resolve(each)) for each in self._hosts)
 
-    def _tell_once(self, server: Address, node: Address, what: str) -> None:
-        host = node[0]
+    def _tell_once(
+        self, server: Address, node: Address, what: str, about: str | None = None
+    ) -> None:
+        """Say what is done about a host, or about something else."""
+        about = node[0] if about is None else about
         with self._lock:
-            if host in self._told:
+            if about in self._told:
                 return
-            self._told.add(host)
+            self._told.add(about)
         names = printable(format_address(node))
         self._tell(f"lookup server {format_address(server)} names {names}, {what}")

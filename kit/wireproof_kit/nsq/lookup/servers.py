@@ -1,5 +1,6 @@
 """A client for the lookup servers of a cluster: find topics and leaders, create topics."""
 
+import re
 import threading
 import time
 from collections import Counter
@@ -19,6 +20,8 @@ from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.strict_json import JsonValue
 
 EVERY_SECONDS = 0.5
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 # How many partitions of each topic.
 Registered = Mapping[str, int]
@@ -64,10 +67,10 @@ class Registrations:
 def _entries(node: Mapping[str, JsonValue]) -> list[tuple[str, int]]:
     topics = node.get("partitions")
     return [
-        (name, int(str(number)))
+        (name, int(number))
         for name, numbers in (topics.items() if isinstance(topics, dict) else ())
         for number in (numbers if isinstance(numbers, list) else ())
-        if str(number).isdecimal()
+        if isinstance(number, int | str) and _NUMBER.fullmatch(str(number))
     ]
 
 

@@ -71,36 +71,46 @@ def test_what_calls_another_machine_is_taken_out() -> None:
 @pytest.mark.parametrize(("version", "major"), [("3.18.0", 3), ("2.46.1", 2)])
 def test_the_version_is_asked(tmp_path: Path, version: str, major: int) -> None:
     command = fake(tmp_path / "bin", version)
-    found = find_generator({"PATH": str(command.parent)}, tmp_path)
+    found = find_generator({"PATH": str(command.parent)})
 
     assert found == Generator(str(command), version)
     assert found.major == major
 
 
-def test_the_users_own_comes_first_then_the_projects(tmp_path: Path) -> None:
+def test_the_users_own_comes_first_then_that_on_the_path(tmp_path: Path) -> None:
     machine = fake(tmp_path / "machine", "2.1.0")
-    project = fake(tmp_path / "node_modules" / ".bin", "3.1.0")
     home = fake(tmp_path / "home" / "bin", "2.2.0")
     environment = {"PATH": str(machine.parent)}
 
-    assert find_generator(environment, tmp_path).command == str(project)
+    assert find_generator(environment).command == str(machine)
     environment["ALLURE_HOME"] = str(home.parent.parent)
-    assert find_generator(environment, tmp_path).command == str(home)
+    assert find_generator(environment).command == str(home)
+
+
+def test_one_that_only_lies_in_the_folder_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(tmp_path / "node_modules" / ".bin", "3.1.0")
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(NoAllure, match="no Allure was found"):
+        find_generator({"PATH": str(tmp_path)})
 
 
 def test_one_that_does_not_work_is_passed_over_or_named(tmp_path: Path) -> None:
-    broken = fake(tmp_path / "node_modules" / ".bin", "JAVA_HOME is not set", code=1)
+    broken = fake(tmp_path / "broken" / "bin", "JAVA_HOME is not set", code=1)
+    environment = {"ALLURE_HOME": str(broken.parent.parent), "PATH": str(tmp_path)}
     with pytest.raises(NoAllure, match=r"does not work \(JAVA_HOME is not set\); install Allure"):
-        find_generator({"PATH": str(tmp_path)}, tmp_path)
+        find_generator(environment)
 
     works = fake(tmp_path / "machine", "3.1.0")
-    assert find_generator({"PATH": str(works.parent)}, tmp_path).command == str(works)
-    assert broken.exists()
+    environment["PATH"] = str(works.parent)
+    assert find_generator(environment).command == str(works)
 
 
 def test_none_at_all(tmp_path: Path) -> None:
     with pytest.raises(NoAllure, match="no Allure was found; install Allure 3 with"):
-        find_generator({"PATH": str(tmp_path)}, tmp_path)
+        find_generator({"PATH": str(tmp_path)})
 
 
 @pytest.mark.parametrize("version", ["3.18.0", "2.46.1"])

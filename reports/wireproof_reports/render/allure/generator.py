@@ -32,17 +32,17 @@ class Generator:
         return int(self.version.partition(".")[0])
 
 
-def find_generator(environment: Mapping[str, str], folder: Path) -> Generator:
+def find_generator(environment: Mapping[str, str]) -> Generator:
     """Return the first working installation of Allure.
 
-    It is searched in ``$ALLURE_HOME/bin``, then in ``node_modules/.bin`` of the folder, then on
-    the PATH. The network is not used.
+    It is searched in ``$ALLURE_HOME/bin``, then on the PATH. The network is not used. What lies in
+    ``node_modules`` of the current folder may be a stranger's, and is not run.
 
     Raises:
         NoAllure: no working Allure was found.
     """
     silent = ""
-    for command in _places(environment, folder):
+    for command in _places(environment):
         version, said = _version(command, environment)
         if version.startswith(("2.", "3.")):
             return Generator(command, version)
@@ -50,11 +50,10 @@ def find_generator(environment: Mapping[str, str], folder: Path) -> Generator:
     raise NoAllure(f"{silent or 'no Allure was found; '}{HOW_TO_GET_IT}")
 
 
-def _places(environment: Mapping[str, str], folder: Path) -> Iterator[str]:
+def _places(environment: Mapping[str, str]) -> Iterator[str]:
     home = environment.get("ALLURE_HOME")
     path = [str(Path(home) / "bin")] if home else []
-    path += [str(folder / "node_modules" / ".bin"), environment.get("PATH", "")]
-    for part in path:
+    for part in (*path, environment.get("PATH", "")):
         found = shutil.which("allure", path=part) if part else None
         if found:
             yield found

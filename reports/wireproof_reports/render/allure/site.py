@@ -54,7 +54,7 @@ def write_site(bundle: Path, out: Path, captures: Captures = no_captures) -> Non
         OSError: the site cannot be written.
     """
     refuse_foreign(out)
-    generator = find_generator(os.environ, Path.cwd())
+    generator = find_generator(os.environ)
     with tempfile.TemporaryDirectory(prefix="wireproof-allure-") as work:
         results, made = Path(work) / "results", Path(work) / "site"
         write(bundle, results, captures)
