@@ -23,3 +23,16 @@ def make_private(path: Path) -> Path:
     finally:
         os.close(descriptor)
     return path
+
+
+def make_own(path: Path) -> Path:
+    """Create a private file whose name is ours, in a folder of the user's; return it.
+
+    A symbolic link of that name, which somebody else may have left there, is replaced.
+
+    Raises:
+        OSError: as `make_private`.
+    """
+    if path.is_symlink():
+        path.unlink()
+    return make_private(path)

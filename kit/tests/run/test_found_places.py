@@ -1,5 +1,6 @@
 """What lies where the kit writes by itself may be a stranger's: no link there leads elsewhere."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,9 +8,12 @@ import cli_bundle as made
 import pytest
 from scripted_peer import ScriptedPeer, saying
 
+from wireproof.fuzzing.corpus import STATE, open_corpus
 from wireproof.main import main
 from wireproof.options import confirmation
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.last_failed import read_last_failed, write_last_failed
+from wireproof_kit.version import KIT_VERSION
 
 MINE = "a word of mine"
 
@@ -138,3 +142,49 @@ def test_a_link_to_nothing_is_no_bundle(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["replay", "0123456789ab"]) == 2
 
     assert "there is no bundle in out/" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("allure", "categories.json"),
+        ("allure", "environment.properties"),
+        ("allure", "wireproof.html"),
+        ("pcap-all", "nsq.lua"),
+    ],
+)
+def test_a_folder_that_is_named_may_hold_links_that_are_not(
+    kind: str, name: str, victim: Path
+) -> None:
+    made.write(Path("b.jsonl"), made.failing())
+    assert main(["report", "b.jsonl", f"--{kind}", "there", "-q"]) == 0
+    names = [name] if kind == "allure" else [path.name for path in Path("there").iterdir()]
+    for each in names:
+        Path("there", each).unlink()
+        Path("there", each).symlink_to(victim)
+
+    assert main(["report", "b.jsonl", f"--{kind}", "there", "-q"]) == 0
+
+    assert names
+    assert victim.read_text() == MINE
+    assert not any(Path("there", each).is_symlink() for each in names)
+
+
+def test_a_corpus_writes_through_no_link(victim: Path) -> None:
+    Path("corpus").mkdir()
+    corpus = open_corpus(Path("corpus"), "nsq")
+    Path("corpus", STATE).symlink_to(victim)
+
+    corpus.stop(1, 2, interrupted=True, wanted="")
+
+    assert victim.read_text() == MINE
+    assert corpus.start(None, "") == (1, 2)
+
+
+def test_a_campaign_does_not_go_on_beyond_any_batch(victim: Path) -> None:
+    Path("corpus").mkdir()
+    told = {"seed": 1, "batch": 10**300, "interrupted": True, "wanted": "", "kit": KIT_VERSION}
+    Path("corpus", STATE).write_text(json.dumps(told))
+
+    with pytest.raises(UsageFault, match="expected where a campaign stopped"):
+        open_corpus(Path("corpus"), "nsq")

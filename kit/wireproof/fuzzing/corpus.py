@@ -12,7 +12,8 @@ from wireproof_kit.fuzz.campaign.records import check_finding
 from wireproof_kit.text_file import read_bytes
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.fuzz_record import FindingRecord
-from wireproof_spec.private_file import make_private
+from wireproof_spec.private_file import make_own
+from wireproof_spec.step_record import Count
 
 STATE = "campaign.json"
 SEEDS = 1_000_000
@@ -22,7 +23,7 @@ class _Stopped(msgspec.Struct, frozen=True):
     """The position of a campaign when it stopped."""
 
     seed: int
-    batch: int
+    batch: Count
     interrupted: bool
     wanted: str
     kit: str
@@ -85,14 +86,14 @@ class Corpus:
     def keep(self, record: FindingRecord) -> None:
         """Store a finding as a file of the folder."""
         if self.folder is not None:
-            path = make_private(self.folder / f"{record.id}.json")
+            path = make_own(self.folder / f"{record.id}.json")
             path.write_bytes(msgspec.json.encode(record))
 
     def stop(self, seed: int, batch: int, *, interrupted: bool, wanted: str) -> None:
         """Store where the campaign stopped, so that the next one continues there."""
         if self.folder is not None:
             stopped = _Stopped(seed, batch, interrupted, wanted, KIT_VERSION, self.protocol)
-            (self.folder / STATE).write_bytes(msgspec.json.encode(stopped))
+            make_own(self.folder / STATE).write_bytes(msgspec.json.encode(stopped))
 
     def _findings(self) -> Iterator[FindingRecord]:
         if self.folder is None:

@@ -27,7 +27,7 @@ from wireproof_reports.exchange.reproducer import script
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
 from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
-from wireproof_spec.private_file import make_private
+from wireproof_spec.private_file import make_own
 from wireproof_spec.record import FORMAT, FooterRecord, HeaderRecord, TargetRecord
 from wireproof_spec.step_notes import EXERCISE, RESTARTED
 
@@ -50,11 +50,11 @@ def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> t
     if not sent and not any(note.startswith((EXERCISE, RESTARTED)) for note in notes):
         return (f"{finding.id}: no exchange could be recorded, so there is no script",)
     folder.mkdir(parents=True, exist_ok=True)
-    make_private(folder / f"{finding.id}.py").write_text(_write_script(finding, header))
+    make_own(folder / f"{finding.id}.py").write_text(_write_script(finding, header))
     if not sent:
         return ()
     streams = [f"# connection {name}\n{data.hex()}\n" for name, data in sent.items()]
-    make_private(folder / f"{finding.id}.hex").write_text("".join(streams))
+    make_own(folder / f"{finding.id}.hex").write_text("".join(streams))
     return _write_capture(folder / f"{finding.id}.pcapng", finding, header)
 
 
@@ -76,7 +76,7 @@ def _write_capture(path: Path, finding: FindingRecord, header: HeaderRecord) -> 
 
     exchange = exchange_of(header, finding_case(finding, header.target.protocol))
     if exchange is not None:
-        pcap.write(path, [exchange])
+        pcap.write(make_own(path), [exchange])
     return ()
 
 

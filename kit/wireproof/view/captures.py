@@ -10,6 +10,7 @@ from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.pcap.exchange import exchange_of
 from wireproof_kit.protocols import kit_part
+from wireproof_spec.private_file import make_own
 from wireproof_spec.record import CaseRecord
 from wireproof_spec.step_record import StepRecord
 
@@ -75,10 +76,10 @@ def _write(bundle: Bundle, cases: Iterator[CaseRecord], out: Path) -> None:
         if exchange is not None:
             name = _file_name(case, taken)
             taken.add(name)
-            pcap.write(out / name, [exchange])
+            pcap.write(make_own(out / name), [exchange])
     dissector = kit_part(bundle.header.target.protocol).dissector
     if taken and dissector is not None:
-        shutil.copyfile(dissector, out / dissector.name)
+        shutil.copyfile(dissector, make_own(out / dissector.name))
 
 
 def _size(step: StepRecord) -> int:

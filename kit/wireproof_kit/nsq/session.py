@@ -394,8 +394,7 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
     nodes = discover(servers, reach=Reach(list_hosts(target)))
     *others, last = (move_to_node(target, node) for node in nodes)
     late = time.monotonic() + DISCOVERY_SECONDS
-    for here in others:
-        if time.monotonic() < late:
-            with contextlib.suppress(TargetUnreachable):
-                return NsqSession(here, options, greet_target(here, login), login)
+    for here in itertools.takewhile(lambda _: time.monotonic() < late, others):
+        with contextlib.suppress(TargetUnreachable):
+            return NsqSession(here, options, greet_target(here, login), login)
     return NsqSession(last, options, greet_target(last, login), login)

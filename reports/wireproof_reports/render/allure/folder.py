@@ -19,7 +19,7 @@ from wireproof_reports.render.allure.categories import categories_file
 from wireproof_reports.render.fingerprint import target_facts
 from wireproof_reports.render.html import render
 from wireproof_reports.wording import escape_members
-from wireproof_spec.private_file import make_private
+from wireproof_spec.private_file import make_own
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 Captures = Callable[[HeaderRecord, CaseRecord], bytes | None]
@@ -51,20 +51,20 @@ def write(bundle: Path, out: Path, captures: Captures = no_captures) -> None:
         capture = captures(whole.header, case) if wants_capture(case) else None
         done = render_case(case, run, start=start, capture=capture)
         for name, data in done.files.items():
-            make_private(out / name).write_bytes(data)
+            make_own(out / name).write_bytes(data)
         name = f"{PREFIX}{done.result.uuid}-result.json"
         shown = escape_members(msgspec.to_builtins(done.result))
-        make_private(out / name).write_bytes(msgspec.json.encode(shown))
+        make_own(out / name).write_bytes(msgspec.json.encode(shown))
         start = done.result.stop
     write_frame(out, whole.header, whole)
-    make_private(out / PAGE).write_text(page, encoding="utf-8", newline="\n")
+    make_own(out / PAGE).write_text(page, encoding="utf-8", newline="\n")
 
 
 def write_frame(out: Path, header: HeaderRecord, whole: Bundle | None = None) -> None:
     """Write the files of an Allure folder that concern the whole run: categories, environment."""
-    (out / "categories.json").write_bytes(categories_file())
+    make_own(out / "categories.json").write_bytes(categories_file())
     facts = "".join(f"{_key(name)}={_value(value)}\n" for name, value in _facts(header, whole))
-    (out / "environment.properties").write_text(facts, encoding="ascii")
+    make_own(out / "environment.properties").write_text(facts, encoding="ascii")
 
 
 def began(header: HeaderRecord) -> int:

@@ -22,7 +22,7 @@ from wireproof_reports.render.allure.library import (
 )
 from wireproof_reports.render.html import render_bundle
 from wireproof_spec.clauses.loading import load_catalogue
-from wireproof_spec.private_file import make_private
+from wireproof_spec.private_file import make_own, make_private
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 LISTENER = "allure_listener"
@@ -199,7 +199,7 @@ class Glue:
         whole = Bundle(self._bundle_name(), self._header, tuple(self._cases), footer)
         write_frame(self._folder, self._header, whole)
         page = render_bundle(whole)
-        make_private(self._folder / PAGE).write_text(page, encoding="utf-8", newline="\n")
+        make_own(self._folder / PAGE).write_text(page, encoding="utf-8", newline="\n")
 
     def _bundle_name(self) -> str:
         given: str | None = self._config.getoption("--bundle")
