@@ -151,6 +151,7 @@ def test_variables_of_others_are_let_be(tmp_path: Path) -> None:
             "or some of them, separated by commas; found 'observed'",
         ),
         ("[run]\nprofile = 3", "[run] profile expected a text in quotes; found 3"),
+        ("[target]\nurl = ['a']", "[target] url expected a text in quotes; found a list"),
         ("[target]\nlookupd = [1]", "[target] lookupd expected a text in quotes; found 1"),
         ("[claims]\next = 'yes'", "[claims] ext expected true, false or \"probe\"; found 'yes'"),
         ("[run", "cannot be read as TOML"),

@@ -139,6 +139,7 @@ def test_no_command_writes_the_token_of_the_control_api(is_in_url: bool, tmp_pat
             wireproof("fuzz", *given, "--cases", "1", "--bundle", "f.jsonl", cwd=tmp_path),
             wireproof("report", "b.jsonl", "--md", "b.md", "--statement", "s.html", cwd=tmp_path),
             wireproof("replay", f"{CASE}/one", "--bundle", "b.jsonl", cwd=tmp_path),
+            wireproof("list", given[0], cwd=tmp_path),
         ]
 
     assert "control" in done[0].out

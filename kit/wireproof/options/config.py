@@ -209,7 +209,9 @@ def _from_variable(name: str, key: str, value: str) -> object:
 def _text(where: str, value: object) -> str:
     if isinstance(value, str):
         return value
-    raise UsageFault(f"{where} expected a text in quotes; found {value!r}")
+    # What is inside a list or a table may be a secret.
+    found = repr(value) if isinstance(value, int | float) else f"a {type(value).__name__}"
+    raise UsageFault(f"{where} expected a text in quotes; found {found}")
 
 
 def _texts(where: str, value: object) -> tuple[str, ...]:

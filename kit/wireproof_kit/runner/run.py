@@ -25,7 +25,7 @@ from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
 from wireproof_kit.targets.opening import open_session
 from wireproof_kit.targets.session import NamesLeft, Session, SessionOptions, keeps_to_loopback
-from wireproof_kit.targets.target import Target, option_of
+from wireproof_kit.targets.target import Target, option_of, split_token
 from wireproof_kit.verdicts.judge import JudgeContext, is_shown, missing_capability
 from wireproof_kit.verdicts.outcome import EXCLUDED
 from wireproof_kit.verdicts.revision import check_revision
@@ -384,7 +384,7 @@ def describe_unmatched(
     ids |= {item.clause.group for item in instances}
     near = difflib.get_close_matches(prefix, sorted(ids), n=3, cutoff=0.5)
     hint = f"; nearest: {', '.join(near)}" if near else ""
-    return f"{prefix!r} selects no case{hint} (see `wireproof list`)"
+    return f"{split_token(prefix)[0]!r} selects no case{hint} (see `wireproof list`)"
 
 
 def _prefixes(identifier: str, separator: str) -> list[str]:
