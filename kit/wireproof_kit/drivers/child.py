@@ -27,6 +27,7 @@ from wireproof_kit.drivers.output import Kept
 from wireproof_kit.drivers.processor import HELPERS
 from wireproof_kit.errors import TargetUnreachable, UsageFault, refuse_exhausted
 from wireproof_kit.processes.watch import (
+    STARTS,
     adopt_as_parent_did,
     kill_marked,
     kill_orphans,
@@ -163,12 +164,13 @@ class Child:
             self._stop_read = self._stop_write = -1
             for pipe in (self._process.stdout, self._process.stderr):
                 _pipe(pipe).close()
-        with _LOCK:
-            _RUNNING.discard(self)
-            is_last = not _RUNNING
-        HELPERS.discard(self.pid)
-        if is_last and self._first:
-            kill_orphans(HELPERS.list_pids(), self._first)
+        with STARTS:
+            with _LOCK:
+                _RUNNING.discard(self)
+                is_last = not _RUNNING
+            HELPERS.discard(self.pid)
+            if is_last and self._first:
+                kill_orphans(HELPERS.list_pids(), self._first)
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -230,19 +232,20 @@ def start(
     """
     adopt_as_parent_did()
     command, mark = shlex.join(words), secrets.token_hex(8)
-    try:
-        process = subprocess.Popen(
-            list(words),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **(environment or {}), MARK: mark},
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        refuse_exhausted(error)
-        raise UsageFault(f"`{command}` cannot be started: {_reason(error)}") from error
-    return Child(command, process, sink, mark)
+    with STARTS:
+        try:
+            process = subprocess.Popen(
+                list(words),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, **(environment or {}), MARK: mark},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            refuse_exhausted(error)
+            raise UsageFault(f"`{command}` cannot be started: {_reason(error)}") from error
+        return Child(command, process, sink, mark)
 
 
 def split_command(command: str, option: str = "--exec") -> list[str]:

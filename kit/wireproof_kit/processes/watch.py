@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import threading
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -16,6 +17,9 @@ ORPHANS_WITHIN_S: Final = 2.0
 _STATE, _SESSION, _STARTED, _RESIDENT = 2, 5, 21, 1
 _SET_SUBREAPER: Final = 36
 _ADOPTERS: Final = set[int]()
+STARTS: Final = threading.RLock()
+"""Held from the start of a program until it is known as one that the kit started: without it the
+last client to end had another one killed that was just being started."""
 _RUNNABLE = "R"
 
 
@@ -75,10 +79,13 @@ def adopt_as_parent_did() -> None:
 def list_orphans(known: Collection[int], since: int = 0) -> list[int]:
     """Return the processes that were left behind to this one in sessions of their own.
 
+    They are none where this process has not adopted any: all its children are its own.
     ``known`` are those that this process started itself. Left out is what began before ``since``,
     in ticks as `start_tick` has them, and what the user has the kit start to stay (`KEPT`).
     """
     own, kept = os.getpid(), f"{KEPT}=1".encode()
+    if own not in _ADOPTERS:
+        return []
     return [
         pid
         for pid in _children(own)

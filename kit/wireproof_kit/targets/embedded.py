@@ -12,6 +12,7 @@ from typing import IO, Protocol, cast
 
 from wireproof_kit.drivers.processor import HELPERS
 from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.processes.watch import STARTS
 from wireproof_kit.protocols import kit_part
 from wireproof_kit.targets.interpreter import module_command
 from wireproof_kit.targets.scratch import scratch
@@ -146,13 +147,16 @@ def start_child(
     reported that as the broker's death.
     """
     module = entry_point(Group.SERVERS, protocol).module
-    return subprocess.Popen(
-        module_command(module, *LIFE, *arguments),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL if mute else None,
-        start_new_session=True,
-    )
+    with STARTS:
+        process = subprocess.Popen(
+            module_command(module, *LIFE, *arguments),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if mute else None,
+            start_new_session=True,
+        )
+        HELPERS.add(process.pid)
+    return process
 
 
 def memory_folder() -> str | None:

@@ -3,6 +3,7 @@
 import errno
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -145,18 +146,25 @@ def test_a_lack_of_temporary_folders_is_said_as_such(
 
 
 def listening(process: int) -> set[str]:
-    """Return the addresses, as the system writes them, at which a process listens."""
+    """Return the addresses, as the system writes them, at which a process listens.
+
+    They are none if it has ended: workers of Spark come and go.
+    """
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return set(_list_listening(process))
+    return set()
+
+
+def _list_listening(process: int) -> Iterator[str]:
     sockets = set[str]()
     for entry in Path(f"/proc/{process}/fd").iterdir():
         with suppress(OSError):  # closed meanwhile
             sockets.add(os.readlink(entry))
-    found = set[str]()
     for family in ("tcp", "tcp6"):
         for line in Path(f"/proc/{process}/net/{family}").read_text().splitlines()[1:]:
             words = line.split()
             if words[3] == LISTENS and f"socket:[{words[9]}]" in sockets:
-                found.add(words[1].partition(":")[0])
-    return found
+                yield words[1].partition(":")[0]
 
 
 LISTENS = "0A"

@@ -10,7 +10,7 @@ from history_fixture import bundle, rows
 from ports import NOBODY
 from pyspark.sql import SparkSession
 from spark_cluster import QUICK
-from spark_servers import KEYS, S3_JARS, Store, has_s3, object_store
+from spark_servers import KEYS, S3_JARS, Store, has_s3, java_anew, object_store
 from unwell_stores import Between, between, busy_store, silent_store
 
 from wireproof_reports.pipeline.ingest import How, ingest
@@ -51,6 +51,7 @@ def spark(
     """A session for which each bucket is a store at another port."""
     folder = tmp_path_factory.mktemp("spark")
     with ExitStack() as stack:
+        stack.enter_context(java_anew())
         ports = {
             "busy": stack.enter_context(busy_store()),
             "silent": stack.enter_context(silent_store()),

@@ -157,7 +157,9 @@ def _count_new(causes: int, findings: int) -> str:
 def _describe_finding(finding: FindingRecord) -> list[str]:
     """Return the lines that say what a finding is."""
     rule = MEANINGS.get(finding.violated, finding.violated)
-    case = f"{finding.frame} {finding.field}: {finding.cases[-1].mutation}"
+    case = f"{finding.frame} {finding.field}"
+    if finding.cases:
+        case += f": {finding.cases[-1].mutation}"
     lines = (f"{rule}: {finding.words}", f"{case}, in state {finding.state}")
     return [clip(printable(line), LONGEST_COMMENT) for line in lines]
 

@@ -93,8 +93,8 @@ def move_and_back(event: str, *, stays: int) -> tuple[Rule, ...]:
     bare = Bytes(encode(SERVER_FRAME, ServerFrame(FRAME_TYPE_ERROR, code.encode())))
     with_text = Bytes(error_frame(code, "no leader here"))
     return (
-        once(event, Silence(), bare, Lead({0: NODE_2}), peer=NODE_1),
-        Rule(event, (Silence(), with_text, Lead({0: NODE_1})), peer=NODE_2, first=stays + 1),
+        once(event, Silence(), Lead({0: NODE_2}), bare, peer=NODE_1),
+        Rule(event, (Silence(), Lead({0: NODE_1}), with_text), peer=NODE_2, first=stays + 1),
     )
 
 

@@ -223,7 +223,7 @@ def _is_told(story: Story) -> bool:
 def test_moved(client: Client, code: str, text: str) -> Observation:
     """A consumer refused by a node that does not lead looks up again and subscribes elsewhere."""
     refused = Bytes(error_frame(code, text))
-    rules = (always("SUBSCRIBE", Silence(), refused, Lead({0: NODE_2}), peer=NODE_1),)
+    rules = (always("SUBSCRIBE", Silence(), Lead({0: NODE_2}), refused, peer=NODE_1),)
     ends: dict[str, Question] = {
         "moved": lambda story: any(e.peer == NODE_2 for e in subscriptions(story))
     }
@@ -236,7 +236,7 @@ def test_moved(client: Client, code: str, text: str) -> Observation:
 def test_moved_refreshed(client: Client) -> Observation:
     """A consumer looks up its topic again before it subscribes at the new leader."""
     refused = Bytes(error_frame(MOVED[0]))
-    rules = (always("SUBSCRIBE", Silence(), refused, Lead({0: NODE_2}), peer=NODE_1),)
+    rules = (always("SUBSCRIBE", Silence(), Lead({0: NODE_2}), refused, peer=NODE_1),)
     story = client.play(
         Script("consumer", rules=rules),
         lambda story: any(event.peer == NODE_2 for event in subscriptions(story)),
