@@ -1,17 +1,27 @@
-"""Answers that come late, to several publishes at once, or to none: what the user is told."""
+"""Answers that say OK, come late, or do not come: what the user is told."""
 
 from wireproof_kit.clients.events import Answered
-from wireproof_kit.clients.observe import answers, gave_up, shown, unless
+from wireproof_kit.clients.observe import answers, failures, gave_up, results, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.bodies import messages_of
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.driver_requests import PRODUCE
 from wireproof_kit.nsq.clients.events import Sent
-from wireproof_kit.nsq.clients.script import After, Delay, Refuse, Rule, Script, Silence, once
+from wireproof_kit.nsq.clients.script import (
+    After,
+    Beat,
+    Delay,
+    Refuse,
+    Rule,
+    Script,
+    Silence,
+    always,
+    once,
+)
 from wireproof_kit.observation import Observation
 from wireproof_spec.driver.lines import Failure, Result, from_base64
 from wireproof_suites.nsq.client.client_case import client_case
-from wireproof_suites.nsq.client.seen import is_success, publishes
+from wireproof_suites.nsq.client.seen import Question, is_success, play, publishes
 
 LATE_S = 2.0
 """Seconds until an answer that the client, which waits for 1 s, has given up."""
@@ -32,6 +42,29 @@ def _told(story: Story) -> dict[bytes, bool]:
 def _body(story: Story, answered: Answered) -> bytes:
     """Return the message of the publish that the driver has answered."""
     return from_base64(str(story.requests[answered.answer.id]["body"]))
+
+
+@client_case("publish/told/success", "smart.client.wait-response", "producer", "driver")
+def test_told_success(client: Client) -> Observation:
+    """A producer reports success to its user after the node has answered OK."""
+    ends: dict[str, Question] = {
+        "success": lambda story: bool(results(story, "produce")),
+        "failure": lambda story: bool(failures(story, "produce")),
+    }
+    return play(client, Script("producer", publishes=1), ends, "not-told", given_up="failure")
+
+
+@client_case("publish/told/unanswered", "smart.client-publish.unanswered", "producer", "driver")
+def test_told_unanswered(client: Client) -> Observation:
+    """A producer reports failure to its user when no node answers."""
+    ends: dict[str, Question] = {
+        "failure": lambda story: bool(failures(story, "produce")),
+        "success": lambda story: bool(results(story, "produce")),
+    }
+    # Without heartbeats pynsq takes the node for dead after 60 s, and says so: that is no answer.
+    beats = tuple(After(seconds, (Beat(),)) for seconds in (10.0, 30.0, 50.0))
+    script = Script("producer", publishes=1, rules=(always("PUBLISH", Silence(), *beats),))
+    return play(client, script, ends, "not-told", within=LONG)
 
 
 @client_case("publish/told/late", "smart.client.wait-response", "producer", "driver")

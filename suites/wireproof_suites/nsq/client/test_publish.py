@@ -26,7 +26,6 @@ from wireproof_kit.nsq.clients.script import (
     NODE_1,
     NODE_2,
     After,
-    Beat,
     Bytes,
     Delay,
     Lead,
@@ -227,29 +226,6 @@ def _is_accepted_before(story: Story, answer: Answered) -> bool:
         is_success(event) and place > sent.get(event.conn, place)
         for place, event in enumerate(before)
     )
-
-
-@client_case("publish/told/success", "smart.client.wait-response", "producer", "driver")
-def test_told_success(client: Client) -> Observation:
-    """A producer reports success to its user after the node has answered OK."""
-    ends: dict[str, Question] = {
-        "success": lambda story: bool(results(story, "produce")),
-        "failure": lambda story: bool(failures(story, "produce")),
-    }
-    return play(client, Script("producer", publishes=1), ends, "not-told", given_up="failure")
-
-
-@client_case("publish/told/unanswered", "smart.client-publish.unanswered", "producer", "driver")
-def test_told_unanswered(client: Client) -> Observation:
-    """A producer reports failure to its user when no node answers."""
-    ends: dict[str, Question] = {
-        "failure": lambda story: bool(failures(story, "produce")),
-        "success": lambda story: bool(results(story, "produce")),
-    }
-    # Without heartbeats pynsq takes the node for dead after 60 s, and says so: that is no answer.
-    beats = tuple(After(seconds, (Beat(),)) for seconds in (10.0, 30.0, 50.0))
-    script = Script("producer", publishes=1, rules=(always("PUBLISH", Silence(), *beats),))
-    return play(client, script, ends, "not-told", within=LONG)
 
 
 @client_case("publish/told/refused", "smart.client-publish.refusal-told", "producer", "driver")
