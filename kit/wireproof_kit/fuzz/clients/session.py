@@ -189,7 +189,7 @@ class FuzzedClient(Generic[S, T]):
         left = tuple(cases)
         try:
             while left and not is_stopped():
-                run = self._run(client, left, is_stopped, Transcript()).play()
+                run = self._play(client, left, is_stopped)
                 tried = min(run.done + (run.trouble is not None), len(left))
                 if not tried:
                     break
@@ -239,13 +239,20 @@ class FuzzedClient(Generic[S, T]):
         return self._try_shortly([_send_nothing(number, state) for number in range(REHEARSED)])
 
     def _try_shortly(self, cases: Sequence[Case]) -> RunResult:
-        """Try cases; once more if other programs kept the client from running meanwhile."""
-        client = self.part.client_of(cases[0])
+        return self._play(self.part.client_of(cases[0]), cases, self.is_cut)
+
+    def _play(self, client: T, cases: Sequence[Case], is_stopped: Callable[[], bool]) -> RunResult:
+        """Try cases; again if something went wrong while other programs kept the client waiting.
+
+        Of one that died, the patience for the case was over before its end was told, and it was
+        called stuck.
+        """
         for _ in range(PROBE_TRIES - 1):
-            run = self._run(client, cases, self.is_cut, Transcript()).play()
-            if run.trouble is None or not run.story.is_starved():
+            run = self._run(client, cases, is_stopped, Transcript()).play()
+            is_right = run.done and run.trouble is None
+            if is_right or is_stopped() or not run.story.is_starved():
                 return run
-        return self._run(client, cases, self.is_cut, Transcript()).play()
+        return self._run(client, cases, is_stopped, Transcript()).play()
 
 
 def open_fuzzed_client(

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 from bundle_fixture import case, write_bundle
+from playwright.sync_api import Page
+from waits import until
 
 from wireproof_reports.render.allure import site
 from wireproof_reports.render.allure.case_result import PAGE
@@ -204,9 +206,16 @@ def opened(page: Path, chromium: str) -> tuple[list[str], str]:
     with open_browser(chromium) as tab:
         tab.on("request", lambda request: asked.append(request.url))
         tab.goto(page.as_uri())
-        tab.wait_for_function("document.body.innerText.includes('nsq')")
-        text = tab.inner_text("body")
+        # Not Playwright's own wait, which polls in the page: to the watchdog that is never quiet.
+        text = until(lambda: shows(tab, "nsq"), "text with 'nsq' in the page")
     return asked, text
+
+
+def shows(page: Page, wanted: str) -> str:
+    """Return the text of a page if it has what is wanted."""
+    text = page.inner_text("body")
+    print(text)  # what it shows instead is for the report of a failure
+    return text if wanted in text else ""
 
 
 def test_history_of_the_second_site_has_both_runs(
