@@ -202,6 +202,10 @@ class TargetRecord(msgspec.Struct, frozen=True):
         return catalogue if self.is_traffic() else catalogue.for_target(is_client=is_client)
 
 
+WITHHELD = "withheld"
+"""In the patience of a header: so many seconds nothing came that the target had acknowledged."""
+
+
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     """The first line of a bundle: what was judged, when, and with which options.
 
@@ -249,6 +253,11 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
         for group, why in self.not_selected.items():
             groups.setdefault(why, []).append(group)
         return groups
+
+    def waits(self) -> str:
+        """Return the limits of the waits in words: ``answer 1 s, push 3 s``."""
+        limits = ((name, each) for name, each in self.patience.items() if name != WITHHELD)
+        return ", ".join(f"{name} {seconds:g} s" for name, seconds in limits if seconds)
 
     def scope(self) -> str:
         """Return which failures count: ``level must``, or ``level must (origin text, base)``."""

@@ -49,10 +49,7 @@ def _target(header: HeaderRecord) -> Iterator[str]:
     if number := told.get("protocol"):
         shapes = f" ({told['shapes']})" if "shapes" in told else ""
         yield printable(f"protocol {number}{shapes}")
-    waits = ", ".join(
-        f"{name} {seconds:g} s" for name, seconds in header.patience.items() if seconds
-    )
-    if waits:
+    if waits := header.waits():
         yield f"patience: {waits}"
     yield f"{header.scope()}, readings {header.reading}"
 

@@ -15,7 +15,14 @@ from wireproof_reports.wording import count_noun
 from wireproof_spec.clauses.catalogue import is_way
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.clauses.spoken import spoken
-from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, WayRecord, list_broken
+from wireproof_spec.record import (
+    WITHHELD,
+    CaseRecord,
+    FooterRecord,
+    HeaderRecord,
+    WayRecord,
+    list_broken,
+)
 
 INDENT = 13
 LISTED = 8
@@ -49,6 +56,9 @@ def outdated(footer: FooterRecord) -> Iterator[str]:
 def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
     """Return the lines on clause coverage, outdated known deviations, and the final statement."""
     yield from outdated(footer)
+    if seconds := header.patience.get(WITHHELD):
+        told = f"before the cases began, nothing that it acknowledged came within {seconds:g} s"
+        yield from wrap_after_heading("delivery", f"the target delivers nothing: {told}")
     covered = footer.coverage
     told = (
         f"{covered.get('clauses', 0)}: asserted {covered.get('asserted', 0)}, "

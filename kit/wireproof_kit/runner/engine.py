@@ -37,6 +37,7 @@ from wireproof_kit.runner.troubles import (
     Outcome,
     experiment,
     find_trouble,
+    is_hurried,
     may_decide_later,
     note_runs,
     observe_late,
@@ -241,6 +242,8 @@ class Engine:
         while may_decide_later(run) and runs < DECIDING_RUNS and self._repeats.take():
             outcome, run = self._perform_once(instance, since)
             runs += 1
+        if is_hurried(run) and self._hurry.may_wait_after_all(instance):
+            outcome, run = self._perform_once(instance, since, patient=True)
         if runs > 1 and may_decide_later(run):
             run = judge_run(note_runs(run.seen, runs), instance.law, self.bench)
         return outcome, run
@@ -261,7 +264,7 @@ class Engine:
             return outcome, judge_run(seen, instance.law, self.bench)
 
     def _perform(self, instance: Instance, *, patient: bool = False) -> Outcome:
-        def is_hurried() -> bool:
+        def hurries() -> bool:
             return not patient and self._hurry.applies(instance)
 
         transcript, pauses = Transcript(), Pauses()
@@ -270,9 +273,7 @@ class Engine:
         self._running.add(finished)
         self._unread[finished] = instance.id, transcript
         experiment = threading.Thread(
-            target=lambda: finished.put(
-                self._experiment(instance, transcript, pauses, is_hurried)
-            ),
+            target=lambda: finished.put(self._experiment(instance, transcript, pauses, hurries)),
             name=f"case-{instance.id}",
             daemon=True,
         )
@@ -292,7 +293,7 @@ class Engine:
             self._ended.append((instance.id, transcript))
             self._read(finished)
         seconds = time.monotonic() - started
-        return Outcome(observation, transcript, seconds, is_hurried(), pauses)
+        return Outcome(observation, transcript, seconds, hurries(), pauses)
 
     def _await(self, finished: SimpleQueue[Observation]) -> Observation | None:
         """Return what a case observed; None if it does not end in time."""
@@ -307,10 +308,10 @@ class Engine:
         instance: Instance,
         transcript: Transcript,
         pauses: Pauses,
-        is_hurried: Callable[[], bool],
+        hurries: Callable[[], bool],
     ) -> Observation:
         """Run the case's function once; the outermost loop of the kit."""
-        with hurry(is_hurried), note_pauses(pauses):
+        with hurry(hurries), note_pauses(pauses):
             return experiment(instance, self.session, transcript)
 
     def _judge_run(self, instance: Instance, outcome: Outcome, since: int) -> JudgedRun:

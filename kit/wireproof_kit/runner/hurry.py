@@ -3,7 +3,8 @@
 Where a core case of a group has waited in vain, or the group's cases have done so for ten seconds,
 its other cases run with the shortest patience; so do all cases when that has happened in
 several groups, or forty times. What they show is judged as ever. What does not come so soon
-decides nothing: it was not waited for.
+decides nothing: it was not waited for. But one case of each core clause is then run again with
+full patience: a broker that delivers nothing was otherwise said to be undecided in what it owes.
 """
 
 import threading
@@ -36,6 +37,7 @@ class Hurry:
     never: bool = False
     is_general: bool = False
     _groups: set[str] = field(default_factory=set[str])
+    _waited_for: set[str] = field(default_factory=set[str])
     _waited_s: dict[str, float] = field(default_factory=dict[str, float])
     _count: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -65,6 +67,13 @@ class Hurry:
                 self._groups.add(instance.clause.group)
             is_enough = self._count >= (1 if self.is_withheld else self.after)
             self.is_general |= is_enough or len(self._groups) >= GROUPS
+
+    def may_wait_after_all(self, instance: Instance) -> bool:
+        """Return True for the first case of a core clause that asks; it may run without hurry."""
+        with self._lock:
+            is_first = instance.clause.core and instance.clause.id not in self._waited_for
+            self._waited_for.add(instance.clause.id)
+        return is_first
 
     def repeats(self, instance: Instance) -> bool:
         """Return True if a failing case is to be run again more than once."""

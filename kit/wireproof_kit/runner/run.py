@@ -33,7 +33,7 @@ from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.clauses.catalogue import CLIENT, Catalogue, Level, is_below
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.clauses.origin import BINDING, Binding
-from wireproof_spec.record import FORMAT, HeaderRecord, ReadingChoice, TargetRecord
+from wireproof_spec.record import FORMAT, WITHHELD, HeaderRecord, ReadingChoice, TargetRecord
 
 REFERENCE = "reference"
 LF = "--lf"
@@ -218,6 +218,8 @@ class Run:
         """Return the header record, the first one in the bundle."""
         limits, shown = self.session.patience, (ANSWER, PUSH, REDELIVERY)
         patience = {wait.value: limits.seconds(wait) for wait in shown}
+        if limits.is_withheld:
+            patience[WITHHELD] = limits.seconds(PUSH)
         return HeaderRecord(
             format=FORMAT,
             kit=KIT_VERSION,

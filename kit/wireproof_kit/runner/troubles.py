@@ -40,6 +40,7 @@ _TROUBLES = {
     PAUSED: "other programs kept the kit from running meanwhile",
 }
 """Why a case is undecided now, and may be decided when it runs again."""
+_HURRIED = f"{UNDECIDED}:hurried"
 UNARRANGED = (ArrangementFailed, TargetUnreachable, TargetSilent, ConnectionRefusedError)
 """What a case raises if it could not be prepared; a package may connect sockets by itself."""
 
@@ -103,11 +104,16 @@ def note_runs(seen: SeenRecord, runs: int) -> SeenRecord:
     return msgspec.structs.replace(seen, note=f"{note} in all of {runs} runs")
 
 
+def is_hurried(run: JudgedRun) -> bool:
+    """Return True if the run is undecided because it was hurried."""
+    return run.seen.value == _HURRIED
+
+
 def record_hurried(observation: Observation, case: str) -> SeenRecord:
     """Return that a hurried case decided nothing: what it missed was not waited for."""
     why = "the kit no longer waits long, since the target owes too much"
     note = f"saw: {observation.describe(case)}, but {why}"
-    return SeenRecord(value=f"{UNDECIDED}:hurried", note=note)
+    return SeenRecord(value=_HURRIED, note=note)
 
 
 def record_trouble(trouble: str, observation: Observation, case: str) -> SeenRecord:

@@ -298,9 +298,8 @@ def _why(missing: Sequence[Clause], own: Sequence[CaseRecord]) -> str:
         about = [record for record in own if record.clause == clause.id]
         if not about:
             return f"{clause.id} was not run"
-        for record in about:
-            if record.verdict not in ("inconclusive", "unstable"):
-                return f"{clause.id}: {record.reason}"
+        if not any(record.verdict in ("inconclusive", "unstable") for record in about):
+            return f"{clause.id}: {about[0].reason}"
     return ""
 
 

@@ -217,9 +217,7 @@ def _name(bundle: Bundle) -> str:
 
 def _facts(bundle: Bundle, catalogue: Catalogue) -> list[Fact]:
     header = bundle.header
-    patience = ", ".join(
-        f"{kind} {seconds:g} s" for kind, seconds in header.patience.items() if seconds
-    )
+    patience = header.waits()
     of_client = client_facts(header)
     facts = [
         *(Fact(f"Client's {name}", value) for name, value in of_client.items()),
