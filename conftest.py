@@ -28,6 +28,9 @@ settings.register_profile("quick", settings.get_profile("ci"), max_examples=3)
 settings.register_profile("deep", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+os.environ["XDG_STATE_HOME"] = str(Path(__file__).parent / ".cache" / "state")
+"""What the user agreed to, and addresses that he named, are kept there; not the developer's."""
+
 os.environ.pop("COLUMNS", None)
 """Output is as wide as this says: tests expect the 80 columns of a pipe, wherever they run."""
 

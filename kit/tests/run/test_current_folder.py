@@ -141,7 +141,13 @@ def test_a_secret_that_a_bundle_names_is_not_sent_unasked(
 
 
 @pytest.mark.parametrize(
-    "url", ["nsq://192.0.2.1:4150", "nsq://127.0.0.1:1?http=192.0.2.1:80", "nsq://127.example:1"]
+    "url",
+    [
+        "nsq://192.0.2.1:4150",
+        "nsq://127.0.0.1:1?http=192.0.2.1:80",
+        "nsq://127.example:1",
+        "nsq://127.0.0.1:2375",
+    ],
 )
 def test_an_address_that_a_bundle_names_is_not_contacted_unasked(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -154,7 +160,7 @@ def test_an_address_that_a_bundle_names_is_not_contacted_unasked(
     assert main(["replay", "0123456789ab", "--bundle", "b.jsonl"]) == 2
 
     told = capsys.readouterr().err
-    assert "which is not on loopback" in told
+    assert "which you have not named here" in told
     assert f"give --to {shlex.quote(url)} to send it there" in told
 
 
@@ -180,6 +186,23 @@ def test_an_address_that_a_bundle_names_is_asked_for_once(
         assert "give --hazardous" in told
 
     assert asked == ["Contact this address?"]
+
+
+def test_an_address_that_the_user_has_named_needs_no_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a run sent to a broker, a replay may send there; nobody listens at this one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(confirmation, "_AGREED", set[str]())
+    url = "nsq://127.0.0.1:1"
+    _write_finding(url)
+
+    assert main(["run", url]) == 2
+    monkeypatch.setattr(confirmation, "_AGREED", set[str]())
+    assert main(["replay", "0123456789ab", "--bundle", "b.jsonl"]) == 2
+
+    assert "give --to" not in capsys.readouterr().err
 
 
 def _write_finding(url: str) -> None:

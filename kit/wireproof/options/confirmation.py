@@ -4,7 +4,7 @@ import hashlib
 import os
 import shlex
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 
 MOST_TOLD = 3
+MOST_KEPT = 1000
 _AGREED: set[str] = set()
 
 
@@ -89,25 +90,40 @@ def confirm_place(kind: str, place: Path, folder: Path, option: str) -> None:
     _agree(digest)
 
 
-def confirm_address(url: str, where: Sequence[str], bundle: Path) -> None:
+def confirm_addresses(url: str, where: Sequence[str], bundle: Path) -> None:
     """Ask the user once whether to send what a bundle holds to the addresses that it names.
+
+    Addresses that the user has named before (`remember_addresses`) need no question.
 
     Raises:
         UsageFault: nobody may be asked, or the answer is no.
     """
-    text = repr((str(bundle.resolve()), url))
-    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-    if _has_agreed(digest):
+    unknown = [address for address in where if not _has_agreed(_digest_of(address))]
+    if not unknown:
         return
-    named, instead = ", ".join(map(repr, where)), f"give --to {shlex.quote(url)} to send it there"
+    named, instead = (
+        ", ".join(map(repr, unknown)),
+        f"give --to {shlex.quote(url)} to send it there",
+    )
     _ask(
         [f"{bundle.name} would be sent to {named}"],
         "Contact this address?",
-        f"{bundle.name} names {named}, which is not on loopback; what a bundle holds is sent "
-        f"elsewhere only if you say so: {instead}",
+        f"{bundle.name} names {named}, which you have not named here; what a bundle holds is sent "
+        f"to an address only if you say so: {instead}",
         f"{bundle.name}: {named} was not contacted; {instead}",
     )
-    _agree(digest)
+    remember_addresses(unknown)
+
+
+def remember_addresses(where: Iterable[str]) -> None:
+    """Keep addresses that the user has named: a bundle that is replayed may name them."""
+    for address in where:
+        if not _has_agreed(digest := _digest_of(address)):
+            _agree(digest)
+
+
+def _digest_of(address: str) -> str:
+    return hashlib.sha256(address.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _ask(told: Sequence[str], question: str, unasked: str, denied: str) -> None:
@@ -145,8 +161,13 @@ def _has_agreed(digest: str) -> bool:
 def _agree(digest: str) -> None:
     """Keep the user's consent; where nothing can be kept, it holds for this command alone."""
     _AGREED.add(digest)
-    with suppress(OSError, RuntimeError):
+    with suppress(OSError, RuntimeError, UnicodeDecodeError):
         place = _place()
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as file:
+        with os.fdopen(os.open(place, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "r+") as file:
+            # Ports of test brokers are new in each run; the oldest are asked for again.
+            kept = file.read().split()[-MOST_KEPT:]
+            if len(kept) == MOST_KEPT:
+                file.truncate(0)
+                file.write("".join(f"{each}\n" for each in kept[MOST_KEPT // 2 :]))
             file.write(f"{digest}\n")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -9,10 +10,16 @@ from typing import TypeAlias, cast
 import click
 
 from wireproof.options.config import Settings, read_settings
-from wireproof.options.confirmation import confirm_found
+from wireproof.options.confirmation import confirm_found, remember_addresses
 from wireproof.options.global_options import OutputStyle
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import example_url, known_protocols, suggest_url, target_keys
+from wireproof_kit.protocols import (
+    example_url,
+    known_protocols,
+    read_target,
+    suggest_url,
+    target_keys,
+)
 from wireproof_kit.targets.target import ON_CLIENTS, ROLE, Form, is_url, option_of, split_token
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
@@ -131,7 +138,11 @@ def named_target(
             )
     used = {key for key, _ in configured.keys} - {key for key, _ in given}
     confirm_found(settings, used if urls or url == REFERENCE else used | {"url"})
-    return NamedTarget(url, prefixes, tuple(_keys(configured, given)), configured.reset)
+    named = NamedTarget(url, prefixes, tuple(_keys(configured, given)), configured.reset)
+    if url != REFERENCE and (urls or settings.found is None):
+        with suppress(UsageFault):  # what is no valid URL is refused where it is used
+            remember_addresses(read_target(url, named.keys).list_addresses())
+    return named
 
 
 def named_client(

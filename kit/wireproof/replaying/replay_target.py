@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
-from wireproof.options.confirmation import confirm_address, confirm_command
+from wireproof.options.confirmation import confirm_addresses, confirm_command
 from wireproof.options.global_options import manner
 from wireproof.options.target_choice import REFERENCE, Pairs
 from wireproof.replaying.protocol_replay import Occasion, Replayer, Round, Steps, replayer_of
@@ -21,7 +21,6 @@ from wireproof_kit.targets.embedded import start_reference
 from wireproof_kit.targets.opening import open_session
 from wireproof_kit.targets.session import SessionOptions, keeps_to_loopback
 from wireproof_kit.targets.target import Target, command_in, option_of
-from wireproof_kit.wire.address import format_address, is_loopback, split_address
 from wireproof_spec.record import CaseRecord
 from wireproof_spec.step_notes import IN_TLS
 
@@ -52,7 +51,7 @@ def choose_url(bundle: Bundle, to: str | None, keys: Pairs) -> str:
     """Return the URL that was given, or else the recorded one.
 
     A bundle may be somebody else's: the user must allow the command of a recorded URL and its
-    addresses off loopback, and name the secret that it would send.
+    addresses, and name the secret that it would send.
 
     Raises:
         UsageFault: the user has not done so.
@@ -73,18 +72,14 @@ def choose_url(bundle: Bundle, to: str | None, keys: Pairs) -> str:
 
 
 def _confirm_recorded(bundle: Bundle, url: str) -> None:
-    """Ask before anything but loopback is contacted; what is no valid URL is refused later."""
+    """Ask before an address is contacted that the user never named; loopback has services, too."""
     if url == REFERENCE or command_in(url):
         return
     try:
         target = read_target(url)
-    except UsageFault:
+    except UsageFault:  # it is refused later
         return
-    main = [format_address((target.host, target.port))] if target.host else []
-    all_of_it = [*main, *(address for _, address in target.addresses())]
-    far = [each for each in all_of_it if not is_loopback(split_address(each)[0])]
-    if far:
-        confirm_address(url, far, bundle.path)
+    confirm_addresses(url, target.list_addresses(), bundle.path)
 
 
 @contextlib.contextmanager

@@ -117,6 +117,11 @@ class Target:
         if self.control:
             yield "control", self.control.rpartition("@")[2]
 
+    def list_addresses(self) -> tuple[str, ...]:
+        """Return HOST:PORT of each address of the target, the main one first."""
+        main = (format_address((self.host, self.port)),) if self.host else ()
+        return (*main, *(address for _, address in self.addresses()))
+
     def is_loopback(self) -> bool:
         """Return True if all addresses of the target are loopback addresses, by their numbers.
 
