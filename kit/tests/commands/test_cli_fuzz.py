@@ -40,6 +40,31 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+AGREES = """
+import socketserver
+class Agrees(socketserver.StreamRequestHandler):
+    def handle(self):
+        for _ in self.rfile:
+            self.wfile.write(b"\\0\\0\\0\\6\\0\\0\\0\\0OK")
+with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Agrees) as server:
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+"""
+"""A broker that answers every line with OK, and delivers nothing."""
+
+
+def test_a_target_that_does_not_work_before_the_first_case_is_not_fuzzed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", AGREES]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as broker:
+        assert broker.stdout is not None
+        url = f"nsq://127.0.0.1:{broker.stdout.readline().strip()}"
+        done = wireproof("fuzz", url, "--timeout", "0.5", "--bundle", "b.jsonl", cwd=tmp_path)
+        broker.kill()
+
+    assert done.code == 2, done.out + done.err
+    assert "before the first case was sent, a message of a neighbour was not delivered" in done.err
+
+
 def test_the_right_references_yield_nothing(tmp_path: Path) -> None:
     for protocol in ("nsq", "iggy"):
         done = wireproof(

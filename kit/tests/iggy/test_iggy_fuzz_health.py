@@ -14,17 +14,22 @@ import pytest
 from wireproof_kit.fuzz.campaign.target import open_fuzz_session, start_alone
 from wireproof_kit.fuzz.driver import FuzzSessionOptions
 from wireproof_kit.fuzz.send.connection import CaseConnection
+from wireproof_kit.iggy import binding
 from wireproof_kit.iggy.fuzz import health as health_module
 from wireproof_kit.iggy.fuzz.answers import fingerprint_stored
 from wireproof_kit.iggy.fuzz.health import Bystanders
+from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import FIRST_PARTITION
 from wireproof_kit.iggy.wire import requests
 from wireproof_kit.protocols import read_target
+from wireproof_kit.targets.opening import open_session
+from wireproof_kit.targets.session import SessionOptions
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.identifier import numeric
 from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.bodies.streams import StreamRequest
+from wireproof_spec.iggy.generation import CreateForm
 from wireproof_spec.iggy.message import Message
 
 pytestmark = pytest.mark.process
@@ -152,6 +157,31 @@ def test_no_change_of_one_character_of_the_scratch_name_names_another_stream() -
     for other in (names["stream"], watched):
         assert len(other) == len(names["scratch"])
         assert sum(a != b for a, b in zip(other, names["scratch"], strict=True)) > 1
+
+
+def test_a_stream_of_an_earlier_opening_does_not_make_the_server_another_generation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A name that is taken is refused in its own form; by chance another form is accepted then."""
+    create = binding.create_in_form
+
+    def create_by_chance(server: Server, form: CreateForm) -> binding.Created:
+        created = create(server, form)
+        is_by_chance = form == "schema" and "x" not in created.stream.name
+        return replace(created, seen="ok,not-found") if is_by_chance else created
+
+    monkeypatch.setattr(binding, "create_in_form", create_by_chance)
+    running = start_alone("iggy")
+    target = read_target(running.url)
+    try:
+        earlier = open_session(target, SessionOptions(seed=0, run_token="t"))
+        fuzz_session = open_fuzz_session(target, FuzzSessionOptions("t"))
+        earlier.close()
+        fuzz_session.close()
+    finally:
+        running.close()
+
+    assert fuzz_session.names["stream"].startswith("wp_tx")
 
 
 SHOWN_LATE = ("messages-shown-later", "empty-partitions-refused", "beyond-the-end-refused")

@@ -18,6 +18,7 @@ from wireproof_kit.fuzz.campaign.exchanges import (
 from wireproof_kit.fuzz.campaign.plan import FuzzTarget
 from wireproof_kit.fuzz.campaign.records import map_renamed
 from wireproof_kit.fuzz.campaign.restarts import not_started, split_at_restarts
+from wireproof_kit.fuzz.campaign.target import refuse_ill
 from wireproof_kit.fuzz.campaign.worker_campaign import WorkerCampaign
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import FuzzSession, Generation
@@ -89,6 +90,8 @@ class Campaign(WorkerCampaign):
         if not self.is_over():
             self.listener.on_open(self)  # the first batch may take long: the target is ready now
         try:
+            if self._engine is not None and not self.is_over():
+                refuse_ill(self._engine.fuzz_session)
             for record in self.plan.corpus:
                 if self._engine is not None and not self.is_over():
                     cases = self.batches.select_allowed(self.cases_of(record))

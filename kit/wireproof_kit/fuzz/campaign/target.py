@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from wireproof_kit.errors import TargetUnreachable, UsageFault
+from wireproof_kit.errors import ArrangementFailed, TargetUnreachable, UsageFault
 from wireproof_kit.fuzz.campaign.last_words import LastWords
 from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
 from wireproof_kit.processes.forked_broker import BrokerClient
@@ -24,6 +24,21 @@ UP_WITHIN_S = 30.0
 COMES_BACK_S = 0.5
 POLL_S = 0.1
 CONNECT_S = 2.0
+
+
+def refuse_ill(fuzz_session: FuzzSession) -> None:
+    """Check that the kit's own clients work before the first case: else nothing can be judged.
+
+    To a broker that delivers nothing every case seemed to do harm, which no repeat confirmed.
+
+    Raises:
+        ArrangementFailed: they do not.
+    """
+    if trouble := fuzz_session.health.check():
+        raise ArrangementFailed(
+            f"before the first case was sent, {trouble.words}: nothing could be judged; "
+            "`wireproof run URL` says what the target does not do"
+        )
 
 
 @dataclass(slots=True)

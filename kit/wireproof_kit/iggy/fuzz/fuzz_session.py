@@ -145,7 +145,8 @@ def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget
     for more in TRIES[:-1]:
         try:
             return _open_target(target, options, options.token + more)
-        except ArrangementFailed:
+        except (ArrangementFailed, UsageFault):
+            # A stream of that name is refused in its own form, and another one was then taken.
             continue
     return _open_target(target, options, options.token + TRIES[-1])
 
