@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from finding_scripts import NOBODY, address, finding_of, header, run_script, write_script
+from ports import find_free_port
 from secured_broker import SECRET, VARIABLE, Papers, guarded, served
 
 from wireproof_kit.fuzz.campaign.target import start_alone
@@ -97,13 +98,15 @@ def test_a_restart_is_a_script_that_asks_for_the_command(tmp_path: Path) -> None
 @contextmanager
 def restartable(folder: Path, extra: tuple[str, ...]) -> Generator[tuple[str, str]]:
     """Run a reference; yield its address, and a command that restarts it with its data there."""
-    with closing(start_alone("nsq", extra)) as running:
+    # A port of the system's choice could be another program's when the broker comes back.
+    at = ("--tcp", f"127.0.0.1:{find_free_port()}")
+    with closing(start_alone("nsq", (*at, *extra))) as running:
         place, data = address(running.url), folder / "data"
         data.mkdir(parents=True)
         pid, again = folder / "pid", folder / "again.py"
         pid.write_text(str(running.process.pid))
         again.write_text(STARTS_AGAIN)
-        serve = ("serve", "nsq", "--tcp", place, "--data", running.folder.name, *extra)
+        serve = ("serve", "nsq", *at, "--data", running.folder.name, *extra)
         words = [*(sys.executable, str(again), str(pid)), *module_command("wireproof", *serve)]
         try:
             yield place, " ".join(words)

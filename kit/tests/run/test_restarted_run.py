@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from cli_process import wireproof
+from ports import find_free_port
 from waits import until
 
 from wireproof_kit.bundle.file import read_bundle
@@ -48,11 +49,7 @@ class MortalBroker:
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[MortalBroker]:
-    ports: list[int] = []
-    for _ in range(2):
-        with socket.socket() as bound:
-            bound.bind(("127.0.0.1", 0))
-            ports.append(bound.getsockname()[1])
+    ports = [find_free_port() for _ in range(2)]
     found, pids = MortalBroker(ports[0], tmp_path), tmp_path / "pids"
     serve = (
         f"{sys.executable} -m wireproof serve nsq --fault beyond-halts "

@@ -4,6 +4,7 @@ import socket
 from typing import Any, cast
 
 import pytest
+from ports import find_free_port
 from test_fuzz_standstill import CASES, Standing, anomaly
 
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
@@ -75,8 +76,8 @@ def test_time_for_repeats_is_kept_back_at_the_end() -> None:
 
 @pytest.mark.parametrize("is_dead", [True, False])
 def test_a_target_that_can_be_restarted_is_alive_at_the_end(is_dead: bool) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
+    port = find_free_port()
+    with socket.create_server(("127.0.0.1", port)) as listening:
         if is_dead:
             listening.close()
         restarts: list[socket.socket] = []
