@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wireproof_spec.clauses.catalogue import BROKER, CLIENT, level_rank
 from wireproof_spec.clauses.cause import cause_id, cause_key
@@ -96,6 +96,18 @@ def fold(cases: Iterable[CaseRecord], header: HeaderRecord | None = None) -> tup
         Cause(number, field, value, tuple(members))
         for number, ((_, field, value), members) in enumerate(ordered, start=1)
     )
+
+
+def find_named(causes: Iterable[Cause], name: str) -> Cause | None:
+    """Return the cause that has this id, or this case or signature: then that case comes first."""
+    for cause in causes:
+        if cause.id == name:
+            return cause
+        named = [case for case in cause.cases if name in (case.case, case.signature)]
+        if named:
+            others = [case for case in cause.cases if case is not named[0]]
+            return replace(cause, cases=(named[0], *others))
+    return None
 
 
 def count_sides(causes: Iterable[Cause], header: HeaderRecord) -> str:

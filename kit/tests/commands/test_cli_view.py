@@ -85,7 +85,10 @@ def test_a_cause_is_told_once_with_law_bytes_and_the_way_on(bundle: Bundle) -> N
     assert re.search(r"json_header +<-- made wrong here", block)
     assert re.search(r"frame_type = 0 \(response\) +<-- differs", block)
     assert "same cause  2 more cases: /quote, /dot" in block
-    assert re.search(r"wireproof replay [0-9a-f]{12} --bundle out/run.jsonl", block)
+    assert (
+        "  replay    wireproof replay nsq/publish/header-name/space \\\n"
+        "            --bundle out/run.jsonl\n" in block
+    )
     assert "wireproof explain ext.publish.header-name" in block
 
 

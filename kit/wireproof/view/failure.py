@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof.view.exchange import key_exchange, show_content, whole_exchange
-from wireproof.view.style import Style, cut_id, flow_pieces, wrap_after_heading
+from wireproof.view.style import Style, cut_id, flow_pieces, wrap_after_heading, wrap_command
 from wireproof.view.terminal import columns
 from wireproof_kit.clients.course import CourseLine
 from wireproof_kit.decoding.printable import clip, printable
@@ -13,7 +13,7 @@ from wireproof_kit.protocols import kit_part
 from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import first_difference
 from wireproof_reports.exchange.last_words import last_words
-from wireproof_reports.exchange.repeating import run_again, way_again
+from wireproof_reports.exchange.repeating import quote, run_again, way_again
 from wireproof_reports.wording import count_noun, repeated
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.clauses.spoken import spoken
@@ -148,10 +148,10 @@ def _short(name: str, beside: str) -> str:
 def _further(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
     way = way_again(case, scene.header.target)
     if way in ("run", "hazardous", "client"):
-        repeat = run_again(case, scene.header)
-        yield from wrap_after_heading("  repeat", repeat, indent=INDENT)
-    elif way == "replay" and case.signature and scene.bundle:
-        yield f"  replay    wireproof replay {case.signature} --bundle {scene.bundle}"
+        yield from wrap_command("  repeat", run_again(case, scene.header), indent=INDENT)
+    elif way == "replay" and scene.bundle:
+        named = f"{quote(case.case)} --bundle {quote(str(scene.bundle))}"
+        yield from wrap_command("  replay", f"wireproof replay {named}", indent=INDENT)
     yield f"  explain   wireproof explain {case.clause}"
 
 
