@@ -78,6 +78,7 @@ class Campaign(WorkerCampaign):
     is_watched: bool = False
 
     def __post_init__(self) -> None:
+        self.can_restart = self.fuzz_target.can_restart
         self.batches = Batches(self.plan, restarts=self.fuzz_target.may_restart)
         self.findings = Findings(self.plan.choice.seed, self._report, self._flaw_of)
         self._triage = Triage(self)
