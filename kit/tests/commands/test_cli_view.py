@@ -164,6 +164,25 @@ def test_each_exit_code_has_its_words(bundle: Bundle, code: int, words: str) -> 
     assert line.endswith(f"exit {code}")
 
 
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (0, "10 cases  "),
+        (2, "NOT JUDGED   4 of 10 cases  "),
+        (3, "UNDECIDED   3 of 10 cases  "),
+        (130, "INTERRUPTED   10 cases  "),
+    ],
+)
+def test_a_word_for_some_cases_is_told_with_their_number(
+    bundle: Bundle, code: int, told: str
+) -> None:
+    verdicts = {"pass": 6, "inconclusive": 2, "unstable": 1, "unsupported": 1}
+
+    (line,) = verdict(bundle.header, FooterRecord(verdicts, (), {}, code, ""), (), style=PLAIN)
+
+    assert told in line
+
+
 def test_a_stale_deviations_file_is_no_failure_of_the_target(bundle: Bundle) -> None:
     footer = FooterRecord({"pass": 1}, (), {}, 1, "publish 1/1 must", stale=("nsq/x",))
 
