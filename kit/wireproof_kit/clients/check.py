@@ -56,7 +56,7 @@ def explain_failure(story: Story, op: str) -> str:
     if answered is None:
         return f"{op} was not answered"
     if isinstance(answered.answer, Failure):
-        return f"{op} failed: {answered.answer.message}"
+        return f"{op} failed: {answered.answer.words}"
     return ""
 
 
