@@ -135,7 +135,7 @@ def test_a_command_that_cannot_be_started_is_no_driver(
 def test_an_error_without_a_text_is_told_as_one(tmp_path: Path) -> None:
     program = tmp_path / "driver.py"
     program.write_text(
-        CONSUMER.replace('{"ok": {}} if known', '{"error": {"message": ""}} if known') % GREETING
+        CONSUMER.replace('{"ok": {}} if known', '{"error": {"message": " "}} if known') % GREETING
     )
 
     (told,) = check_client_driver(f"{sys.executable} {program}")
