@@ -78,6 +78,20 @@ def test_a_run_fits(bundle: Bundle, verbose: int) -> None:
     assert lines[-1].endswith("exit 1")
 
 
+@pytest.mark.parametrize("width", ["40", "50", "60", "70", "80"])
+def test_a_name_of_a_field_is_whole_at_any_width(
+    width: str, bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    out = io.StringIO()
+
+    end(LineDisplay(out, None, PLAIN, recorded=True), bundle)
+
+    text = out.getvalue()
+    assert all(name in text for name in ("frame_type = 0", "json_header", "internal_id"))
+    assert "…onse" not in text
+
+
 def test_lines_that_are_redrawn_never_wrap(bundle: Bundle) -> None:
     out = Terminal()
 

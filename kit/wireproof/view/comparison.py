@@ -98,7 +98,9 @@ def verdicts(pair: Pair) -> tuple[str, str]:
 def _class(found: Comparison, kind: Kind, *, verbose: int, style: Style) -> Iterator[str]:
     changes = found.of(kind)
     head = f"{display_name(kind).upper()} {len(changes)}"
-    yield f"{style.paint(head, TONES[kind])}   {KINDS[kind]}"
+    first, *rest = flow_pieces(head, [KINDS[kind]])
+    yield style.paint(head, TONES[kind]) + first.removeprefix(head)
+    yield from rest
     shown = changes if verbose else _worth_showing(kind, changes)[:LISTED]
     for change in shown:
         yield from _case(change)
