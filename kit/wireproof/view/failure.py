@@ -68,10 +68,14 @@ def _law(clause_id: str, protocol: str) -> Iterator[str]:
         yield from wrap_after_heading("", clause.law, indent=2)
 
 
-def _outcome(case: CaseRecord, protocol: str) -> Iterator[str]:
+def expected_words(case: CaseRecord) -> str:
+    """Return in words the observations of a case that would have conformed."""
     conforming = (spoken(pattern.removesuffix(",*"), case.case) for pattern in case.accepted)
-    expected = " | ".join(dict.fromkeys(conforming))
-    yield from wrap_after_heading("  expected", expected or "nothing is accepted", indent=INDENT)
+    return " | ".join(dict.fromkeys(conforming)) or "nothing is accepted"
+
+
+def _outcome(case: CaseRecord, protocol: str) -> Iterator[str]:
+    yield from wrap_after_heading("  expected", expected_words(case), indent=INDENT)
     yield from wrap_after_heading(
         "  actual", printable(spoken(case.observation, case.case)), indent=INDENT
     )
@@ -130,10 +134,15 @@ def _last_words(case: CaseRecord) -> Iterator[str]:
 
 def _others(cause: Cause, scene: FailureContext) -> Iterator[str]:
     others = [case.case for case in cause.cases if case.case != cause.shown.case]
+    yield from list_others(cause.shown.case, others, verbose=bool(scene.verbose))
+
+
+def list_others(shown: str, others: Sequence[str], *, verbose: bool) -> Iterator[str]:
+    """Return the lines that name the other cases of a cause; all of them if ``verbose``."""
     if not others:
         return
-    listed = others if scene.verbose else others[:LISTED]
-    names = ", ".join(_short(name, cause.shown.case) for name in listed)
+    listed = others if verbose else others[:LISTED]
+    names = ", ".join(_short(name, shown) for name in listed)
     more = f", … (-v lists all {len(others)})" if len(listed) < len(others) else ""
     text = f"{count_noun(len(others), 'more case')}: {names}{more}"
     yield from wrap_after_heading("  same cause", text, indent=INDENT + 2)

@@ -132,7 +132,7 @@ def _by_reason(
     told_of: dict[str, list[str]] = {}
     for record in records:
         if record.verdict in verdicts:
-            reason = _PORT.sub(r"\1:…", printable(_reason(record)))
+            reason = _PORT.sub(r"\1:…", printable(tell_reason(record)))
             reasons.setdefault(reason, []).append(record.case)
             told_of.setdefault(reason, []).extend(_difference(record))
     for reason, cases in reasons.items():
@@ -143,7 +143,7 @@ def _by_reason(
             yield from wrap_after_heading("", told, indent=INDENT)
 
 
-def _reason(record: CaseRecord) -> str:
+def tell_reason(record: CaseRecord) -> str:
     """Return why a case has its verdict, with the observation in words if it is the reason."""
     seen = f"saw {record.observation},"
     words = spoken(record.observation, record.case)
