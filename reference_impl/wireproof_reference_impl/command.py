@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import errno
 import json
 import os
 import shutil
@@ -27,6 +28,7 @@ class Presets(NamedTuple):
 
 
 WIDEST = 99
+IN_USE = os.strerror(errno.EADDRINUSE)
 _ANY_PORT = "default %(default)s; port 0 picks a free port"
 
 
@@ -118,10 +120,27 @@ def run(
             return 0
         if isinstance(parser, Parser):
             parser.complete(arguments)
-        return serve(arguments)
+        return _serve_or_advise(serve, arguments)
     except BadOption as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2
+
+
+def _serve_or_advise(
+    serve: Callable[[argparse.Namespace], int], arguments: argparse.Namespace
+) -> int:
+    """Serve and return the exit code.
+
+    Raises:
+        BadOption: it cannot be done; of an address that is in use, with the option that gave it.
+    """
+    try:
+        return serve(arguments)
+    except BadOption as error:
+        given = vars(arguments).items()
+        for name in (name for name, value in given if f" {value}: {IN_USE}" in str(error)):
+            raise BadOption(f"{error}; --{name} HOST:0 picks a free port") from error
+        raise
 
 
 def run_until_told(

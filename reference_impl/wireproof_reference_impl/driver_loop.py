@@ -14,6 +14,8 @@ Say = Callable[[Fields], None]
 """Writes one line."""
 Request = Mapping[str, Any]
 """A request whose members have the types of the driver protocol."""
+_OF_ALL = frozenset({"id", "op", "version", "settings"})
+"""The members of requests to any driver."""
 
 
 class Unsupported(Exception):
@@ -26,6 +28,7 @@ class Program(Protocol):
     name: str
     operations: tuple[str, ...]
     claims: tuple[str, ...]
+    members: frozenset[str]
 
     async def carry_out(self, id: int, request: Request) -> Fields:
         """Carry out a request of the kit and return the answer, without the request's id.
@@ -53,6 +56,8 @@ class _Requests:
         request: Request = json.loads(line)
         id: int = request["id"]
         try:
+            for name in request.keys() - self._program.members - _OF_ALL:
+                raise Unsupported(name)
             answer = await self._program.carry_out(id, request)
         except Unsupported as error:
             say({"id": id, "unsupported": str(error)})

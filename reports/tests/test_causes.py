@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import msgspec
 import pytest
 from bundle_fixture import case, failed, failures
 
-from wireproof_reports.causes import fold
+from wireproof_reports.causes import find_named, fold
 from wireproof_reports.exchange.last_words import last_words
 from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.clauses.cause import value_class
@@ -20,6 +22,69 @@ def test_cases_of_one_cause_fold() -> None:
         ("ext.publish.header-name", 3),
     ]
     assert [cause.number for cause in causes] == [1, 2, 3, 4]
+
+
+def traced(name: str, field: str, steps: int = 2, **changes: object) -> CaseRecord:
+    record = failed(
+        name,
+        "ext.publish.trace-response",
+        "title",
+        "trace:little-endian,open",
+        ("trace,open",),
+        difference=DifferenceRecord(field, 10, "1", "2"),
+    )
+    talk = TranscriptRecord(
+        tuple(StepRecord(1, "A", "send", "00", length=1) for _ in range(steps))
+    )
+    return msgspec.structs.replace(record, transcript=talk, **changes)
+
+
+def test_the_field_in_which_most_cases_differ_is_shown() -> None:
+    """A trace id of 0 is the same in both byte orders, so that a later field differs first."""
+    zero = traced("publish/trace/zero", "disk_queue_offset")
+    others = [traced(f"publish/trace/{name}", "trace_id") for name in ("one", "two")]
+    (cause,) = fold([zero, *others])
+
+    assert cause.shown == others[0]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        traced("trace/response-subscribed", "trace_id", 4),
+        traced("trace/response-ext", "trace_id", needs=("ext",)),
+        traced("trace/response/alone/third-partition", "trace_id"),
+        traced("passing/ext.publish.trace-response/ext", "trace_id", 1),
+        traced("trace/unsent", "trace_id", 0),
+    ],
+    ids=["more steps", "a need", "a condition", "a way", "no exchange"],
+)
+def test_the_plainest_exchange_is_shown(odd: CaseRecord) -> None:
+    plain = traced("trace/response/alone", "trace_id")
+    (cause,) = fold([odd, plain])
+
+    assert cause.shown == plain
+
+
+@pytest.mark.parametrize("kind", ["case", "signature"])
+def test_the_case_that_is_named_comes_first(kind: str) -> None:
+    causes = fold(failures())
+    first, second, *_ = causes[3].cases
+    second = msgspec.structs.replace(second, signature="0123456789ab")
+    causes = (*causes[:3], replace(causes[3], cases=(first, second, *causes[3].cases[2:])))
+    found = find_named(causes, second.case if kind == "case" else "0123456789ab")
+
+    assert found is not None
+    assert found.shown == second
+    assert found.id == causes[3].id
+    assert sorted(each.case for each in found.cases) == sorted(c.case for c in causes[3].cases)
+
+
+def test_a_cause_that_is_named_by_its_id_is_as_it_was() -> None:
+    causes = fold(failures())
+
+    assert find_named(causes, causes[1].id) == causes[1]
+    assert find_named(causes, "nsq/no/such") is None
 
 
 def test_a_weaker_level_stands_behind() -> None:

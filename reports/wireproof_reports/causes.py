@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from wireproof_spec.clauses.catalogue import BROKER, CLIENT, level_rank
+from wireproof_spec.clauses.catalogue import BROKER, CLIENT, is_way, level_rank
 from wireproof_spec.clauses.cause import cause_id, cause_key
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.record import CaseRecord, HeaderRecord
@@ -17,8 +17,8 @@ class Cause:
     """A root cause: failing cases of one clause that have the same cause key.
 
     A fault that the observation names is one cause in all clauses. ``cases`` begins with the case
-    that represents them all: of the strictest that count, the plainest one of the clause that most
-    of them break.
+    that represents them all: of the strictest that count, and of the clause that most of them
+    break, the plainest one that differs in the field in which most of these differ.
     """
 
     number: int
@@ -86,8 +86,17 @@ def fold(cases: Iterable[CaseRecord], header: HeaderRecord | None = None) -> tup
 
     def rank(members: list[CaseRecord]) -> list[CaseRecord]:
         often = Counter(case.clause for case in members)
+        fields = Counter(
+            (case.clause, case.difference.field) for case in members if case.difference
+        )
         return sorted(
-            members, key=lambda case: (strictness(case), -often[case.clause], _oddity(case))
+            members,
+            key=lambda case: (
+                strictness(case),
+                -often[case.clause],
+                -fields[case.clause, case.difference.field] if case.difference else 0,
+                _oddity(case),
+            ),
         )
 
     causes = [(key, rank(members)) for key, members in folded.items()]
@@ -98,16 +107,31 @@ def fold(cases: Iterable[CaseRecord], header: HeaderRecord | None = None) -> tup
     )
 
 
+def find_named(causes: Iterable[Cause], name: str) -> Cause | None:
+    """Return the cause that has this id, or this case or signature: then that case comes first."""
+    for cause in causes:
+        if cause.id == name:
+            return cause
+        named = [case for case in cause.cases if name in (case.case, case.signature)]
+        if named:
+            others = [case for case in cause.cases if case is not named[0]]
+            return replace(cause, cases=(named[0], *others))
+    return None
+
+
 def count_sides(causes: Iterable[Cause], header: HeaderRecord) -> str:
     """Return how many causes each side has: ``client 2, broker 1``; "" unless both were judged."""
     sides = Counter(side for cause in causes if (side := cause.side(header)))
     return ", ".join(f"{side} {sides[side]}" for side in (CLIENT, BROKER) if sides[side])
 
 
-def _oddity(case: CaseRecord) -> tuple[bool, int]:
+def _oddity(case: CaseRecord) -> tuple[bool, bool, int, int, int]:
     """Return a sort key of cases: a short exchange first, then one with few special conditions.
 
-    Each part of an id beyond the subject, and each part joined by ``+``, is such a condition.
+    Each capability that a case needs beside its clause's is such a condition, each part of its id
+    beyond the subject, and each part joined by ``+``. A way, and what has no exchange, come last.
     """
-    is_long = sum(step.length for step in case.transcript.steps) > BRIEF_BYTES
-    return is_long, case.case.count("/") + case.case.count("+")
+    steps = case.transcript.steps
+    is_long = sum(step.length for step in steps) > BRIEF_BYTES
+    conditions = case.case.count("/") + case.case.count("+")
+    return is_way(case.case) or not steps, is_long, len(steps), len(case.needs), conditions

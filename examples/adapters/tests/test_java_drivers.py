@@ -52,7 +52,7 @@ def test_the_shared_lines_keep_to_the_protocol(echo: list[str]) -> None:
 
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_every_value_comes_back_as_it_was_sent(echo: list[str], *, ascii_only: bool) -> None:
-    sent = {"id": 1, "op": "echo", "values": VALUES}
+    sent = {"id": 1, "op": "echo", "messages": VALUES}
     line = json.dumps(sent, ensure_ascii=ascii_only)
     done = subprocess.run(echo, input=f"{line}\n".encode(), capture_output=True, check=True)
     assert json.loads(done.stdout.splitlines()[1]) == {"id": 1, "ok": sent}

@@ -167,9 +167,15 @@ const operations = {
   async close() {},
 }
 
+const MEMBERS = [
+  ...['id', 'op', 'version', 'settings', 'name', 'strategy', 'value', 'count', 'auto_commit'],
+  ...['messages', 'partitioning'],
+]
+
 async function serve(request) {
   const { id, op } = request
-  if (!operations[op]) return say({ id, unsupported: op })
+  const unknown = operations[op] ? Object.keys(request).find(name => !MEMBERS.includes(name)) : op
+  if (unknown) return say({ id, unsupported: unknown })
   try {
     say({ id, ok: (await operations[op](request)) ?? {} })
   } catch (error) {

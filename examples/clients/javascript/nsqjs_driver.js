@@ -3,6 +3,10 @@ const readline = require('readline')
 const nsq = require('nsqjs')
 
 const NOT_OF_THE_ORIGINAL = ['key', 'ext', 'tag', 'trace_id', 'ordered', 'trace']
+const MEMBERS = [
+  ...['id', 'op', 'version', 'settings', 'topic', 'body', 'channel', 'handler', 'hold_ms'],
+  ...['max_in_flight', 'msg_timeout_ms', ...NOT_OF_THE_ORIGINAL],
+]
 let settings, writer, reader
 let wasReady = false
 
@@ -74,7 +78,8 @@ const operations = {
 
 function serve(request) {
   const unknown = operations[request.op]
-    ? NOT_OF_THE_ORIGINAL.find(name => request[name])
+    ? NOT_OF_THE_ORIGINAL.find(name => request[name]) ||
+      Object.keys(request).find(name => !MEMBERS.includes(name))
     : request.op
   if (unknown) return say({ id: request.id, unsupported: unknown })
   operations[request.op](request, error =>

@@ -117,6 +117,11 @@ function say(array $fields): void
     fwrite(STDOUT, json_encode($fields, JSON_UNESCAPED_SLASHES | JSON_INVALID_UTF8_SUBSTITUTE) . "\n");
 }
 
+const MEMBERS = [
+    'id', 'op', 'version', 'settings', 'name', 'strategy', 'value', 'count', 'auto_commit',
+    'messages', 'partitioning',
+];
+
 $client = new ApacheIggy();
 $operations = ['create_stream', 'poll', 'send'];
 say([
@@ -133,6 +138,9 @@ while (($line = fgets(STDIN)) !== false) {
     try {
         if (!in_array($op, ['open', 'close', ...$operations], true)) {
             throw new Unsupported($op);
+        }
+        foreach (array_diff(array_keys($request), MEMBERS) as $name) {
+            throw new Unsupported($name);
         }
         say(['id' => $id, 'ok' => (object) $client->$op($request)]);
     } catch (Unsupported $what) {

@@ -9,6 +9,13 @@ import threading
 
 _writing = threading.Lock()
 _OPERATIONS = ("produce", "consume", "create_stream", "poll", "send")
+_MEMBERS = {
+    *("id", "op", "version", "settings"),
+    *("topic", "body", "key", "ext", "tag", "trace_id"),
+    *("channel", "handler", "hold_ms", "max_in_flight", "msg_timeout_ms", "ordered", "trace"),
+    *("name", "strategy", "value", "count", "auto_commit", "messages", "partitioning"),
+}
+"""The members of requests that the libraries here can be asked for, or refuse by name."""
 _NOT_OF_THE_ORIGINAL = ("key", "ext", "tag", "trace_id", "ordered", "trace")
 
 
@@ -93,6 +100,9 @@ def _do(client, request):
     verb = request["op"]
     if verb not in ("open", "close", *_OPERATIONS) or not hasattr(client, verb):
         raise Unsupported(verb)
+    for name in request:
+        if name not in _MEMBERS:
+            raise Unsupported(name)
     result = getattr(client, verb)(request)
     if asyncio.iscoroutine(result):
         return asyncio.run_coroutine_threadsafe(result, _start_loop()).result()

@@ -15,6 +15,7 @@ TOY = Path(__file__).parents[1] / "support" / "toy_nsq_client.py"
 RULES = (
     "greets first, and is opened",
     "answers an operation it does not know with unsupported",
+    "answers a request that has a member it does not know with unsupported",
     "answers close and ends with exit code 0",
     "produce publishes the message, and answers with what the user is told",
     "consume subscribes, writes an event for each message, and finishes it",
@@ -25,12 +26,16 @@ LIES = {
         1,
         'expected {"id": 2, "unsupported": "wireproof-no-such-operation"}; found {"id": 2, "ok": ',
     ),
-    "ends-badly": (2, "it ended with exit code 3"),
-    "publishes-nothing": (3, "it answered ok, but nothing was published to the node"),
-    "tells-words": (3, "/partition: expected type 'integer', found '0'"),
-    "tells-nothing": (4, "a message was delivered, and no event message was written"),
-    "tells-numbers": (4, "/internal_id: expected type 'string', found 1"),
-    "keeps-messages": (4, "the handler is to process the message, and no FIN was sent"),
+    "takes-all": (
+        2,
+        'expected {"id": 3, "unsupported": "wireproof-no-such-member"}; found {"id": 3, "ok": ',
+    ),
+    "ends-badly": (3, "it ended with exit code 3"),
+    "publishes-nothing": (4, "it answered ok, but nothing was published to the node"),
+    "tells-words": (4, "/partition: expected type 'integer', found '0'"),
+    "tells-nothing": (5, "a message was delivered, and no event message was written"),
+    "tells-numbers": (5, "/internal_id: expected type 'string', found 1"),
+    "keeps-messages": (5, "the handler is to process the message, and no FIN was sent"),
 }
 
 
@@ -81,8 +86,8 @@ def findings_of(program: Path, greeting: str) -> list[str]:
 def test_a_driver_may_lack_one_operation_of_its_client_but_not_all(tmp_path: Path) -> None:
     *_, produce, consume, none = findings_of(tmp_path / "driver.py", GREETING)
 
-    assert produce == f"{RULES[3]}: produce is unsupported"
-    assert consume == f"{RULES[4]}: consume is unsupported"
+    assert produce == f"{RULES[4]}: produce is unsupported"
+    assert consume == f"{RULES[5]}: consume is unsupported"
     assert none.endswith("client: produce is unsupported, consume is unsupported")
 
 
@@ -111,7 +116,7 @@ def test_the_findings_of_a_check_are_events(capsys: pytest.CaptureFixture[str]) 
     code = main(["client", "--check-driver", command, "--json"])
 
     *rules, verdict = map(json.loads, capsys.readouterr().out.splitlines())
-    assert [each["rule"] for each in rules if each["wrong"]] == [RULES[2]]
+    assert [each["rule"] for each in rules if each["wrong"]] == [RULES[3]]
     assert verdict == {"event": "verdict", "exit": code} == {"event": "verdict", "exit": 1}
     assert main(["client", "--check-driver", command, "-q"]) == 1
     (line,) = capsys.readouterr().out.splitlines()
@@ -125,3 +130,14 @@ def test_a_command_that_cannot_be_started_is_no_driver(
 
     (line,) = capsys.readouterr().err.splitlines()
     assert "no-such-program-here" in line
+
+
+def test_an_error_without_a_text_is_told_as_one(tmp_path: Path) -> None:
+    program = tmp_path / "driver.py"
+    program.write_text(
+        CONSUMER.replace('{"ok": {}} if known', '{"error": {"message": " "}} if known') % GREETING
+    )
+
+    (told,) = check_client_driver(f"{sys.executable} {program}")
+
+    assert told.wrong.endswith("cannot begin: an error without a text")

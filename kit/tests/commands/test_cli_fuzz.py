@@ -65,6 +65,24 @@ def test_a_target_that_does_not_work_before_the_first_case_is_not_fuzzed(tmp_pat
     assert "before the first case was sent, a message of a neighbour was not delivered" in done.err
 
 
+@pytest.mark.parametrize("protocol", ["nsq", "iggy"])
+def test_without_an_http_address_no_http_request_is_sent_elsewhere(
+    protocol: str, tmp_path: Path
+) -> None:
+    """A port that speaks the protocol of the frames owes no HTTP response."""
+    with closing(start_alone(protocol)) as right:
+        url = right.url.partition("?")[0]
+        done = wireproof("fuzz", url, "--cases", "256", "--seed", "3", cwd=tmp_path)
+        chosen = wireproof("fuzz", url, "--states", "http", cwd=tmp_path)
+
+    assert done.code == 0, done.out + done.err
+    assert "left out HTTP requests, as no HTTP address is known" in done.out
+    assert "POST" not in done.out
+    assert chosen.code == 2
+    assert "no state is called 'http'" in chosen.err
+    assert chosen.err.endswith("as no HTTP address is known; give --http HOST:PORT\n")
+
+
 def test_the_right_references_yield_nothing(tmp_path: Path) -> None:
     for protocol in ("nsq", "iggy"):
         done = wireproof(

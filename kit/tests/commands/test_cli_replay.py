@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import cli_bundle as made
+import msgspec
 import pytest
 from cli_process import wireproof
 
@@ -21,6 +22,7 @@ from wireproof.replaying.protocol_replay import replayer_of
 from wireproof.replaying.rename import rename, rename_steps
 from wireproof.replaying.resend import compare
 from wireproof_kit.errors import UsageFault
+from wireproof_reports.causes import fold
 from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
 OK = bytes.fromhex("00000006000000004f4b")
@@ -120,6 +122,16 @@ def test_a_case_is_found_by_id_signature_and_file(bundle: Path) -> None:
     assert locate(failed.signature, bundle)[1] == failed
     assert locate(failed.signature[:6], bundle)[1] == failed
     assert locate(str(alone), None)[1].case == failed.case
+
+
+def test_a_signature_names_the_case_that_is_shown_first(bundle: Path) -> None:
+    failed = next(record for record in made.read(bundle).cases if record.verdict == "fail")
+    plain = made.case(made.law(failed), failed.clause, made.ODD)
+    odd = msgspec.structs.replace(plain, case=f"{plain.case}/a/corner")
+    path = made.write(bundle.with_name("two.jsonl"), [odd, plain])
+    both = made.read(path).cases
+    assert both[0].signature == both[1].signature is not None
+    assert locate(str(both[0].signature), path)[1].case == fold(both)[0].shown.case == plain.case
 
 
 def test_a_way_stands_for_the_first_case_that_showed_it(bundle: Path) -> None:

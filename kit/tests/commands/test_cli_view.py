@@ -85,7 +85,10 @@ def test_a_cause_is_told_once_with_law_bytes_and_the_way_on(bundle: Bundle) -> N
     assert re.search(r"json_header +<-- made wrong here", block)
     assert re.search(r"frame_type = 0 \(response\) +<-- differs", block)
     assert "same cause  2 more cases: /quote, /dot" in block
-    assert re.search(r"wireproof replay [0-9a-f]{12} --bundle out/run.jsonl", block)
+    assert (
+        "  replay    wireproof replay nsq/publish/header-name/space \\\n"
+        "            --bundle out/run.jsonl\n" in block
+    )
     assert "wireproof explain ext.publish.header-name" in block
 
 
@@ -159,6 +162,25 @@ def test_each_exit_code_has_its_words(bundle: Bundle, code: int, words: str) -> 
 
     assert line.startswith(words)
     assert line.endswith(f"exit {code}")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (0, "10 cases  "),
+        (2, "NOT JUDGED   4 of 10 cases  "),
+        (3, "UNDECIDED   3 of 10 cases  "),
+        (130, "INTERRUPTED   10 cases  "),
+    ],
+)
+def test_a_word_for_some_cases_is_told_with_their_number(
+    bundle: Bundle, code: int, told: str
+) -> None:
+    verdicts = {"pass": 6, "inconclusive": 2, "unstable": 1, "unsupported": 1}
+
+    (line,) = verdict(bundle.header, FooterRecord(verdicts, (), {}, code, ""), (), style=PLAIN)
+
+    assert told in line
 
 
 def test_a_stale_deviations_file_is_no_failure_of_the_target(bundle: Bundle) -> None:

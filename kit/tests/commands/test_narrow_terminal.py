@@ -1,6 +1,7 @@
 """Output on a terminal of 40 columns: wrapped, with commands and names kept whole."""
 
 import io
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from wireproof.options.global_options import OutputStyle
 from wireproof.view.choose_display import choose_display
 from wireproof.view.display import LineDisplay, LiveDisplay
 from wireproof.view.rows import case_line
-from wireproof.view.style import PLAIN, Style, cut_id, wrap_after_heading
+from wireproof.view.style import CONTINUED, PLAIN, Style, cut_id, wrap_after_heading, wrap_command
 from wireproof.view.summary import Result
 from wireproof.view.terminal import columns
 from wireproof_kit.bundle.file import Bundle, read_bundle
@@ -43,7 +44,7 @@ def bundle(path: Path) -> Bundle:
 
 def too_long(lines: list[str]) -> Iterator[str]:
     """Yield the lines of over 40 columns that could have been broken at a space."""
-    for line in lines:
+    for line in (line.removesuffix(CONTINUED) for line in lines):
         if width(line) > 40 and not line.startswith(WHOLE) and " " in line.split("  ")[-1].strip():
             yield line
 
@@ -77,6 +78,20 @@ def test_a_run_fits(bundle: Bundle, verbose: int) -> None:
     assert lines[-1].endswith("exit 1")
 
 
+@pytest.mark.parametrize("width", ["40", "50", "60", "70", "80"])
+def test_a_name_of_a_field_is_whole_at_any_width(
+    width: str, bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    out = io.StringIO()
+
+    end(LineDisplay(out, None, PLAIN, recorded=True), bundle)
+
+    text = out.getvalue()
+    assert all(name in text for name in ("frame_type = 0", "json_header", "internal_id"))
+    assert "…onse" not in text
+
+
 def test_lines_that_are_redrawn_never_wrap(bundle: Bundle) -> None:
     out = Terminal()
 
@@ -108,6 +123,15 @@ def test_a_heading_that_leaves_too_little_room_has_a_line_of_its_own() -> None:
     head = "ext.publish.header-json  must"
 
     assert wrap_after_heading(head, "a b", indent=len(head)) == [head, "    a b"]
+
+
+def test_a_shell_takes_the_lines_of_a_wrapped_command_as_one() -> None:
+    command = "wireproof client nsq/client/a --exec './run {topic}  x' -v --bundle 'a b.jsonl'"
+    lines = wrap_command("  repeat", command, indent=12)
+
+    assert len(lines) > 2
+    text = "\n".join(lines).removeprefix("  repeat    ").replace("\\\n", "")
+    assert shlex.split(text) == shlex.split(command)
 
 
 def test_a_long_id_is_cut_on_a_terminal_and_nowhere_else(

@@ -34,7 +34,7 @@ def test_long_runs_tell_their_progress_to_another_stream(bundle: Bundle) -> None
 
     lines = progress.getvalue().splitlines()
     assert len(lines) == 4
-    assert lines[0] == "progress [ 5/40, 5.0 s, about 35 s left ]"
+    assert lines[0] == "progress [ 5/40, 5.0 s, 20 repeats, about 35 s left ]"
 
 
 def test_the_time_left_is_estimated_from_all_cases_that_have_ended() -> None:

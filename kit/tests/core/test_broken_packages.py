@@ -72,7 +72,7 @@ def test_a_broken_package_is_left_out_by_name(
         ),
         pytest.param(
             replace(SUITE, "note.store.refused", "note.store.refuse"),
-            "case note/store/empty names clause note.store.refuse, which no catalogue has",
+            "names clause note.store.refuse, which no catalogue has; did you mean",
             id="clause-of-a-case",
         ),
     ],

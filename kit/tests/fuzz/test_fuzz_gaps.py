@@ -47,6 +47,22 @@ def test_fewer_than_a_quarter_of_what_the_target_can_take_is_said(
     assert len(find_gaps(plan(time_s=time_s), told, SENT)) == gaps
 
 
+@pytest.mark.parametrize(
+    ("can_restart", "advice"),
+    [(False, "--restart CMD starts it each time"), (True, "it could not be started again")],
+)
+def test_a_target_that_stays_dead_is_said_in_place_of_too_little_time(
+    can_restart: bool, advice: str
+) -> None:
+    gone = Status(0, executed=9, counts=CALM, died=True, can_restart=can_restart)
+    there = Status(1, executed=2, counts=CALM)
+
+    assert find_gaps(plan(time_s=10.0), [gone, there], SENT) == (
+        f"the target died or hung after 11 cases and did not recover; {advice}",
+    )
+    assert find_gaps(WorkerPlan(Choice(1), cases=11), [gone, there], SENT) == ()
+
+
 def test_a_slow_target_that_had_its_share_is_no_gap() -> None:
     slow = Counts(single=40, single_s=9.0, calm=40, calm_s=9.0)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from wireproof.options.suggestions import nearest_words
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
+from wireproof_reports.causes import fold
 from wireproof_reports.exchange.repeating import run_again
 from wireproof_spec.record import CaseRecord, WayRecord
 
@@ -15,7 +16,8 @@ SHORTEST_SIGNATURE = 4
 def locate(what: str, bundle: Path | None) -> tuple[Bundle, CaseRecord]:
     """Return the recorded case named by file, case id, signature or hash, and its bundle.
 
-    The id or signature of a way names the first case that showed it broken.
+    A signature that several cases have names the one that a report of the bundle shows first. The
+    id or signature of a way names the first case that showed it broken.
 
     Raises:
         UsageFault: there is no bundle, or no such case in it, or nothing was sent.
@@ -64,7 +66,8 @@ def _find_named(what: str, bundle: Bundle) -> CaseRecord:
     for case in bundle.cases:
         if case.case == what:
             return case
-    for case in bundle.cases:
+    shown_first = [case for cause in fold(bundle.cases, bundle.header) for case in cause.cases]
+    for case in [*shown_first, *bundle.cases]:
         if _is_named(case, what) or _begins(case.case_hash, what):
             return case
     for way in bundle.ways:

@@ -2,11 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
+from wireproof.view.failure import expected_words, list_others
 from wireproof.view.style import Style, Tone, cut_id, flow_pieces, wrap_after_heading
+from wireproof.view.summary import tell_reason
 from wireproof.view.terminal import columns
 from wireproof_kit.decoding.printable import printable
-from wireproof_kit.verdicts.diff import KINDS, Change, Comparison, Kind, Pair
+from wireproof_kit.verdicts.diff import FAILING, KINDS, Change, Comparison, Kind, Pair
 from wireproof_reports.wording import count_noun
+from wireproof_spec.clauses.cause import cause_key
+from wireproof_spec.clauses.spoken import spoken
+from wireproof_spec.record import CaseRecord
 
 LISTED = 20
 INDENT = 4
@@ -98,12 +103,31 @@ def verdicts(pair: Pair) -> tuple[str, str]:
 def _class(found: Comparison, kind: Kind, *, verbose: int, style: Style) -> Iterator[str]:
     changes = found.of(kind)
     head = f"{display_name(kind).upper()} {len(changes)}"
-    yield f"{style.paint(head, TONES[kind])}   {KINDS[kind]}"
-    shown = changes if verbose else _worth_showing(kind, changes)[:LISTED]
-    for change in shown:
-        yield from _case(change)
-    if len(shown) < len(changes):
-        yield f"  … {len(changes) - len(shown)} more; -v lists all"
+    painted, meaning = style.paint(head, TONES[kind]), KINDS[kind]
+    if len(f"{head}   {meaning}") <= columns():
+        yield f"{painted}   {meaning}"
+    else:
+        yield from (painted, *wrap_after_heading("", meaning))
+    alike = _fold(changes if verbose else _worth_showing(kind, changes))
+    shown = alike if verbose else alike[:LISTED]
+    for group in shown:
+        yield from _case(group[0])
+        others = [change.pair.case for change in group[1:]]
+        yield from list_others(group[0].pair.case, others, verbose=bool(verbose))
+    if left := len(changes) - sum(map(len, shown)):
+        yield f"  … {left} more; -v lists all"
+
+
+def _fold(changes: Sequence[Change]) -> list[list[Change]]:
+    """Return the changes grouped by what the target did before and does now."""
+    groups: dict[tuple[object, ...], list[Change]] = {}
+    for change in changes:
+        records = (change.pair.before, change.pair.after)
+        causes = (cause_key(each) if each and each.verdict in FAILING else () for each in records)
+        key = (verdicts(change.pair), change.pair.level, *causes)
+        told = () if any(key[2:]) else (change.pair.clause, why(change))
+        groups.setdefault((*key, *told), []).append(change)
+    return list(groups.values())
 
 
 def _worth_showing(kind: Kind, changes: Sequence[Change]) -> list[Change]:
@@ -130,8 +154,14 @@ def why(change: Change) -> str:
     if change.kind == "changed" or (before is None and after is None):
         return ""
     if before and after and change.kind in ("still-conforming", "doubtful-fix", "fixed"):
-        return f"was: {before.observation}; now: {after.observation}"
+        return f"was: {_seen(before)}; now: {_seen(after)}"
     record = after or before
     if record is None or record.verdict == "pass":
         return ""
-    return f"{'now' if after else 'was'}: {record.reason}"
+    is_plain = record.verdict == "fail" and record.reason.startswith("expected ")
+    reason = f"expected {expected_words(record)}; saw {_seen(record)}" if is_plain else ""
+    return f"{'now' if after else 'was'}: {reason or tell_reason(record)}"
+
+
+def _seen(record: CaseRecord) -> str:
+    return spoken(record.observation, record.case)

@@ -23,6 +23,7 @@ from wireproof.view.terminal import columns
 from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.runner.patience import machine_load
 from wireproof_kit.runner.run_cases import COUNTED
+from wireproof_reports.wording import count_noun
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 PROGRESS_EVERY_S = 5.0
@@ -77,11 +78,18 @@ class Progress:
     selected: int = 0
     done: int = 0
     ended: int = 0
+    repeats: int = 0
     started: float = 0.0
 
     def begin(self, selected: int) -> None:
         """Start the clock for a run of `selected` cases."""
-        self.selected, self.done, self.ended, self.started = selected, 0, 0, self.clock()
+        self.selected, self.started = selected, self.clock()
+        self.done = self.ended = self.repeats = 0
+
+    def count(self, record: CaseRecord) -> None:
+        """Count a case that is shown, and how often it was repeated."""
+        self.done += 1
+        self.repeats += record.repeats.runs - 1
 
     def seconds(self) -> float:
         """Return the seconds since the run began."""
@@ -93,6 +101,8 @@ class Progress:
         told = f"{self.done}/{self.selected}, {spent:.1f} s"
         if self.done >= self.selected:
             return f"[ {told}, {self.done / max(spent, 0.001):.0f} cases/s ]"
+        if self.repeats:
+            told += f", {count_noun(self.repeats, 'repeat')}"
         ended = max(self.ended, self.done)
         if spent >= PROGRESS_EVERY_S and ended >= min(LEAST_ENDED, self.selected / 10):
             told += f", about {spent / ended * (self.selected - ended):.0f} s left"
@@ -135,7 +145,7 @@ class LineDisplay:
         """Write verdict, id and duration of a case, and the reason unless it passed."""
         if self._header is not None and self._shows(record, self._header):
             write_lines(self.out, [case_line(record, self._header, self.style)])
-        self._tell_progress()
+        self._tell_progress(record)
 
     def ended(self, count: int) -> None:
         """Keep how many cases have ended, for the estimate of the time left."""
@@ -175,11 +185,11 @@ class LineDisplay:
     def _shows_all(self) -> bool:
         return bool(self.verbose) and not (self.recorded or self.failures_only)
 
-    def _tell_progress(self) -> None:
+    def _tell_progress(self, record: CaseRecord) -> None:
         progress = self._progress
         if progress is None:
             return
-        progress.done += 1
+        progress.count(record)
         spent = progress.seconds()
         if self.progress_to is not None and spent - self._told_at >= PROGRESS_EVERY_S:
             self._told_at = spent
@@ -214,7 +224,7 @@ class LiveDisplay:
         """Add the letter of a case to its row; the rows are redrawn ten times a second at most."""
         self._records.append(record)
         if self._progress is not None:
-            self._progress.done += 1
+            self._progress.count(record)
         if self.clock() - self._drawn_at >= REDRAW_EVERY_S:
             self._draw(whole=False)
 

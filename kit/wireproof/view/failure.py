@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof.view.exchange import key_exchange, show_content, whole_exchange
-from wireproof.view.style import Style, cut_id, flow_pieces, wrap_after_heading
+from wireproof.view.style import Style, cut_id, flow_pieces, wrap_after_heading, wrap_command
 from wireproof.view.terminal import columns
 from wireproof_kit.clients.course import CourseLine
 from wireproof_kit.decoding.printable import clip, printable
@@ -13,7 +13,7 @@ from wireproof_kit.protocols import kit_part
 from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import first_difference
 from wireproof_reports.exchange.last_words import last_words
-from wireproof_reports.exchange.repeating import run_again, way_again
+from wireproof_reports.exchange.repeating import quote, run_again, way_again
 from wireproof_reports.wording import count_noun, repeated
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.clauses.spoken import spoken
@@ -68,10 +68,14 @@ def _law(clause_id: str, protocol: str) -> Iterator[str]:
         yield from wrap_after_heading("", clause.law, indent=2)
 
 
-def _outcome(case: CaseRecord, protocol: str) -> Iterator[str]:
+def expected_words(case: CaseRecord) -> str:
+    """Return in words the observations of a case that would have conformed."""
     conforming = (spoken(pattern.removesuffix(",*"), case.case) for pattern in case.accepted)
-    expected = " | ".join(dict.fromkeys(conforming))
-    yield from wrap_after_heading("  expected", expected or "nothing is accepted", indent=INDENT)
+    return " | ".join(dict.fromkeys(conforming)) or "nothing is accepted"
+
+
+def _outcome(case: CaseRecord, protocol: str) -> Iterator[str]:
+    yield from wrap_after_heading("  expected", expected_words(case), indent=INDENT)
     yield from wrap_after_heading(
         "  actual", printable(spoken(case.observation, case.case)), indent=INDENT
     )
@@ -130,10 +134,15 @@ def _last_words(case: CaseRecord) -> Iterator[str]:
 
 def _others(cause: Cause, scene: FailureContext) -> Iterator[str]:
     others = [case.case for case in cause.cases if case.case != cause.shown.case]
+    yield from list_others(cause.shown.case, others, verbose=bool(scene.verbose))
+
+
+def list_others(shown: str, others: Sequence[str], *, verbose: bool) -> Iterator[str]:
+    """Return the lines that name the other cases of a cause; all of them if ``verbose``."""
     if not others:
         return
-    listed = others if scene.verbose else others[:LISTED]
-    names = ", ".join(_short(name, cause.shown.case) for name in listed)
+    listed = others if verbose else others[:LISTED]
+    names = ", ".join(_short(name, shown) for name in listed)
     more = f", … (-v lists all {len(others)})" if len(listed) < len(others) else ""
     text = f"{count_noun(len(others), 'more case')}: {names}{more}"
     yield from wrap_after_heading("  same cause", text, indent=INDENT + 2)
@@ -148,10 +157,10 @@ def _short(name: str, beside: str) -> str:
 def _further(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
     way = way_again(case, scene.header.target)
     if way in ("run", "hazardous", "client"):
-        repeat = run_again(case, scene.header)
-        yield from wrap_after_heading("  repeat", repeat, indent=INDENT)
-    elif way == "replay" and case.signature and scene.bundle:
-        yield f"  replay    wireproof replay {case.signature} --bundle {scene.bundle}"
+        yield from wrap_command("  repeat", run_again(case, scene.header), indent=INDENT)
+    elif way == "replay" and scene.bundle:
+        named = f"{quote(case.case)} --bundle {quote(str(scene.bundle))}"
+        yield from wrap_command("  replay", f"wireproof replay {named}", indent=INDENT)
     yield f"  explain   wireproof explain {case.clause}"
 
 

@@ -1,5 +1,7 @@
 """Terminal colours, which never carry meaning alone, and lines of 40 to 80 columns."""
 
+import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -12,6 +14,8 @@ from wireproof_kit.decoding.printable import clip, escape_unprintable
 from wireproof_spec.record import Verdict
 
 HEAD = 9
+CONTINUED = " \\"
+"""How the line of a command ends that goes on in the next line."""
 LEAST_TEXT = 20
 """Columns that a text beside a heading has at least; with fewer it stands below the heading."""
 
@@ -105,6 +109,32 @@ def _fit_piece(piece: str) -> list[str]:
     if len(text) <= columns() - HEAD:
         return [text]
     return textwrap.wrap(text, columns() - HEAD, break_long_words=False, break_on_hyphens=False)
+
+
+def wrap_command(head: str, command: str, *, indent: int = HEAD) -> list[str]:
+    """Return a command beside a heading, in as many lines as it needs; words are kept whole.
+
+    All lines but the last end in a backslash, so that a shell takes what is copied as one command.
+    """
+    room = columns() - indent - len(CONTINUED)
+    lines: list[str] = []
+    for piece in _pair_options(map(shlex.quote, shlex.split(escape_unprintable(command)))):
+        if lines and len(lines[-1]) + 1 + len(piece) <= room:
+            lines[-1] += f" {piece}"
+        else:
+            lines.append(piece)
+    heads = [head, *[""] * (len(lines) - 1)]
+    ends = [*[CONTINUED] * (len(lines) - 1), ""]
+    return [f"{h:<{indent}}{line}{end}" for h, line, end in zip(heads, lines, ends, strict=True)]
+
+
+def _pair_options(words: Iterable[str]) -> list[str]:
+    """Return the words of a command, each option joined with the word behind it."""
+    pieces: list[str] = []
+    for word in words:
+        is_value = bool(pieces) and re.fullmatch(r"-\S+", pieces[-1]) and word[0] != "-"
+        pieces = [*pieces[:-1], f"{pieces[-1]} {word}"] if is_value else [*pieces, word]
+    return pieces
 
 
 def wrap_after_heading(head: str, text: str, *, indent: int = HEAD) -> list[str]:

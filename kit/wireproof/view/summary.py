@@ -20,12 +20,18 @@ from wireproof_spec.record import (
     CaseRecord,
     FooterRecord,
     HeaderRecord,
+    Verdict,
     WayRecord,
     list_broken,
 )
 
 INDENT = 13
 LISTED = 8
+LEFT_OPEN: Mapping[int, tuple[Verdict, ...]] = {
+    2: ("unsupported", "inconclusive", "unstable", "error"),
+    3: ("inconclusive", "unstable"),
+}
+"""The verdicts for which a run ends with an exit code that says neither good nor bad."""
 _PORT = re.compile(r"(127\.0\.0\.1|\[::1\]|localhost):\d+")
 """An address of one case alone: the reasons of many cases differ in nothing else."""
 
@@ -109,7 +115,14 @@ def _new(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) ->
         pieces.append(f"{known} known")
     if footer.stale or footer.expired:
         pieces.append(f"{len(footer.stale)} stale, {len(footer.expired)} expired")
-    return ", ".join(pieces) or count_noun(sum(footer.verdicts.values()), "case")
+    return ", ".join(pieces) or _cases_meant(footer)
+
+
+def _cases_meant(footer: FooterRecord) -> str:
+    """Return how many cases the first word of the last line is about, of all if not of all."""
+    total = count_noun(sum(footer.verdicts.values()), "case")
+    meant = sum(footer.verdicts.get(verdict, 0) for verdict in LEFT_OPEN.get(footer.exit, ()))
+    return f"{meant} of {total}" if meant else total
 
 
 def _by_reason(
@@ -119,7 +132,7 @@ def _by_reason(
     told_of: dict[str, list[str]] = {}
     for record in records:
         if record.verdict in verdicts:
-            reason = _PORT.sub(r"\1:…", printable(_reason(record)))
+            reason = _PORT.sub(r"\1:…", printable(tell_reason(record)))
             reasons.setdefault(reason, []).append(record.case)
             told_of.setdefault(reason, []).extend(_difference(record))
     for reason, cases in reasons.items():
@@ -130,7 +143,7 @@ def _by_reason(
             yield from wrap_after_heading("", told, indent=INDENT)
 
 
-def _reason(record: CaseRecord) -> str:
+def tell_reason(record: CaseRecord) -> str:
     """Return why a case has its verdict, with the observation in words if it is the reason."""
     seen = f"saw {record.observation},"
     words = spoken(record.observation, record.case)

@@ -1,6 +1,6 @@
 """Checks a driver of a client: first its lines, then what its client does."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from wireproof_kit.clients.events import BadLine
 from wireproof_kit.clients.launch import check_command
@@ -19,19 +19,21 @@ def check_client(
     command: str,
     known: Sequence[str],
     settings: Fields,
+    requests: Mapping[str, Fields],
     rules: Sequence[Callable[[str], Finding]],
 ) -> Iterator[Finding]:
     """Check the driver of a client: first its output; if that is right, the ``rules``.
 
     Yield a finding for each rule. ``known`` are the names that may stand in braces in the command,
-    ``settings`` the fields of the request that opens the driver.
+    ``settings`` the fields of the request that opens the driver, ``requests`` those of a valid
+    request for each operation.
 
     Raises:
         UsageFault: the driver cannot be started.
     """
     check_command(command, known, "--check-driver")
     wrong = False
-    for finding in check_driver(split_command(command), settings=settings):
+    for finding in check_driver(split_command(command), settings=settings, requests=requests):
         wrong = wrong or bool(finding.wrong)
         yield finding
     if wrong:
@@ -54,7 +56,7 @@ def explain_failure(story: Story, op: str) -> str:
     if answered is None:
         return f"{op} was not answered"
     if isinstance(answered.answer, Failure):
-        return f"{op} failed: {answered.answer.message}"
+        return f"{op} failed: {answered.answer.words}"
     return ""
 
 

@@ -17,8 +17,12 @@ COLUMNS = 80
 HEAD = 12
 BYTES = 8
 LABEL = 40
-LEAST_LABEL = 20
-"""Columns that a label beside its bytes has at least; with fewer it stands below them."""
+LEAST_LABEL = 38
+"""Columns that a label beside its bytes has at least; with fewer it stands below them.
+
+The longest names with their values and the mark of a difference take so many.
+"""
+BELOW = HEAD + 2
 MARK = "<-- made wrong here"
 ELLIPSIS = "…"
 
@@ -34,7 +38,7 @@ class Measure:
     @property
     def label(self) -> int:
         """The column at which labels begin."""
-        return LABEL if self.columns - LABEL >= LEAST_LABEL else HEAD
+        return LABEL if self.columns - LABEL >= LEAST_LABEL else BELOW
 
     @property
     def room(self) -> int:
@@ -109,7 +113,7 @@ def _part_lines(data: bytes, part: Part, measure: Measure, *, base: int | None) 
     label_rows = wrap_text(printable(part.label), columns=measure.room, rows=measure.rows) or [""]
     if part.wrong:
         label_rows[:1] = _add_mark(label_rows[0], measure.room)
-    if measure.label == HEAD:
+    if measure.label == BELOW:
         label_rows = [*[""] * len(hex_rows), *label_rows]
     missing = len(label_rows) - len(hex_rows)
     hex_rows += [(None, "")] * missing

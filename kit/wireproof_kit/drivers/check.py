@@ -10,6 +10,7 @@ from wireproof_spec.driver.lines import Answer, Fields, Unsupported, show_answer
 
 CheckDriver: TypeAlias = "Callable[[str], Iterator[Finding]]"
 UNKNOWN_OPERATION = "wireproof-no-such-operation"
+UNKNOWN_MEMBER = "wireproof-no-such-member"
 END_WITHIN_S = 5.0
 
 
@@ -29,9 +30,12 @@ def check_driver(
     words: Sequence[str],
     *,
     settings: Fields | None = None,
+    requests: Mapping[str, Fields] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Finding]:
     """Start a driver and yield a finding for each rule, until the driver no longer answers.
+
+    ``requests`` has the fields of a valid request for each operation that the driver may support.
 
     Raises:
         UsageFault: the driver cannot be started.
@@ -44,16 +48,22 @@ def check_driver(
         return
     yield Finding(rule)
     try:
-        yield from _operations(driver)
+        yield from _operations(driver, requests or {})
     finally:
         driver.close(within=0)
 
 
-def _operations(driver: Driver) -> Iterator[Finding]:
+def _operations(driver: Driver, requests: Mapping[str, Fields]) -> Iterator[Finding]:
     rule = "answers an operation it does not know with unsupported"
     try:
         answer = driver.request(UNKNOWN_OPERATION)
-        yield Finding(rule, _instead(answer))
+        yield Finding(rule, _instead(answer, UNKNOWN_OPERATION))
+        rule = "answers a request that has a member it does not know with unsupported"
+        for op, fields in requests.items():
+            answer = driver.request(op, {**fields, UNKNOWN_MEMBER: True})
+            if answer != Unsupported(answer.id, op):  # else it may support another operation
+                yield Finding(rule, _instead(answer, UNKNOWN_MEMBER))
+                break
         rule = "answers close and ends with exit code 0"
         driver.request("close")
         driver.child.close_input()
@@ -63,11 +73,11 @@ def _operations(driver: Driver) -> Iterator[Finding]:
         yield Finding(rule, str(error))
 
 
-def _instead(answer: Answer) -> str:
+def _instead(answer: Answer, unknown: str) -> str:
     if isinstance(answer, Unsupported):
         return ""
     return (
-        f"expected {show_answer(Unsupported(answer.id, UNKNOWN_OPERATION))}; "
+        f"expected {show_answer(Unsupported(answer.id, unknown))}; "
         f"found {show_answer(answer)}. "
         "A driver that takes what it does not know hides what it cannot do"
     )

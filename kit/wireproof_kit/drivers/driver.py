@@ -151,7 +151,7 @@ class Driver:
         self.child.write(data)
         answer = self.answer(number, "open", within=within)
         if isinstance(answer, Failure):
-            raise TargetUnreachable(f"`{self.child.command}` cannot begin: {answer.message}")
+            raise TargetUnreachable(f"`{self.child.command}` cannot begin: {answer.words}")
         if isinstance(answer, Unsupported):
             raise TargetUnreachable(
                 f"`{self.child.command}` does not know {answer.what}, which open needs"

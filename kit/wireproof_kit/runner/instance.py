@@ -1,12 +1,13 @@
 """A case with its parameters and its law bound, ready to be run any number of times."""
 
+import difflib
 import functools
 import hashlib
 import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wireproof_kit.case import CaseMark
@@ -84,7 +85,7 @@ def make_instance(
     """
     names = tuple(inspect.signature(function).parameters)
     case_id = "/".join(part for part in (mark.id, parameter_id, mark.place) if part)
-    clause, law = _bind_law(case_id, mark, catalogue)
+    clause, law = _bind_law(case_id, mark, catalogue, place_of(function))
     arguments = tuple(name for name in names if name not in parameters)
     part = kit_part(protocol_of(case_id))
     if unknown := [name for name in arguments if name not in part.arguments]:
@@ -158,13 +159,28 @@ def place_of(function: Callable[..., object]) -> str:
     return f"{function.__module__.replace('.', '/')}.py, line {code.co_firstlineno}"
 
 
-def _bind_law(case_id: str, mark: CaseMark, catalogue: Catalogue) -> tuple[Clause, Law]:
-    if catalogue.clause(mark.clause) is None:
-        raise UsageFault(f"case {mark.id} names clause {mark.clause}, which no catalogue has")
+def _bind_law(
+    case_id: str, mark: CaseMark, catalogue: Catalogue, place: str
+) -> tuple[Clause, Law]:
+    clause = catalogue.clause(mark.clause)
+    if clause is None:
+        near = _nearest(mark.clause, [each.id for each in catalogue.clauses()])
+        raise UsageFault(
+            f"case {mark.id} ({place}) names clause {mark.clause}, which no catalogue has{near}"
+        )
     found = catalogue.find_law(case_id)
     if found is None or found[0].id != mark.clause:
-        raise UsageFault(f"case {case_id} has no accept set in the catalogue")
+        near = _nearest(case_id, [law.id for law in clause.case])
+        raise UsageFault(
+            f"case {case_id} ({place}) has no accept set in the catalogue's clause "
+            f"{mark.clause}{near}"
+        )
     return found
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def known_ids(instances: Iterable[Instance]) -> list[str]:

@@ -67,6 +67,12 @@ class Pair:
         return record.case if record else ""
 
     @property
+    def clause(self) -> str:
+        """The clause of the case."""
+        record = self.after or self.before
+        return record.clause if record else ""
+
+    @property
     def level(self) -> str:
         """The level of the case's clause."""
         record = self.after or self.before

@@ -37,6 +37,20 @@ def test_a_page_has_all_that_a_vendor_needs(bundle: Path) -> None:
     assert "If you think that this is wrong" in page
 
 
+def test_the_case_that_is_named_is_the_one_that_is_shown(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "run.jsonl")
+    (cause,) = (
+        each for each in read_page(bundle).causes if each.clause == "ext.publish.header-name"
+    )
+    other = cause.others[0].id
+    shown = written(bundle, other)
+
+    assert f"wireproof replay {other} --bundle run.jsonl" in shown
+    assert shown.index(f"wireproof replay {other} ") < shown.index(
+        f"wireproof replay {cause.first.id} "
+    )
+
+
 def test_a_page_stands_alone(bundle: Path) -> None:
     (cause,) = read_page(bundle).causes
     page = written(bundle, cause.first.id)

@@ -17,7 +17,8 @@ import jinja2
 from markupsafe import Markup
 
 from wireproof_reports.bundle_file import Bundle, BundleFault, read_bundle
-from wireproof_reports.render.findings import CauseView
+from wireproof_reports.causes import find_named, fold
+from wireproof_reports.render.findings import CauseView, cause_views
 from wireproof_reports.render.page import Page, page_of, read_page
 from wireproof_reports.wording import escape_acting
 from wireproof_spec.private_file import make_private
@@ -60,15 +61,15 @@ def write_cause(bundle: Path, out: Path, wanted: str) -> None:
     """Write a page about one root cause of a bundle.
 
     ``wanted`` is its id, a case that fails, or the signature of a failure, as `replay` takes it.
+    The page shows the case that was named.
 
     Raises:
         BundleFault: the bundle cannot be read, or no failure of it has that id.
     """
     whole = read_bundle(bundle)
     page = page_of(whole)
-    names = {wanted, *(case.case for case in whole.cases if case.signature == wanted)}
-    found = next((cause for cause in page.causes if names & _names(cause)), None)
-    if found is None:
+    named = find_named(fold(whole.cases, whole.header), wanted)
+    if named is None:
         failed = sorted({name for cause in page.causes for name in _names(cause)})
         near = difflib.get_close_matches(wanted, failed, n=1)
         known = ", ".join(f"{cause.id} ({cause.first.id})" for cause in page.causes[:SHOWN_IDS])
@@ -76,6 +77,7 @@ def write_cause(bundle: Path, out: Path, wanted: str) -> None:
         has = f"it has {known}{more}" if known else "no case failed"
         has = f"did you mean {near[0]!r}? {has}" if near else has
         raise BundleFault(f"{bundle}: no failure has the cause or case {wanted!r}; {has}")
+    (found,) = cause_views(whole, whole.catalogue(), [named])
     make_private(out).write_text(
         _render("cause.html.jinja", page, cause=found), encoding="utf-8", newline="\n"
     )

@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from wireproof_spec.clauses.catalogue import Group
 from wireproof_spec.clauses.loading import CatalogueFault, read_toml
 from wireproof_spec.clauses.observations import Observations, load_observations
 from wireproof_spec.clauses.unlisted import list_unlisted
@@ -28,6 +29,16 @@ def test_every_word_of_an_accept_set_has_its_sentence(protocol: str) -> None:
     assert list(list_unlisted(protocol)) == []
 
 
+def test_a_misspelled_key_of_a_table_is_told_with_the_nearest() -> None:
+    text = "[[clause]]\nid = 'a.b.c'\ncor = true\n"
+
+    with pytest.raises(CatalogueFault) as caught:
+        read_toml(text, "law.toml", Group)
+
+    told = "law.toml, line 3: Object contains unknown field `cor` - at `$.clause[0]`"
+    assert str(caught.value) == f"{told}; expected core"
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -36,6 +47,10 @@ def test_every_word_of_an_accept_set_has_its_sentence(protocol: str) -> None:
         (
             "[word]\na = 'b'\n",
             "line 1: Object contains unknown field `word`; expected words or in",
+        ),
+        (
+            "[in.'x/']\na = 'b'\n[words]\n[within]\n",
+            "line 4: Object contains unknown field `within`; expected words or in",
         ),
         ("\nword = 1\n", "line 2: Object contains unknown field `word`; expected words or in"),
         ("[words", "words.toml: Expected ']' at the end of a table declaration"),

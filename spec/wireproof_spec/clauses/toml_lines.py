@@ -1,5 +1,6 @@
 """Lines of a TOML text, for messages: the parsers name a value by its path alone."""
 
+import difflib
 import re
 import tomllib
 from typing import Literal, TypeGuard, cast, get_args, get_origin
@@ -52,36 +53,43 @@ def describe_fault(error: msgspec.ValidationError, text: str, kind: type[object]
     path = str(error).partition("`$")[2].rstrip("`")
     unknown = _UNKNOWN.search(str(error))
     if unknown:
-        line, words = _find_key(text, unknown[1]), _list_keys(kind) if not path else ()
+        line, words = _find_key(text, unknown[1]), _list_keys(_struct_in(_find_type(kind, path)))
+        near = difflib.get_close_matches(unknown[1], words, n=1) if path else []
+        words = tuple(near) or words
     elif path.endswith("[...]"):
         line, words = _find_wrong_value(text, path, str(error)), ()
     else:
         line, words = find_line(text, path), _list_words(kind, path)
-    expected = f"; expected {', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else ""
+    expected = f"; expected {' or '.join(filter(None, [', '.join(words[:-1]), *words[-1:]]))}"
+    expected = expected if unknown or len(words) > 1 else ""
     return f"{f', line {line}' if line else ''}: {error}{expected}"
 
 
 def _list_words(kind: type[object], path: str) -> tuple[str, ...]:
     """Return the words that the value at a path may be; none if it may be anything."""
-    at: object = kind
-    for name, _ in _STEP.findall(path):
-        struct = next(
-            (each for each in (at, *get_args(at)) if _is_struct(each)),
-            None,
-        )
-        if name and struct is not None:
-            types = {each.encode_name: each.type for each in msgspec.structs.fields(struct)}
-            at = types.get(name)
+    at = _find_type(kind, path)
     literal = next((each for each in (at, *get_args(at)) if get_origin(each) is Literal), None)
     return tuple(map(str, get_args(literal)))
 
 
-def _list_keys(kind: type[object]) -> tuple[str, ...]:
-    return (
-        tuple(each.encode_name for each in msgspec.structs.fields(kind))
-        if _is_struct(kind)
-        else ()
-    )
+def _find_type(kind: type[object], path: str) -> object:
+    """Return the type of the value at a path, None if nothing is known of it."""
+    at: object = kind
+    for name, _ in _STEP.findall(path):
+        struct = _struct_in(at)
+        if name and struct is not None:
+            types = {each.encode_name: each.type for each in msgspec.structs.fields(struct)}
+            at = types.get(name)
+    return at
+
+
+def _struct_in(kind: object) -> type[msgspec.Struct] | None:
+    """Return a type if it is a struct, else the first struct that it may hold."""
+    return next((each for each in (kind, *get_args(kind)) if _is_struct(each)), None)
+
+
+def _list_keys(kind: type[msgspec.Struct] | None) -> tuple[str, ...]:
+    return () if kind is None else tuple(e.encode_name for e in msgspec.structs.fields(kind))
 
 
 def _find_key(text: str, key: str) -> int | None:

@@ -67,6 +67,11 @@ class Failure(Struct, frozen=True):
     message: str
     code: str
 
+    @property
+    def words(self) -> str:
+        """The text of the error, or that it has none."""
+        return self.message if self.message.strip() else "an error without a text"
+
 
 class Unsupported(Struct, frozen=True):
     """A driver's answer to request ``id``: it does not know the operation or field ``what``."""

@@ -11,6 +11,7 @@ import (
 	"os"
 	"sort"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -212,9 +213,33 @@ func ServeOperations(name string, version string, claims []string, operations ma
 			answer(asked.ID, nil, Unsupported(asked.Op))
 			continue
 		}
+		if unknown := unknownMember(text); unknown != "" {
+			answer(asked.ID, nil, Unsupported(unknown))
+			continue
+		}
 		result, err := operation(text)
 		answer(asked.ID, result, err)
 	}
+}
+
+// Members of requests that the libraries here can be asked for, or refuse by name.
+var members = strings.Fields(`id op version settings topic body key ext tag trace_id channel handler
+	hold_ms max_in_flight msg_timeout_ms ordered trace name strategy value count auto_commit messages
+	partitioning`)
+
+// unknownMember returns the name of a member that no library here knows, or nothing.
+func unknownMember(text []byte) string {
+	var asked map[string]json.RawMessage
+	if err := json.Unmarshal(text, &asked); err != nil {
+		log.Fatalf("no request: %v", err)
+	}
+	for _, name := range members {
+		delete(asked, name)
+	}
+	for name := range asked {
+		return name
+	}
+	return ""
 }
 
 func answer(id int, result Line, err error) {

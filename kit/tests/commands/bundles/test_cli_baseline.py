@@ -267,7 +267,7 @@ def test_the_configuration_may_name_the_file(capsys: pytest.CaptureFixture[str])
     FILE.write_text(entry(by_verdict("fail")[0]))
 
     assert main(["baseline", "check"]) == 0
-    assert "1 entries" in capsys.readouterr().out
+    assert "1 entry, " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

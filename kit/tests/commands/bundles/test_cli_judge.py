@@ -345,6 +345,7 @@ def test_the_changes_alone_are_shown_with_both_exit_codes(
     assert main(["judge", "b.jsonl", "--changes-only"]) == 1
 
     out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("revision 2 of the configuration does not apply: without --changes-only")
     assert f"{other.case} fail -> pass" in out
     assert f"{failed.case} fails {failed.clause} at must; it was should" in out
     assert "1 verdict changed against the run, 1 failure at another level" in out

@@ -218,7 +218,8 @@ def check(file: Path | None, bundle: Path | None) -> int:
             echo(f"expired  {name}")
         for name in stale:
             echo(f"stale    {name} passes now; remove it")
-        echo(f"{place}: {len(entries)} entries, {len(expired)} expired, {len(stale)} stale")
+        count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+        echo(f"{place}: {count}, {len(expired)} expired, {len(stale)} stale")
     return 1 if expired or stale else 0
 
 

@@ -57,6 +57,7 @@ EXAMPLES = (
     ),
 )
 
+UNPINNED = "without --changes-only the verdicts and the exit code may be others"
 _FILE = click.Path(path_type=Path)
 
 
@@ -132,6 +133,8 @@ def judge(
     result = judge_again(recorded, terms)
     result = _write_result(result, out) if out is not None else result
     if changes_only:
+        if settings.spec_rev and revision is None and not manner().json:
+            echo(f"revision {settings.spec_rev} of the configuration does not apply: {UNPINNED}")
         _tell_changes(recorded, result, terms)
         return result.footer.exit
     display = choose_display(manner(), bundle=bundle, recorded=True, failures_only=failures_only)

@@ -79,6 +79,7 @@ class Campaign(WorkerCampaign):
     is_watched: bool = False
 
     def __post_init__(self) -> None:
+        self.can_restart = self.fuzz_target.can_restart
         self.batches = Batches(self.plan, restarts=self.fuzz_target.may_restart)
         self.findings = Findings(self.plan.choice.seed, self._report, self._flaw_of)
         self._triage = Triage(self)
@@ -90,8 +91,8 @@ class Campaign(WorkerCampaign):
         if not self.is_over():
             self.listener.on_open(self)  # the first batch may take long: the target is ready now
         try:
-            if self._engine is not None and not self.is_over():
-                refuse_ill(self._engine.fuzz_session)
+            if (opened := self._engine) is not None and not self.is_over():
+                refuse_ill(opened.fuzz_session)
             for record in self.plan.corpus:
                 if self._engine is not None and not self.is_over():
                     cases = self.batches.select_allowed(self.cases_of(record))
@@ -100,8 +101,7 @@ class Campaign(WorkerCampaign):
             self._await_held()
             self._tell_deaths()
         finally:
-            engine = self._engine
-            self.close(leave=engine is not None and engine.was_cut and not engine.is_well())
+            self.close(leave=bool((last := self._engine) and last.was_cut and not last.is_well()))
             if not self.died:
                 self.fuzz_target.leave_alive()
 

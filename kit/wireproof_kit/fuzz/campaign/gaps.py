@@ -14,10 +14,12 @@ LEAST_PART: Final = 1 / 4
 def find_gaps(plan: WorkerPlan, told: Sequence[Status], coverage: Coverage) -> tuple[str, ...]:
     """Return what a campaign did not look at, a sentence each; empty if it did what was asked.
 
-    That is a chosen frame kind or state of which no case was sent, or most of the cases that the
-    target could have taken in the time, at the rate of the batches in which nothing was wrong.
+    That is a chosen frame kind or state of which no case was sent, all after a death for good, or
+    most of the cases that the target could have taken in the time, at the rate of the batches in
+    which nothing was wrong.
     """
-    return (*_untried(plan, coverage), *_too_few(plan, told))
+    ended = tuple(_ended_early(plan, told)) or tuple(_too_few(plan, told))
+    return (*_untried(plan, coverage), *ended)
 
 
 def _untried(plan: WorkerPlan, coverage: Coverage) -> Iterator[str]:
@@ -29,6 +31,18 @@ def _untried(plan: WorkerPlan, coverage: Coverage) -> Iterator[str]:
         # The state of a connection that is held open has a name that begins with that.
         if not any(state == name or state.startswith(f"{name}-") for state in states):
             yield f"no case in the chosen state {name} was sent"
+
+
+def _ended_early(plan: WorkerPlan, told: Sequence[Status]) -> Iterator[str]:
+    """Yield a sentence if the target died or hung for good before all cases were sent."""
+    gone = [each for each in told if each.died]
+    executed = sum(each.executed for each in told)
+    if not gone or _is_whole(plan, executed):
+        return
+    could = any(each.can_restart for each in gone)
+    advice = "it could not be started again" if could else "--restart CMD starts it each time"
+    sent = f"{executed} case{'' if executed == 1 else 's'}"
+    yield f"the target died or hung after {sent} and did not recover; {advice}"
 
 
 def _too_few(plan: WorkerPlan, told: Sequence[Status]) -> Iterator[str]:

@@ -60,6 +60,11 @@ class CampaignProgress(Protocol):
         ...
 
     @property
+    def can_restart(self) -> bool:
+        """Whether the kit can start the target again."""
+        ...
+
+    @property
     def unwatched_s(self) -> float | None:
         """Seconds into the campaign when the target's process could no longer be watched."""
         ...

@@ -26,7 +26,7 @@ class OpenTarget:
     """An open fuzz target, assembled from the parts that a protocol provides.
 
     `generate` makes cases for the names that exist; `end` ends the session, and deletes what it
-    created unless its argument is True.
+    created unless its argument is True. ``not_tried`` says what is left out, and why.
     """
 
     session: TargetSession
@@ -35,6 +35,7 @@ class OpenTarget:
     names: Mapping[str, str]
     generate: Callable[[Choice], Generation]
     end: Callable[[bool], None]
+    not_tried: str = ""
 
     @property
     def patience_s(self) -> float:
@@ -48,8 +49,9 @@ class OpenTarget:
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
-        """The properties that the target reports."""
-        return self.session.fingerprint()
+        """The properties that the target reports, and what of it is not tried."""
+        told = self.session.fingerprint()
+        return {**told, "not_tried": self.not_tried} if self.not_tried else told
 
     def generation(self, choice: Choice) -> Generation:
         """Return the chosen cases, with the names that exist on this target."""

@@ -34,6 +34,7 @@ class WorkerCampaign:
     batch: int = 0
     executed: int = 0
     died: bool = False
+    can_restart: bool = True
     counts: Counts = field(default_factory=Counts)
     fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
     names: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -71,6 +71,7 @@ class Status:
     deaths: tuple[float, ...] = ()
     repeated_deaths: int = 0
     spared: int = 0
+    can_restart: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,4 +291,5 @@ def _status(campaign: CampaignProgress) -> Status:
         tuple(each.at_s for each in campaign.history.deaths),
         campaign.history.repeated,
         campaign.batches.spared,
+        campaign.can_restart,
     )

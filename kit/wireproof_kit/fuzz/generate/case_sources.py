@@ -10,6 +10,7 @@ from wireproof_kit.fuzz.generate.conversations import CONVERSATION
 from wireproof_kit.fuzz.generate.drawn_cases import DrawnCases
 from wireproof_kit.fuzz.generate.generator import Generator, NothingChosen, check_frame
 from wireproof_kit.fuzz.generate.grammar import Grammar
+from wireproof_kit.fuzz.oracle.http_owed import HTTP, NO_HTTP
 
 
 class MakeCases(Protocol):
@@ -46,6 +47,22 @@ def make_generation(
                 f"--frames and --exclude-frames leave no frame that is sent in the state {states}"
             )
         raise UsageFault(told) from error
+
+
+def make_reachable(grammar: Grammar, choice: Choice, *, http: bool) -> Generation:
+    """Return the generator of the chosen cases; without ``http``, of those over the main port.
+
+    Raises:
+        UsageFault: as `make_generation`.
+    """
+    if http:
+        return make_generation(grammar, choice)
+    kinds = tuple(kind for kind in grammar.kinds if kind.interface != HTTP)
+    states = {name: each for name, each in grammar.states.items() if name != HTTP}
+    try:
+        return make_generation(replace(grammar, kinds=kinds, states=states), choice)
+    except UsageFault as error:
+        raise UsageFault(f"{error}; left out are {NO_HTTP}") from error
 
 
 def check_choice(grammar: Grammar, choice: Choice) -> None:

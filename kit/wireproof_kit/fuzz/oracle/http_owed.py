@@ -6,9 +6,14 @@ from typing import Final
 
 import h11
 
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.case import Case, HalfClose
 from wireproof_kit.fuzz.driver import Answer, Expectation, Owed, Volume
+from wireproof_kit.wire.address import Address
 
+HTTP: Final = "http"
+"""The interface of requests that have a port of their own."""
+NO_HTTP: Final = "HTTP requests, as no HTTP address is known; give --http HOST:PORT"
 METHODS: Final = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH")
 STATUSES: Final = frozenset(f"HTTP {status}" for status in range(200, 600))
 BODY_LIMIT: Final = 16 * 1024 * 1024
@@ -25,6 +30,19 @@ _FIELD = re.compile(rb"([A-Za-z0-9#_-]+):[ \t]*([ -~]*?)[ \t]*")
 def is_http(case: Case) -> bool:
     """Return True if a case is a request over HTTP."""
     return case.frame_kind.partition(" ")[0] in METHODS
+
+
+def choose_address(case: Case, tcp: Address, http: Address | None) -> Address:
+    """Return the address that a case connects to.
+
+    Raises:
+        UsageFault: it is a request over HTTP, and no HTTP address is known.
+    """
+    if not is_http(case):
+        return tcp
+    if http is None:
+        raise UsageFault(f"{case.frame_kind} cannot be sent: left out are {NO_HTTP}")
+    return http
 
 
 class HttpReader:

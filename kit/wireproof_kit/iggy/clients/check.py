@@ -38,7 +38,8 @@ def check_client_driver(command: str) -> Iterator[Finding]:
     Raises:
         UsageFault: the driver cannot be started.
     """
-    return check_client(command, SETTINGS, settings(_NOWHERE), (_polls, _sends))
+    requests = {asked.op: asked.fields for asked in (ask_poll(), ask_send([ONE]))}
+    return check_client(command, SETTINGS, settings(_NOWHERE), requests, (_polls, _sends))
 
 
 def _polls(command: str) -> Finding:

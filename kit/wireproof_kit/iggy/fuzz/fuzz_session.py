@@ -23,7 +23,13 @@ from wireproof_kit.fuzz.driver import (
     Volume,
 )
 from wireproof_kit.fuzz.oracle.bystanders import wait
-from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
+from wireproof_kit.fuzz.oracle.http_owed import (
+    NO_HTTP,
+    choose_address,
+    expect_http,
+    is_http,
+    reader,
+)
 from wireproof_kit.fuzz.oracle.http_posts import add_promise
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.iggy.forms import SHORT, Forms
@@ -76,7 +82,7 @@ class IggyOracle:
 
     def address(self, case: Case) -> Address:
         """Return the address that a case connects to."""
-        return self.http if self.http is not None and is_http(case) else self.tcp
+        return choose_address(case, self.tcp, self.http)
 
     def reader(self, case: Case) -> AnswerReader:
         """Return a response reader for a new connection of a case."""
@@ -227,8 +233,9 @@ def _fuzz_session(
             "scratch_topic": topics[2].name,
             "scratch_topic_id": str(topics[2].number),
         },
-        partial(_generation, there),
+        partial(_generation, there, oracle.http is not None),
         partial(_end, session, server, options.passing),
+        not_tried="" if target.http else NO_HTTP,
     )
 
 
@@ -244,12 +251,12 @@ def _closes_refused(address: Address, seconds: float) -> bool:
     return bool(client.ended)
 
 
-def _generation(there: Names, choice: Choice) -> Generation:
+def _generation(there: Names, http: bool, choice: Choice) -> Generation:
     # Hypothesis takes longer to import than many a command runs.
-    from wireproof_kit.fuzz.generate.case_sources import make_generation
+    from wireproof_kit.fuzz.generate.case_sources import make_reachable
     from wireproof_kit.iggy.fuzz.grammar import grammar
 
-    return make_generation(grammar(there, scapy=pcap.is_installed()), choice)
+    return make_reachable(grammar(there, scapy=pcap.is_installed()), choice, http=http)
 
 
 def _end(session: IggySession, server: Server, passing: bool, leave: bool) -> None:

@@ -15,7 +15,7 @@ from wireproof_kit.clients.part import Role, Until
 from wireproof_kit.clients.story import Story
 from wireproof_kit.drivers.check import Finding
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS, SETTINGS, start_client
-from wireproof_kit.nsq.clients.driver_requests import CONSUME, PRODUCE, driver_settings
+from wireproof_kit.nsq.clients.driver_requests import CONSUME, PRODUCE, Asking, driver_settings
 from wireproof_kit.nsq.clients.heartbeats import is_answered
 from wireproof_kit.nsq.clients.probes import commands
 from wireproof_kit.nsq.clients.script import (
@@ -45,7 +45,9 @@ def check_client_driver(command: str) -> Iterator[Finding]:
         UsageFault: the driver cannot be started.
     """
     settings = driver_settings(NSQ_CLIENTS.fill(Script("consumer"), _NOWHERE, _NAMES))
-    return check_client(command, SETTINGS, settings, (_produces, _consumes))
+    asking = Asking(Script("consumer"), topic=_NAMES["topic"], channel=_NAMES["channel"])
+    requests = {op: asking.request(op) for op in (CONSUME, PRODUCE)}
+    return check_client(command, SETTINGS, settings, requests, (_produces, _consumes))
 
 
 def _produces(command: str) -> Finding:

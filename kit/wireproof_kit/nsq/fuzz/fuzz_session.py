@@ -21,7 +21,13 @@ from wireproof_kit.fuzz.driver import (
     Sentinel,
 )
 from wireproof_kit.fuzz.oracle.bystanders import wait
-from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
+from wireproof_kit.fuzz.oracle.http_owed import (
+    NO_HTTP,
+    choose_address,
+    expect_http,
+    is_http,
+    reader,
+)
 from wireproof_kit.fuzz.oracle.http_posts import add_promise
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import (
@@ -116,7 +122,7 @@ class NsqOracle:
 
     def address(self, case: Case) -> Address:
         """Return the address that a case connects to."""
-        return self.http if self.http is not None and is_http(case) else self.tcp
+        return choose_address(case, self.tcp, self.http)
 
     def reader(self, case: Case) -> AnswerReader:
         """Return a frame reader for a new connection of a case."""
@@ -246,17 +252,18 @@ def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget
             "channel": case_names.channel,
             "watched": twin.name,
         },
-        partial(_generation, case_names),
+        partial(_generation, case_names, oracle.http is not None),
         lambda leave: None if leave else session.close(),
+        not_tried="" if http is not None else NO_HTTP,
     )
 
 
-def _generation(there: Names, choice: Choice) -> Generation:
+def _generation(there: Names, http: bool, choice: Choice) -> Generation:
     # Hypothesis takes longer to import than many a command runs.
-    from wireproof_kit.fuzz.generate.case_sources import make_generation
+    from wireproof_kit.fuzz.generate.case_sources import make_reachable
     from wireproof_kit.nsq.fuzz.grammar import grammar
 
-    return make_generation(grammar(there, scapy=pcap.is_installed()), choice)
+    return make_reachable(grammar(there, scapy=pcap.is_installed()), choice, http=http)
 
 
 def _limit(asker: _Asker, line: bytes, usual: int) -> int:

@@ -231,12 +231,17 @@ def test_bad_options_are_one_sentence(
     assert said.out == ""
 
 
-def test_a_port_in_use_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("option", ["--tcp", "--http"])
+def test_a_port_in_use_is_one_sentence(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    free = {"--tcp": "127.0.0.1:0", "--http": "127.0.0.1:0", "--data": str(tmp_path)}
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        assert serve.main(["--tcp", address, "--http", "127.0.0.1:0"]) == 2
+        options = [word for pair in {**free, option: address}.items() for word in pair]
+        assert serve.main(options) == 2
     said = capsys.readouterr().err
-    assert f"cannot serve: {address}: Address already in use" in said
+    assert f"cannot serve: {address}: Address already in use; {option} HOST:0 picks" in said
     assert said.count("\n") == 1
 
 

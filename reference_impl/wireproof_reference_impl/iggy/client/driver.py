@@ -42,6 +42,9 @@ class Driver:
     name = "wireproof example client"
     operations: tuple[str, ...] = (POLL, SEND, CREATE)
     claims: tuple[str, ...] = ("tcp", "http", "headers")
+    members = frozenset(
+        {"strategy", "value", "count", "auto_commit", "messages", "partitioning", "name"}
+    )
 
     def __init__(self, say: Say) -> None:
         self._shell: Shell | None = None

@@ -29,6 +29,12 @@ class Driver:
     name = "wireproof example client"
     operations: tuple[str, ...] = (PRODUCE, CONSUME)
     claims: tuple[str, ...] = ("partition", "key", "order", "ext", "trace")
+    members = frozenset(
+        {
+            *("topic", "body", "key", "ext", "tag", "trace_id", "channel", "handler", "hold_ms"),
+            *("max_in_flight", "msg_timeout_ms", "ordered", "trace"),
+        }
+    )
 
     def __init__(self, say: Say) -> None:
         self._say = say

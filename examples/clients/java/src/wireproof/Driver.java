@@ -11,6 +11,7 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** What drivers of Java libraries share: the lines of docs/driver-protocol.md. */
@@ -72,6 +73,11 @@ public final class Driver {
 
     private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
 
+    /** Members of requests that the libraries here can be asked for, or refuse by name. */
+    private static final Set<String> MEMBERS = Set.of("id", "op", "version", "settings", "topic", "body", "key", "ext",
+            "tag", "trace_id", "channel", "handler", "hold_ms", "max_in_flight", "msg_timeout_ms", "ordered", "trace",
+            "name", "strategy", "value", "count", "auto_commit", "messages", "partitioning");
+
     private Driver() {}
 
     /** Greets, answers requests until the input ends, and then ends the process. */
@@ -105,6 +111,11 @@ public final class Driver {
         Operation operation = operations.get(op);
         if (operation == null) {
             throw new Unsupported(op);
+        }
+        for (String name : request.members().keySet()) {
+            if (!MEMBERS.contains(name)) {
+                throw new Unsupported(name);
+            }
         }
         return operation.run(request);
     }

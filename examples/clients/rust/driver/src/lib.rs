@@ -68,6 +68,17 @@ pub fn refuse(request: &Value, members: &[&str]) -> Result<(), Refusal> {
     }
 }
 
+/// Members of requests that the libraries here can be asked for, or refuse by name.
+const MEMBERS: &str = "id op version settings topic body key ext tag trace_id channel handler \
+    hold_ms max_in_flight msg_timeout_ms ordered trace name strategy value count auto_commit \
+    messages partitioning";
+
+/// Return the first member of a request that no library here knows.
+fn unknown_member(request: &Value) -> Option<&str> {
+    let is_known = |name: &str| MEMBERS.split(' ').any(|known| known == name);
+    request.as_object()?.keys().map(String::as_str).find(|name| !is_known(name))
+}
+
 /// Write one line.
 pub fn say(line: Value) {
     println!("{line}");
@@ -104,10 +115,11 @@ pub async fn serve(
     for line in std::io::stdin().lines() {
         let request: Value = serde_json::from_str(&line.expect("a line")).expect("a request");
         let verb = request.text("op");
-        let answer = if ["open", "close"].contains(&verb) || operations.contains(&verb) {
-            library.answer(&request).await
-        } else {
-            Err(Refusal::Unsupported(verb.to_string()))
+        let is_known = ["open", "close"].contains(&verb) || operations.contains(&verb);
+        let unknown = if is_known { unknown_member(&request) } else { Some(verb) };
+        let answer = match unknown {
+            Some(name) => Err(Refusal::Unsupported(name.to_string())),
+            None => library.answer(&request).await,
         };
         let id = &request["id"];
         say(match answer {
