@@ -61,6 +61,8 @@ def compare_sent(story: Story, given: Sequence[SentMessage]) -> Observation:
         difference = _differ(number, due, sent)
         if difference is not None:
             return observed("other", difference=difference)
+    if not found and (failed := failures(story, SEND)):
+        return unless(story, "refused", note=failed[0].words)
     return shown(story, "as-given", seen=bool(found))
 
 
