@@ -33,7 +33,6 @@ from wireproof_spec.iggy.header_kinds import STRING
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.states import POISONED
 
-UNAVAILABLE = "unavailable"
 NO_STATE = 2
 PAYLOAD = b"wp probe"
 MESSAGE = SentMessage(1, (), PAYLOAD)

@@ -32,7 +32,7 @@ from wireproof_spec.nsq.publish import (
     PubExtBody,
     PubTraceBody,
 )
-from wireproof_spec.stream import NEED_MORE, NeedMore
+from wireproof_spec.stream import NEED_MORE, NeedMore, StreamBuffer
 from wireproof_spec.wire_error import WireError
 
 Line: TypeAlias = CommandLine | Finish | Requeue | Touch
@@ -91,7 +91,7 @@ class Command:
     body: CommandPart[Body] | None
 
 
-class CommandReader:
+class CommandReader(StreamBuffer):
     """Decodes commands from a client's stream after the magic, in pieces of any size."""
 
     def __init__(
@@ -106,22 +106,11 @@ class CommandReader:
 
         ``bodies`` are the commands whose line is followed by a body.
         """
+        super().__init__()
         self._bodies = bodies
         self._line_limit = line_limit
         self._message_limit = message_limit
         self._body_limit = body_limit
-        self._buffer = bytearray()
-        self.offset = 0
-        """Where the next command starts, counted from the first byte fed."""
-
-    @property
-    def pending(self) -> bytes:
-        """The bytes fed so far that belong to an incomplete command."""
-        return bytes(self._buffer)
-
-    def feed(self, data: bytes) -> None:
-        """Append bytes received from the client."""
-        self._buffer += data
 
     def next_command(self) -> Command | NeedMore:
         """Return the next complete command, or NEED_MORE.
@@ -137,8 +126,7 @@ class CommandReader:
         if body is NEED_MORE:
             return NEED_MORE
         taken = len(line.data) + (len(body.data) if body else 0)
-        del self._buffer[:taken]
-        self.offset += taken
+        self._drop(taken)
         return Command(line, body)
 
     def finish(self) -> None:

@@ -106,6 +106,33 @@ def _never_lasts(original: Original, transport: object) -> bool:
     return False
 
 
+# The clients of generation apache have these, too.
+NAMES_IN_WORDS = (
+    "names-in-words",
+    "Stream and topic are named by the names that the server gives them.",
+    around(driver, "read_settings", by_name),
+)
+NEVER_COMPARES = (
+    "never-compares",
+    "No checksum is compared.",
+    constant(operations, "matches", value=True),
+)
+NEVER_ASKS_AGAIN = (
+    "never-asks-again",
+    "A damaged message is not polled again.",
+    constant(operations, "may_ask_again", value=False),
+)
+DAMAGED_WITHHELD = (
+    "damaged-withheld",
+    "A damaged message is left out.",
+    replace_function(operations, "poll", without_damaged),
+)
+POLLS_ONCE = (
+    "polls-once",
+    "A poll is not repeated when the connection is lost.",
+    constant(operations, "may_repeat", value=False),
+)
+
 VARIANTS = (
     client_variant(
         "tagged",
@@ -119,36 +146,20 @@ VARIANTS = (
         replace_function(requests, "_consumer", _numbered),
         around(tcp, "payload_schema", _published_but_login),
     ),
-    client_variant(
-        "names-in-words",
-        "Stream and topic are named by the names that the server gives them.",
-        around(driver, "read_settings", by_name),
-    ),
+    client_variant(*NAMES_IN_WORDS),
     client_variant(
         "polls-ahead-of-user",
         "After each poll the client polls what follows, before its user asks for it.",
         around(operations, "poll", _poll_ahead),
     ),
-    client_variant(
-        "never-compares",
-        "No checksum is compared.",
-        constant(operations, "matches", value=True),
-    ),
-    client_variant(
-        "never-asks-again",
-        "A damaged message is not polled again.",
-        constant(operations, "may_ask_again", value=False),
-    ),
+    client_variant(*NEVER_COMPARES),
+    client_variant(*NEVER_ASKS_AGAIN),
     client_variant(
         "asks-ten-times",
         "A damaged message is polled ten times.",
         around(operations, "may_ask_again", _ten_times),
     ),
-    client_variant(
-        "damaged-withheld",
-        "A damaged message is left out.",
-        replace_function(operations, "poll", without_damaged),
-    ),
+    client_variant(*DAMAGED_WITHHELD),
     client_variant(
         "withholds-unavailable",
         "Messages that are not available are left out.",
@@ -160,11 +171,7 @@ VARIANTS = (
         around(messages, "check_state", _any_state),
         around(driver, "tell", _tell_any_state),
     ),
-    client_variant(
-        "polls-once",
-        "A poll is not repeated when the connection is lost.",
-        constant(operations, "may_repeat", value=False),
-    ),
+    client_variant(*POLLS_ONCE),
     client_variant(
         "sends-twice",
         "Messages are sent once more when the connection is lost.",
