@@ -18,7 +18,7 @@ from wireproof_reports.pipeline.jars import SparkFault
 from wireproof_reports.pipeline.place import HistoryFault, check_writable
 from wireproof_reports.pipeline.session import Wanted, session
 from wireproof_reports.pipeline.shipping import VERSION
-from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
+from wireproof_reports.site.analysis import AnalysisRequest, aggregate
 from wireproof_reports.wording import count_noun, escape_unprintable
 
 SUBMITTED = Wanted(master="")

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar, cast
 
-from wireproof_spec import interpreted
-from wireproof_spec.dissection import Span, Violation
-from wireproof_spec.layout import Shape
-from wireproof_spec.lengths import Sized
+from wireproof_spec.grammar import interpreted
+from wireproof_spec.grammar.dissection import Span, Violation
+from wireproof_spec.grammar.layout import Shape
+from wireproof_spec.grammar.lengths import Sized
 from wireproof_spec.wire_error import Unfit
 from wireproof_spec.wording import show_value
 

@@ -7,11 +7,11 @@ from typing import TypedDict, cast
 
 from wireproof.options.config import Settings
 from wireproof.options.target_choice import REFERENCE, NamedTarget
+from wireproof.running.last_failed import has_last_failed, keep_last_failed
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import read_target, target_keys
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.last_failed import has_last_failed, keep_last_failed
 from wireproof_kit.runner.request import (
     CLIENTS_AT_ONCE,
     RunOptions,

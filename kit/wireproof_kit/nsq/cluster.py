@@ -14,11 +14,11 @@ from wireproof_kit.nsq.lookup.errors import LookupRequest, Unusable
 from wireproof_kit.nsq.lookup.servers import DISABLE_PATH, LookupClient, ask_lookup, is_same
 from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import Address, Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.wire.address import format_address
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.strict_json import JsonValue
 
 MOVE_PATH = "/topic/partition/move"

@@ -18,17 +18,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline import landing
+from wireproof_reports.pipeline.bundles import landing
+from wireproof_reports.pipeline.bundles.incoming import NO_NAMING, TargetNaming
+from wireproof_reports.pipeline.bundles.landing import Refused, Seen
+from wireproof_reports.pipeline.bundles.worker import Outcome, make_reader, refused_rows
 from wireproof_reports.pipeline.columns import SPARK
 from wireproof_reports.pipeline.commit import Conflict, add_rows, optimize, own_session, undo
-from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
-from wireproof_reports.pipeline.landing import Refused, Seen
 from wireproof_reports.pipeline.lock import Pause, writer_lock
 from wireproof_reports.pipeline.place import HistoryFault, is_url
 from wireproof_reports.pipeline.session import ERRORS
 from wireproof_reports.pipeline.store import reach
 from wireproof_reports.pipeline.table import ADDED, Note, State, read_state, read_table
-from wireproof_reports.pipeline.worker import Outcome, make_reader, refused_rows
 
 MOST_AT_ONCE = 5_000
 """Bundles of one batch: so many hashes and outcomes are kept by the driver."""

@@ -8,7 +8,6 @@ from functools import singledispatch
 from itertools import groupby
 from typing import cast
 
-from wireproof_spec import layout, lengths
 from wireproof_spec.codec.expression import expression
 from wireproof_spec.codec.making import Maker
 from wireproof_spec.codec.reading import (
@@ -21,7 +20,8 @@ from wireproof_spec.codec.reading import (
     term,
 )
 from wireproof_spec.codec.source import NotGenerated, Source
-from wireproof_spec.layout import Shape
+from wireproof_spec.grammar import layout, lengths
+from wireproof_spec.grammar.layout import Shape
 from wireproof_spec.wording import show_value
 
 MOST_AHEAD = 2

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial, singledispatch
 from typing import TypeAlias
 
-from wireproof_spec import layout, texts
 from wireproof_spec.codec.expression import expression
 from wireproof_spec.codec.making import Taker
 from wireproof_spec.codec.source import NotGenerated, Source
@@ -24,8 +23,9 @@ from wireproof_spec.codec.writing import (
     joined_bytes,
     write_tests,
 )
-from wireproof_spec.dissection import PartRefused
-from wireproof_spec.layout import Shape
+from wireproof_spec.grammar import layout, texts
+from wireproof_spec.grammar.dissection import PartRefused
+from wireproof_spec.grammar.layout import Shape
 from wireproof_spec.wire_error import Unfit
 
 Rest: TypeAlias = Callable[[EncoderPath], None]

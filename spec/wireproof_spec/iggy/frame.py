@@ -4,9 +4,9 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema, encode
+from wireproof_spec.grammar.layout import Bytes, Int32ul, Record, Rest, field
+from wireproof_spec.grammar.lengths import Declared, Sized
 from wireproof_spec.iggy.statuses import OK
-from wireproof_spec.layout import Bytes, Int32ul, Record, Rest, field
-from wireproof_spec.lengths import Declared, Sized
 from wireproof_spec.stream import NEED_MORE as NEED_MORE
 from wireproof_spec.stream import NeedMore as NeedMore
 from wireproof_spec.stream import SizedReader, StreamBuffer

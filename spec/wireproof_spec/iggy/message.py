@@ -4,9 +4,7 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema, decode
-from wireproof_spec.iggy.headers import Header, headers_field
-from wireproof_spec.iggy.states import STATES
-from wireproof_spec.layout import (
+from wireproof_spec.grammar.layout import (
     Bytes,
     Field,
     Int8ub,
@@ -18,7 +16,9 @@ from wireproof_spec.layout import (
     Shape,
     field,
 )
-from wireproof_spec.lengths import Declared
+from wireproof_spec.grammar.lengths import Declared
+from wireproof_spec.iggy.headers import Header, headers_field
+from wireproof_spec.iggy.states import STATES
 from wireproof_spec.stream import NEED_MORE, NeedMore, StreamBuffer
 from wireproof_spec.wire_error import WireError
 

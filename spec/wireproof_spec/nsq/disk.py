@@ -10,8 +10,8 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Int16ub, Int32ub, Lifted, Ranged, Record, When, field
-from wireproof_spec.lengths import Sized
+from wireproof_spec.grammar.layout import Int16ub, Int32ub, Lifted, Ranged, Record, When, field
+from wireproof_spec.grammar.lengths import Sized
 from wireproof_spec.nsq import limits
 from wireproof_spec.nsq.message import Message, extend_layout, message_layout
 from wireproof_spec.stream import NeedMore, SizedReader

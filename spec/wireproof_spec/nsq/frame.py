@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema, encode
-from wireproof_spec.layout import Int32ub, Record, Rest, field
-from wireproof_spec.lengths import Sized
+from wireproof_spec.grammar.layout import Int32ub, Record, Rest, field
+from wireproof_spec.grammar.lengths import Sized
 from wireproof_spec.stream import NEED_MORE as NEED_MORE
 from wireproof_spec.stream import NeedMore as NeedMore
 from wireproof_spec.stream import SizedReader

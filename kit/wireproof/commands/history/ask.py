@@ -72,9 +72,8 @@ def ask(
         check_readable(history)
     except HistoryFault as error:
         raise UsageFault(str(error)) from error
-    from wireproof_reports.questions.aggregate import state_of
-    from wireproof_reports.questions.ask import ask_sql, name_views
-    from wireproof_reports.questions.guard import NotAllowed
+    from wireproof_reports.questions.sql import NotAllowed, ask_sql, name_views
+    from wireproof_reports.site.analysis import state_of
 
     with running_spark(spark) as session:
         name_views(session, history, state_of(session, history, as_of))

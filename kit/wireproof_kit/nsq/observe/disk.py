@@ -12,10 +12,10 @@ from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import RESPELLED, find_difference, is_respelled
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.frames import Header, header_bytes
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY, Wait
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.nsq.disk import DiskRecord, RecordKind, RecordReader
 from wireproof_spec.nsq.queue_names import QueueFile, read_queue_file_name
 from wireproof_spec.wire_error import WireError

@@ -25,10 +25,10 @@ from wireproof_kit.nsq.wire.answers import (
     Silent,
     refusal,
 )
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.runner.patience import ANSWER, LONGEST_WAIT, Patience, Wait, machine_load
 from wireproof_kit.wire.address import format_address
 from wireproof_kit.wire.connection import Closing, Wire
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_kit.wire.waiting import Deadline
 from wireproof_spec.decoding import encode

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Final, TypedDict, Unpack
 
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.wire.outgoing import Outgoing, from_grammar
+from wireproof_kit.wire.outgoing import Outgoing, from_grammar
 from wireproof_kit.wire.transcript import LateParts, Part
 from wireproof_spec import strict_json
 from wireproof_spec.nsq import names

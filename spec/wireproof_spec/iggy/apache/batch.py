@@ -11,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wireproof_spec.decoding import Schema, decode, encode
+from wireproof_spec.grammar.layout import Bytes, Int32ul, Int64ul, Int128ul, Record, field
+from wireproof_spec.grammar.lengths import Declared, Each
 from wireproof_spec.iggy.apache.checksum import join_checksums, xxh3_64
-from wireproof_spec.layout import Bytes, Int32ul, Int64ul, Int128ul, Record, field
-from wireproof_spec.lengths import Declared, Each
 from wireproof_spec.wire_error import WireError
 
 BATCH_HEADER_SIZE = 256

@@ -7,7 +7,7 @@ request, and must send zeros itself.
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Bytes, Int8ub, Int32ul, Int64ul, Int128ul, Record, field
+from wireproof_spec.grammar.layout import Bytes, Int8ub, Int32ul, Int64ul, Int128ul, Record, field
 
 HEADER_SIZE = 256
 SIZE_AT = 48

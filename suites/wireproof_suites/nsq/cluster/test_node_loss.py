@@ -5,9 +5,9 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.wire.waiting import until
 from wireproof_suites.nsq.steps.leader_changes import (
     bring_back,
     publish_when_ready,

@@ -12,8 +12,8 @@ from wireproof_kit.nsq.observe.observations import observe, observe_delivery
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Response
 from wireproof_kit.nsq.wire.frames import Header, mpub, pub, raw, rdy, subscribe
-from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
 from wireproof_kit.observation import Observation, first_unlike, observed
+from wireproof_kit.wire.outgoing import Outgoing, join_pieces
 from wireproof_spec.nsq.names import SUB_ORDERED
 from wireproof_suites.nsq.steps.batches import publish_batch
 from wireproof_suites.nsq.steps.deliveries import answered_and

@@ -9,11 +9,11 @@ from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.lookup.servers import is_same
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.answers import Answer
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.wire.outgoing import Outgoing
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.nsq.error_codes import E_FAILED_ON_NOT_LEADER, E_FAILED_ON_NOT_WRITABLE
 from wireproof_spec.nsq.names import SUB, SUB_ORDERED
 

@@ -13,9 +13,9 @@ from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.frames import Header, nop, touch
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.patience import PUSH, REDELIVERY, Wait
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_suites.nsq.steps.publish_results import followed_by
 
 Acknowledge = Callable[[bytes], Outgoing]

@@ -13,8 +13,8 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Answer
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.frames import mpub, mpub_trace, pub, pub_trace
-from wireproof_kit.nsq.wire.outgoing import join_pieces
 from wireproof_kit.observation import Difference, Observation, first_unlike, observed
+from wireproof_kit.wire.outgoing import join_pieces
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.deliveries import NO_EXT_LAYOUTS
 from wireproof_suites.nsq.steps.message_contents import CONTENTS

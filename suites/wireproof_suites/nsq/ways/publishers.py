@@ -10,8 +10,8 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import Answer, Response
 from wireproof_kit.nsq.wire.http import Query
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.nsq.names import TRACE_ID
 
 BATCH = 3

@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault
+from wireproof_reports.pipeline.bundles.wanted import ENDINGS, bundles_below, no_bundle
+from wireproof_reports.pipeline.bundles.worker import GLANCES_DDL, glance
 from wireproof_reports.pipeline.place import is_url
-from wireproof_reports.pipeline.wanted import ENDINGS, bundles_below, no_bundle
-from wireproof_reports.pipeline.worker import GLANCES_DDL, glance
 from wireproof_spec.record_file import MOST_BYTES
 
 GLOB = f"*{{{','.join(ENDINGS)}}}"

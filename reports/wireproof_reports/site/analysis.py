@@ -30,7 +30,7 @@ from wireproof_reports.pipeline.table import (
 )
 from wireproof_reports.pipeline.tables import Warn, open_tables, unusable
 from wireproof_reports.pipeline.tables import silent as no_warning
-from wireproof_reports.questions.answers import (
+from wireproof_reports.site.answers import (
     QUESTIONS,
     Tell,
     all_answers,

@@ -14,8 +14,13 @@ from typing import BinaryIO, NamedTuple, Protocol
 import pyarrow as pa
 
 from wireproof_reports.bundle_file import BundleFault
+from wireproof_reports.pipeline.bundles.incoming import (
+    IncomingBundle,
+    TargetNaming,
+    glance_at,
+    read_in,
+)
 from wireproof_reports.pipeline.columns import record_batch
-from wireproof_reports.pipeline.incoming import IncomingBundle, TargetNaming, glance_at, read_in
 from wireproof_reports.pipeline.rows import Row
 from wireproof_spec.record_file import UNREADABLE, unpack, why_unreadable
 

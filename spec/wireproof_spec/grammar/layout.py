@@ -5,9 +5,9 @@ on parsing what `Rebuild` built, and trusts every declared length. These classes
 
 - `field` names a part and, in a `Dissection`, records its position;
 - `Record` returns a value type instead of a `Container`;
-- `wireproof_spec.lengths`: sizes, lengths and counts, derived when building, and checked
+- `wireproof_spec.grammar.lengths`: sizes, lengths and counts, derived when building, and checked
   against the remaining bytes when parsing, before anything is read or repeated;
-- `wireproof_spec.texts`: words and decimal numbers.
+- `wireproof_spec.grammar.texts`: words and decimal numbers.
 
 A shape consists of these and construct's `this`. Integers are big endian (`ub`, `sb`) or little
 endian (`ul`), as the protocol requires.
@@ -25,7 +25,7 @@ import construct
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wireproof_spec.dissection import Dissection, PartRefused
+from wireproof_spec.grammar.dissection import Dissection, PartRefused
 from wireproof_spec.wording import count_bytes, show_value
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import io
 import re
 from typing import cast
 
-from wireproof_spec.dissection import PartRefused
-from wireproof_spec.layout import (
+from wireproof_spec.grammar.dissection import PartRefused
+from wireproof_spec.grammar.layout import (
     Bytes,
     Context,
     Literal,
