@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from operator import add, sub
 from random import Random
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
 from wireproof_spec.json_schema import JsonSchema, document
+from wireproof_spec.strict_json import is_array, is_object, members_of
 
 Made = st.SearchStrategy[object]
 
@@ -223,7 +224,7 @@ def _member(name: str, value: object) -> dict[str, object]:
 
 
 def _join_members(members: object, more: object) -> dict[str, object]:
-    return {**cast(dict[str, object], members), **cast(dict[str, object], more)}
+    return {**members_of(members), **members_of(more)}
 
 
 def _of_other_type(place: _ResolvedSchema) -> Made:
@@ -263,11 +264,10 @@ def _write_json(
 
 
 def _shuffle(value: object, chance: Random) -> object:
-    if isinstance(value, list):
-        return [_shuffle(each, chance) for each in cast(list[object], value)]
-    if not isinstance(value, dict):
+    if is_array(value):
+        return [_shuffle(item, chance) for item in value]
+    if not is_object(value):
         return value
-    members = cast(dict[str, object], value)
-    names = list(members)
+    names = list(value)
     chance.shuffle(names)
-    return {name: _shuffle(members[name], chance) for name in names}
+    return {name: _shuffle(value[name], chance) for name in names}

@@ -4,10 +4,11 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 from urllib.parse import unquote
 
 import msgspec
+
+from wireproof_spec.strict_json import items_of, members_of
 
 LOG = "_delta_log"
 OLD_INDEX = "history.json"
@@ -255,15 +256,13 @@ def _refuse_expressions(table: _Table, file: Path) -> None:
 
 def _list_notes(value: object) -> Iterator[str]:
     """Yield what is noted of the columns in a schema and may act."""
-    if isinstance(value, list):
-        for each in cast(list[object], value):
-            yield from _list_notes(each)
-    elif isinstance(value, dict):
-        for name, each in cast(dict[str, object], value).items():
-            if name == "metadata":
-                yield from (key for key in cast(dict[str, object], each) if not _INERT.match(key))
-            else:
-                yield from _list_notes(each)
+    for item in items_of(value):
+        yield from _list_notes(item)
+    for name, member in members_of(value).items():
+        if name == "metadata":
+            yield from (key for key in members_of(member) if not _INERT.match(key))
+        else:
+            yield from _list_notes(member)
 
 
 def _named(file: Path) -> Iterator[_File | _Table]:

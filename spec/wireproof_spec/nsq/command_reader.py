@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar, cast
+from typing import Generic, TypeAlias, TypeVar
 
 from wireproof_spec.decoding import Schema, decode, extent
 from wireproof_spec.nsq import limits, names
@@ -51,26 +51,23 @@ T = TypeVar("T")
 _MESSAGES = (PubBody, PubTraceBody, PubExtBody)
 _SIZE = 4  # bytes of a body's size
 
-BODIES = cast(
-    Mapping[bytes, Schema[Body]],
-    {
-        names.IDENTIFY: IDENTIFY_BODY,
-        names.AUTH: AUTH_BODY,
-        names.PUB: PUB_BODY,
-        names.PUB_TRACE: PUB_TRACE_BODY,
-        names.PUB_EXT: PUB_EXT_BODY,
-        names.MPUB: MPUB_BODY,
-        names.MPUB_TRACE: MPUB_TRACE_BODY,
-        names.MPUB_EXT: MPUB_EXT_BODY,
-    },
-)
+BODIES: Mapping[bytes, Schema[Body]] = {
+    names.IDENTIFY: IDENTIFY_BODY,
+    names.AUTH: AUTH_BODY,
+    names.PUB: PUB_BODY,
+    names.PUB_TRACE: PUB_TRACE_BODY,
+    names.PUB_EXT: PUB_EXT_BODY,
+    names.MPUB: MPUB_BODY,
+    names.MPUB_TRACE: MPUB_TRACE_BODY,
+    names.MPUB_EXT: MPUB_EXT_BODY,
+}
 """The commands whose line is followed by a body."""
 
-_ACKNOWLEDGEMENTS = cast(
-    Mapping[bytes, Schema[Line]],
-    {names.FIN: FINISH, names.REQ: REQUEUE, names.TOUCH: TOUCH},
-)
-_LINE = cast(Schema[Line], COMMAND_LINE)
+_ACKNOWLEDGEMENTS: Mapping[bytes, Schema[Line]] = {
+    names.FIN: FINISH,
+    names.REQ: REQUEUE,
+    names.TOUCH: TOUCH,
+}
 _ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)([ \r\n])")
 
 
@@ -155,7 +152,7 @@ class CommandReader(StreamBuffer):
         """Return the schema of the next line, and the number of bytes before its line feed."""
         found = _ACKNOWLEDGEMENT.match(self._buffer)
         if found is None:
-            return _LINE, 0
+            return COMMAND_LINE, 0
         has_id = found[2] == b" "
         return _ACKNOWLEDGEMENTS[found[1]], found.end() + MESSAGE_ID_SIZE if has_id else 0
 

@@ -64,7 +64,7 @@ def _read(data: bytes) -> Header | int:
     if not all(_is_sound(name, value) for name, value in pairs):
         return Header.DOUBTFUL
     trace = dict(pairs).get(TRACE_ID)
-    return Header.SOUND if trace is None else int(cast(str, trace))
+    return Header.SOUND if trace is None else int(str(trace))
 
 
 _read_short = lru_cache(maxsize=256)(_read)

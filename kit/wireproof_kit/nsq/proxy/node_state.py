@@ -4,7 +4,7 @@ import json
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from wireproof_kit.clients.events import Event
 from wireproof_kit.nsq.clients.events import ORDERED, PUBLISHES, SUBSCRIPTIONS, Commanded, Sent
@@ -193,7 +193,7 @@ def json_members(data: bytes) -> dict[str, JsonValue]:
 def read_object(data: bytes) -> dict[str, JsonValue] | None:
     """Return a JSON object; None if the data is anything else."""
     try:
-        value: object = json.loads(data)
+        value: JsonValue = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    return cast(dict[str, JsonValue], value) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else None

@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from hypothesis import strategies as st
 
@@ -21,6 +21,7 @@ from wireproof_kit.oms import strategies
 from wireproof_kit.oms.fuzz.placeholders import BODY, DESTINATION, TRANSACTION
 from wireproof_spec.oms import names
 from wireproof_spec.oms.names import LIMITS, Type
+from wireproof_spec.strict_json import is_object, members_of
 
 ADAPTER, NOBODY = "adapter", "none"
 OPENED: Final = "opened"
@@ -152,17 +153,14 @@ def _messages(sets: Drawn, own: Drawn) -> st.SearchStrategy[Members]:
 
 def _redirect(document: object) -> object:
     """Return a drawn document for the destination of the run, with its own body if it has one."""
-    if not isinstance(document, dict):
-        return document
-    whole = cast(dict[str, object], document)
+    whole = members_of(document)
     message = whole.get(names.MESSAGE)
-    if not isinstance(message, dict):
-        return whole
-    parts = dict(cast(dict[str, object], message))
-    header = parts.get(names.HEADER)
-    members = cast(Members, header) if isinstance(header, dict) else {}
-    if isinstance(members.get(names.DESTINATION), str):
-        parts[names.HEADER] = {**members, names.DESTINATION: DESTINATION}
+    if not is_object(message):
+        return document
+    parts = dict(message)
+    header = members_of(parts.get(names.HEADER))
+    if isinstance(header.get(names.DESTINATION), str):
+        parts[names.HEADER] = {**header, names.DESTINATION: DESTINATION}
     if isinstance(parts.get(names.DATA), str):
         parts[names.DATA] = BODY
     return {**whole, names.MESSAGE: parts}

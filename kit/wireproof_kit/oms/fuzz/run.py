@@ -4,7 +4,7 @@ import itertools
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final
 
 from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent
 from wireproof_kit.fuzz.case import Case
@@ -103,7 +103,7 @@ class SystemRun:
             request = read_request(data) if data else None
             if request is None:
                 continue
-            op = cast(str, request["op"])
+            op = str(request["op"])
             answer = self.system.exchange.ask(op, data)
             if (trouble := self._judge(case, request, data, answer)) is not None:
                 return trouble

@@ -4,7 +4,6 @@ Each also chooses the generation, so that its name alone starts such a server.
 """
 
 from collections.abc import Sequence
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -25,10 +24,10 @@ from wireproof_reference_impl.iggy.apache.session import Call
 from wireproof_reference_impl.iggy.generations import APACHE_SETTINGS
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.preset import Preset, alternative
-from wireproof_spec.decoding import Schema, decode
+from wireproof_spec.decoding import decode
 from wireproof_spec.iggy.apache import evictions, operations, statuses
 from wireproof_spec.iggy.apache.bodies.messages import PollMessages
-from wireproof_spec.iggy.apache.envelope import Envelope, LoginBody, TokenLoginBody
+from wireproof_spec.iggy.apache.envelope import Envelope, LoginBody
 from wireproof_spec.iggy.apache.header import EvictionHeader, ReplyHeader, RequestHeader
 from wireproof_spec.iggy.apache.user_headers import USER_HEADERS
 from wireproof_spec.iggy.header_kinds import KIND_WIDTHS, STRING
@@ -53,7 +52,8 @@ def _accept(original: Original, frames: Sequence[Frame]) -> None:
 
 
 def _without_result(original: Original, node: Node, session: int) -> bytes:
-    return cast(bytes, original(node, session))[_RESULT_SIZE:]
+    body: bytes = original(node, session)
+    return body[_RESULT_SIZE:]
 
 
 def _echo_all(original: Original, header: ReplyHeader, body: bytes = b"") -> object:
@@ -158,7 +158,7 @@ def _whole_login(original: Original, envelope: Envelope, body: bytes) -> object:
     found = original(envelope, body)
     schema = envelope.login if isinstance(found, LoginBody) else envelope.token_login
     try:
-        decode(cast("Schema[LoginBody | TokenLoginBody]", schema), body)
+        decode(schema, body)
     except WireError:
         raise Evicted(evictions.MALFORMED_LOGIN) from None
     return found

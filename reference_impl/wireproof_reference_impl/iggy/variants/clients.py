@@ -2,7 +2,6 @@
 
 from collections.abc import Generator
 from contextlib import suppress
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -35,7 +34,8 @@ _FIRST_ID = 1 << 100
 
 
 def _available_only(original: Original, wanted: object) -> _Polling:
-    found = yield from cast(_Polling, original(wanted))
+    polling: _Polling = original(wanted)
+    found = yield from polling
     return tuple(each for each in found if each.state == AVAILABLE)
 
 
@@ -73,7 +73,8 @@ def by_name(original: Original, told: object) -> object:
 
 
 def _poll_ahead(original: Original, wanted: object) -> _Polling:
-    found = yield from cast(_Polling, original(wanted))
+    polling: _Polling = original(wanted)
+    found = yield from polling
     if found:
         with suppress(CallFailed):
             yield Poll(OFFSET, found[-1].offset + 1, 10)

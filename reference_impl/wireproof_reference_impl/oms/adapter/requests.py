@@ -1,7 +1,7 @@
 """Requests as they come in, and answers as they go out: one JSON object each."""
 
 from collections.abc import Mapping
-from typing import Final, Protocol, cast
+from typing import Final, Protocol
 
 from msgspec import Struct
 
@@ -122,8 +122,8 @@ def result(id: int, fields: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 def failure(id: int, refusal: Refusal) -> dict[str, JsonValue]:
     """Return the answer to the request `id`, which was refused."""
-    error = {"code": str(refusal.code), "message": refusal.reason}
-    return {"id": id, "error": cast(JsonValue, error)}
+    error: JsonValue = {"code": str(refusal.code), "message": refusal.reason}
+    return {"id": id, "error": error}
 
 
 def unsupported(id: int, what: str) -> dict[str, JsonValue]:

@@ -1,7 +1,6 @@
 """Faults of transactions."""
 
 from collections.abc import Callable
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -96,7 +95,7 @@ def prepared_delivered() -> Change:
 
     def prepare(original: Original, broker: Broker, document: Document, **named: object) -> object:
         told: JsonObject = original(broker, document, **named)
-        broker.commit(cast(str, extension_header(told)[names.TRANSACTION_ID]))
+        broker.commit(str(extension_header(told)[names.TRANSACTION_ID]))
         return told
 
     def end(original: Original, transactions: Transactions, transaction_id: str) -> object:

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Final, cast
+from typing import Final
 
 from wireproof_kit.fuzz.driver import Answer, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import wait
@@ -32,6 +32,7 @@ from wireproof_kit.runner.patience import machine_load
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
 from wireproof_spec.nsq.limits import DISABLED, MIN_HEARTBEAT_INTERVAL_MS, MIN_MSG_TIMEOUT_MS
+from wireproof_spec.strict_json import members_of
 
 COUNT: Final = 12
 """The number of messages that the clients share."""
@@ -183,7 +184,7 @@ def _read_timeout(identity: bytes) -> float:
         said: object = json.loads(identity)
     except ValueError:
         return 0.0
-    found = cast(dict[str, object], said).get("msg_timeout") if isinstance(said, dict) else None
+    found = members_of(said).get("msg_timeout")
     return found / 1000 if isinstance(found, int) else 0.0
 
 

@@ -3,7 +3,6 @@
 import base64
 import json
 from collections.abc import Mapping
-from typing import cast
 from urllib.parse import quote, urlencode
 
 import h11
@@ -128,9 +127,10 @@ def read_token(body: bytes) -> str:
         Unreadable: there is none.
     """
     try:
-        return cast(str, json.loads(body)["access_token"]["token"])
+        token: str = json.loads(body)["access_token"]["token"]
     except (ValueError, LookupError, TypeError, RecursionError):
         raise Unreadable("the answer to the login has no token") from None
+    return token
 
 
 def request_of(call: Call, settings: Settings) -> tuple[str, str, object]:

@@ -2,10 +2,9 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
-from typing import cast
 
 from wireproof_reference_impl.iggy.client.core.calls import Unreadable
+from wireproof_spec.strict_json import is_object
 
 
 def member(value: object, name: str) -> object:
@@ -14,9 +13,9 @@ def member(value: object, name: str) -> object:
     Raises:
         Unreadable: the value is no object, or lacks the member.
     """
-    if not isinstance(value, Mapping) or name not in value:
+    if not is_object(value) or name not in value:
         raise Unreadable(f"expected an object with {name}")
-    return cast(Mapping[str, object], value)[name]
+    return value[name]
 
 
 def integer(value: object, name: str, bits: int) -> int:

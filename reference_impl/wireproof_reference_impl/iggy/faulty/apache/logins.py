@@ -1,7 +1,5 @@
 """Faults of login and logout."""
 
-from typing import cast
-
 from msgspec.structs import replace
 
 from wireproof_reference_impl.faults import list_faults
@@ -35,7 +33,8 @@ _NEXT = pack_version(0, 12, 0)
 @missing("login.reply", instead(login, "logged_in"))
 def login_reply_without_text(original: Original, node: Node, session: int) -> bytes:
     """The version text in the reply to a login is empty."""
-    return cast(bytes, original(node, session))[: _VERSION_AT + 4] + b"\0"
+    body: bytes = original(node, session)
+    return body[: _VERSION_AT + 4] + b"\0"
 
 
 @condition("login.version", instead(login, "logged_in"))

@@ -1,7 +1,6 @@
 """Messages of generation apache: batches made for the server, and batches and JSON read."""
 
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -23,6 +22,7 @@ from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import STRING, kind_code
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import Message
+from wireproof_spec.strict_json import is_array
 from wireproof_spec.wire_error import WireError
 
 
@@ -188,9 +188,9 @@ def read_json_headers(value: object) -> Iterator[Header]:
     """
     if value is None:
         return
-    if not isinstance(value, list):
+    if not is_array(value):
         raise Unreadable(f"user_headers: expected an array, found {type(value).__name__}")
-    for each in cast(list[object], value):
+    for each in value:
         yield _header(UserHeader(_typed(member(each, "key")), _typed(member(each, "value"))))
 
 
