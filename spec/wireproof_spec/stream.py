@@ -85,10 +85,10 @@ class SizedReader(Generic[T]):
         Raises:
             WireError: the bytes do not fit the shape; the reader does not move.
         """
-        found = next(self._ready, None) or self._decode()
-        if found is None:
+        ready = next(self._ready, None) or self._decode()
+        if ready is None:
             return NEED_MORE
-        value, self._taken = found
+        value, self._taken = ready
         return value
 
     def finish(self) -> None:

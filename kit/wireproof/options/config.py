@@ -209,8 +209,8 @@ def _text(where: str, value: object) -> str:
     if isinstance(value, str):
         return value
     # What is inside a list or a table may be a secret.
-    found = repr(value) if isinstance(value, int | float) else f"a {type(value).__name__}"
-    raise UsageFault(f"{where} expected a text in quotes; found {found}")
+    shown = repr(value) if isinstance(value, int | float) else f"a {type(value).__name__}"
+    raise UsageFault(f"{where} expected a text in quotes; found {shown}")
 
 
 def _texts(where: str, value: object) -> tuple[str, ...]:

@@ -77,12 +77,12 @@ def collect_narrowed(
     Raises:
         KitError: as `collect`.
     """
-    found = collect(*protocols, expression=given["expression"], url=url)
-    if not found and given["expression"]:
+    instances = collect(*protocols, expression=given["expression"], url=url)
+    if not instances and given["expression"]:
         raise UsageFault(f"-k {given['expression']!r} selects no case; see `wireproof list`")
     if not given["last_failed"]:
-        return found
-    return keep_last_failed(LAST_FAILED, found, collect(*protocols, url=url))
+        return instances
+    return keep_last_failed(LAST_FAILED, instances, collect(*protocols, url=url))
 
 
 def narrowing_options(

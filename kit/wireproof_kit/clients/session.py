@@ -189,17 +189,17 @@ class ClientSession(Generic[S]):
 
     def fingerprint(self) -> dict[str, str]:
         """Return what the client's driver reports about itself, and the client's command line."""
-        found = {"command": self._command}
+        facts = {"command": self._command}
         if self._part.describe is not None:
-            found |= self._part.describe(self._stories())
+            facts |= self._part.describe(self._stories())
         for story in self._stories().values():
             greeted = story.first(Greeted)
             if greeted is not None:
                 hello = greeted.hello
-                found |= {"name": hello.name, "version": hello.version, "driver": "yes"}
+                facts |= {"name": hello.name, "version": hello.version, "driver": "yes"}
         if self._role is not None:
-            found["role"] = self._role
-        return found
+            facts["role"] = self._role
+        return facts
 
     def begin(self, kinds: object) -> None:
         """Do nothing: cases share nothing."""

@@ -70,7 +70,10 @@ class IggySession(ServerSession[Server]):
         """
         server = self._server(Transcript())
         try:
-            bind_forms(server, next((each for each in GENERATIONS if each == told), None))
+            bind_forms(
+                server,
+                next((generation for generation in GENERATIONS if generation == told), None),
+            )
             with contextlib.suppress(ArrangementFailed):
                 self._take_head(poll_head(server).value.removeprefix("head:"))
         finally:

@@ -92,8 +92,8 @@ class _ResolvedSchema:
 
     def properties(self) -> dict[str, "_ResolvedSchema"]:
         """Return the schemas of the object's properties."""
-        found = self.schema.get("properties", {})
-        return {name: _ResolvedSchema(below, self.file) for name, below in found.items()}
+        properties = self.schema.get("properties", {})
+        return {name: _ResolvedSchema(below, self.file) for name, below in properties.items()}
 
     def list_required(self) -> Sequence[str]:
         """Return the names of the required properties."""
@@ -234,9 +234,9 @@ def _of_other_type(place: _ResolvedSchema) -> Made:
 
 def _types(place: _ResolvedSchema) -> set[str]:
     """Return the JSON types that a value may have; an integer may be any whole number."""
-    found = {kind for option in place.options() for kind in _types(option)}
+    types = {kind for option in place.options() for kind in _types(option)}
     named = _type(place, "")
-    return found | {named} | ({"number", "integer"} if named in ("number", "integer") else set())
+    return types | {named} | ({"number", "integer"} if named in ("number", "integer") else set())
 
 
 def _against(pattern: str) -> st.SearchStrategy[str]:

@@ -47,16 +47,16 @@ def collect(
     several, known = several_of(url), known_protocols()
     # One protocol at a time: a process that needs all and then one of them collects none twice.
     asked = sorted({*protocols}, key=known.index) or known
-    found: list[Instance] = []
+    instances: list[Instance] = []
     for protocol in asked:
         try:
-            found += _collect(protocol, expression, several, within)
+            instances += _collect(protocol, expression, several, within)
         except KitError as error:
             package = package_of(Group.SUITES, protocol)
             if protocols or package is None:
                 raise
             leave_out(protocol, package, str(error))
-    return tuple(found)
+    return tuple(instances)
 
 
 @functools.cache

@@ -95,11 +95,11 @@ def bind_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
 def _refuse_twins(instances: Iterable[Instance]) -> None:
     """Refuse two cases with one id: a bundle has one result for each."""
     known: dict[str, Instance] = {}
-    for each in instances:
-        other = known.setdefault(each.id, each)
-        if other is not each:
-            places = f"{place_of(other.function)} and {place_of(each.function)}"
-            raise UsageFault(f"two cases have the id {each.id}: {places}; rename one of them")
+    for instance in instances:
+        other = known.setdefault(instance.id, instance)
+        if other is not instance:
+            places = f"{place_of(other.function)} and {place_of(instance.function)}"
+            raise UsageFault(f"two cases have the id {instance.id}: {places}; rename one of them")
 
 
 def _bind(item: pytest.Item) -> None:

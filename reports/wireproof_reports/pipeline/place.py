@@ -268,8 +268,8 @@ def _list_notes(value: object) -> Iterator[str]:
 def _named(file: Path) -> Iterator[_File | _Table]:
     """Yield the files that a part of Delta's log names, and what it says of the table."""
     if file.suffix == ".crc" and not file.name.startswith("."):
-        told = msgspec.json.decode(file.read_bytes() or b"{}", type=_Sum)
-        yield from filter(None, (told.metadata, *(told.allFiles or ())))
+        sums = msgspec.json.decode(file.read_bytes() or b"{}", type=_Sum)
+        yield from filter(None, (sums.metadata, *(sums.allFiles or ())))
         return
     if file.name == _LAST:
         last = msgspec.json.decode(file.read_bytes(), type=_Last).v2Checkpoint or _Newest()

@@ -228,11 +228,11 @@ def _law(answers: Iterable[Json]) -> Iterator[tuple[str, dict[str, object]]]:
             continue
         for group in load_catalogue(protocol).groups:
             for clause in group.clause:
-                told = {"level": clause.level, "law": clause.law, "source": source(clause)}
+                facts = {"level": clause.level, "law": clause.law, "source": source(clause)}
                 again = "client" if clause.role == CLIENT else "run"
-                told |= {"origin": clause.origin, "again": again}
+                facts |= {"origin": clause.origin, "again": again}
                 more = {"group": group.group, "title": group.title, "status": clause.status}
-                yield clause.id, {**told, **more, "why": clause.why}
+                yield clause.id, {**facts, **more, "why": clause.why}
 
 
 def _protocols(answer: Json) -> Iterator[str]:

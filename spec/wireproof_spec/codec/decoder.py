@@ -178,9 +178,9 @@ def _read_parts(shape: layout.Record, to: Decoder, path: str) -> Mapping[str, st
                 to.names[part.name] = read(part, to, path)
         else:
             _read_when({part.name: cast(layout.When, part.subcon) for part in parts}, to, path)
-    found = to.names
+    names = to.names
     to.names, to.enclosed = outer, enclosed
-    return found
+    return names
 
 
 def _condition(part: layout.Field) -> str | None:
@@ -219,13 +219,13 @@ def _list_leading(shape: Shape) -> tuple[list[Kind], bool]:
         case layout.When():
             return _list_leading(shape.subcon)[0], False
         case layout.Record():
-            found: list[Kind] = []
+            kinds_found: list[Kind] = []
             for part in shape.parts:
                 kinds, whole = _list_leading(part.subcon)
-                found += kinds
+                kinds_found += kinds
                 if not whole:
-                    return found, False
-            return found, True
+                    return kinds_found, False
+            return kinds_found, True
         case _:
             return [], False
 

@@ -123,12 +123,12 @@ def request_line(id: int, op: str, fields: Members) -> bytes:
 def show_answer(answer: Answer) -> str:
     """Return a driver's answer as JSON in one line, for a message."""
     if isinstance(answer, Unsupported):
-        told: Fields = {"unsupported": answer.what}
+        fields: Fields = {"unsupported": answer.what}
     elif isinstance(answer, Failure):
-        told = {"error": {"message": answer.message, "code": answer.code}}
+        fields = {"error": {"message": answer.message, "code": answer.code}}
     else:
-        told = {"ok": answer.fields}
-    return json.dumps({"id": answer.id, **told}, ensure_ascii=False)
+        fields = {"ok": answer.fields}
+    return json.dumps({"id": answer.id, **fields}, ensure_ascii=False)
 
 
 def in_base64(data: bytes) -> str:

@@ -170,10 +170,10 @@ class Literal(Shape):
         self.value = value
 
     def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
-        found = construct.stream_read(stream, len(self.value), path)
-        if found != self.value:
-            raise PartRefused(expected=show_value(self.value), found=show_value(found))
-        return found
+        data = construct.stream_read(stream, len(self.value), path)
+        if data != self.value:
+            raise PartRefused(expected=show_value(self.value), found=show_value(data))
+        return data
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         return stream.write(self.value)
@@ -346,7 +346,7 @@ class Lifted(Translated):
         self.into = into
         self.offset = offset
         self.most_low = (1 << bits) - 1
-        ranged: Any = next(each.subcon for each in self.inner.parts if each.name == number)
+        ranged: Any = next(part.subcon for part in self.inner.parts if part.name == number)
         self.most_high: int = ranged.subcon.highest >> bits
 
     def _apart(self, whole: object) -> Struct:

@@ -124,6 +124,6 @@ def _read_rest(stream: Stream) -> bytes:
 
 def _next_byte(stream: Stream) -> bytes:
     at = stream.tell()
-    found = stream.read(1)
+    following = stream.read(1)
     stream.seek(at)
-    return found
+    return following

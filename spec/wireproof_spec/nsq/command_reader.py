@@ -150,11 +150,13 @@ class CommandReader(StreamBuffer):
 
     def _line_shape(self) -> tuple[Schema[Line], int]:
         """Return the schema of the next line, and the number of bytes before its line feed."""
-        found = _ACKNOWLEDGEMENT.match(self._buffer)
-        if found is None:
+        acknowledgement = _ACKNOWLEDGEMENT.match(self._buffer)
+        if acknowledgement is None:
             return COMMAND_LINE, 0
-        has_id = found[2] == b" "
-        return _ACKNOWLEDGEMENTS[found[1]], found.end() + MESSAGE_ID_SIZE if has_id else 0
+        has_id = acknowledgement[2] == b" "
+        return _ACKNOWLEDGEMENTS[
+            acknowledgement[1]
+        ], acknowledgement.end() + MESSAGE_ID_SIZE if has_id else 0
 
     def _body(self, line: CommandPart[Line]) -> CommandPart[Body] | NeedMore | None:
         schema = self._body_schema(line)

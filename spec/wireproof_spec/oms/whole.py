@@ -32,9 +32,11 @@ def unique_name(document: Document) -> RuleResult:
     if document.refusal is not None:
         return RuleResult(UNREADABLE)
     return make_result(
-        Breach(REPEATED, each.pointer, "each name once", f"{each.text!a} again", at_name=True)
-        for each in document.liberties
-        if each.kind == DUPLICATE_NAME
+        Breach(
+            REPEATED, liberty.pointer, "each name once", f"{liberty.text!a} again", at_name=True
+        )
+        for liberty in document.liberties
+        if liberty.kind == DUPLICATE_NAME
     )
 
 

@@ -144,7 +144,7 @@ def _sending(event: Asked, words: tuple[str, ...], body: bytes) -> Asked:
         partitioning=Partitioning(_PARTITIONING_CODES[kind], _bytes("partitioning.value", data)),
         messages=tuple(map(read, messages)),
     )
-    members = sorted({name for each in messages for name in each} - _PUBLISHED_MEMBERS)
+    members = sorted({name for message in messages for name in message} - _PUBLISHED_MEMBERS)
     return _with(event, payload, tuple(members))
 
 

@@ -56,9 +56,9 @@ def make_part() -> ProxyPart:
 
 def list_services(target: Target) -> Sequence[Service]:
     """Return the server's TCP port, and its HTTP port if the URL names it."""
-    found: list[Service] = [(TCP, (target.host, target.port))]
-    found += [(HTTP, split_address(each)) for key, each in target.addresses() if key == HTTP]
-    return found
+    services: list[Service] = [(TCP, (target.host, target.port))]
+    services += [(HTTP, split_address(each)) for key, each in target.addresses() if key == HTTP]
+    return services
 
 
 class IggyWatcher:

@@ -102,10 +102,10 @@ class Connection:
 def identify(connection: Connection, command: Commanded) -> bytes:
     """Store the fields of a client's IDENTIFY, and return the node's response."""
     try:
-        told: object = json.loads(command.body)
+        identity: object = json.loads(command.body)
     except (ValueError, RecursionError):
         return error_frame(error_codes.E_BAD_BODY, "IDENTIFY failed to decode JSON body")
-    fields = members_of(told)
+    fields = members_of(identity)
     connection.extend_support = fields.get(names.EXTEND_SUPPORT) is True
     connection.negotiates = fields.get("feature_negotiation") is True
     connection.heartbeat_s = heartbeats.interval(fields.get("heartbeat_interval"))

@@ -171,8 +171,8 @@ class NodeState:
 
     def find_number(self, name: str) -> int | None:
         """Return a number in the node's response to IDENTIFY, or None."""
-        found = self.granted.get(name)
-        return found if isinstance(found, int) and not isinstance(found, bool) else None
+        number = self.granted.get(name)
+        return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
 def _without_message(command: Commanded) -> Commanded:

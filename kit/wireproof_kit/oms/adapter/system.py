@@ -214,11 +214,11 @@ class Consumer:
             "timeout_ms": max(int(within * 1000), 0),
         }
         before = time.monotonic()
-        told = self.system.exchange.demand(
+        received = self.system.exchange.demand(
             "receive", fields, schema="oms/adapter-received", waits=within
         )
         at, at_ms = time.monotonic(), kit_ms()
-        messages = values_of(told["messages"])
+        messages = values_of(received["messages"])
         if not messages and at - before < min(within / 2, PAUSE_S):
             threading.Event().wait(PAUSE_S)  # an adapter that answers at once
         return [_delivery(fields_of(message), at, at_ms) for message in messages]
@@ -244,11 +244,11 @@ class Consumer:
         """
         wanted = {each.key for each in sent}
         seconds = self.system.patience.seconds(PUSH) if within is None else within
-        found: dict[str, Delivery] = {}
-        self._receive_until(lambda: wanted <= found.keys(), seconds, found)
-        if rest and wanted <= found.keys():
-            self._receive_until(lambda: False, rest, found)
-        return found
+        deliveries: dict[str, Delivery] = {}
+        self._receive_until(lambda: wanted <= deliveries.keys(), seconds, deliveries)
+        if rest and wanted <= deliveries.keys():
+            self._receive_until(lambda: False, rest, deliveries)
+        return deliveries
 
     def _receive_until(
         self, is_over: Callable[[], bool], seconds: float, found: dict[str, Delivery]

@@ -109,16 +109,16 @@ def _kinds(claims: Collection[str]) -> Iterator[Kind]:
     for op in WITH_MESSAGE:
         own = {names.TRANSACTION_ID: st.just(TRANSACTION)} if op == PREPARE else {}
         yield _kind(op, _messages(sets, own).map(_write), (names.MESSAGE,))
-    told: Members = {"destination": DESTINATION, "group": "wp_group"}
-    received = {**told, "max": 1, "timeout_ms": 0}
-    yield _kind("receive", st.just(_write(received)), (*told, "max"))
+    request: Members = {"destination": DESTINATION, "group": "wp_group"}
+    received = {**request, "max": 1, "timeout_ms": 0}
+    yield _kind("receive", st.just(_write(received)), (*request, "max"))
     yield _kind("create_destination", st.just(_write({"destination": CREATED})), ("destination",))
     for op in ("ack", "nack"):
         yield _kind(op, st.just(_write({"receipt": _RECEIPT})), ("receipt",))
     for op in ("commit", "rollback"):
         named = _write({names.TRANSACTION_ID: TRANSACTION})
         yield _kind(op, st.just(named), (names.TRANSACTION_ID,))
-    yield _kind(UNKNOWN, st.just(_write(told)), tuple(told))
+    yield _kind(UNKNOWN, st.just(_write(request)), tuple(request))
 
 
 def documents(op: str) -> Mapping[str, st.SearchStrategy[bytes]]:
@@ -179,14 +179,14 @@ def _kind(op: str, members: st.SearchStrategy[bytes], fields: Collection[str]) -
     def make(text: bytes) -> Frame:
         data = b'{"op":"%s",%s' % (op.encode(), text[1:])
         whole = open_documents(Frame(op, data, (Field(_ALL, 0, len(data), "json"),)))
-        chosen = [each for each in whole.fields if _is_below(each.path, fields)]
+        chosen = [field for field in whole.fields if _is_below(field.path, fields)]
         return Frame(op, data, tuple(_with_characters(data, chosen)))
 
     return Kind(op, ADAPTER, members.map(make), (OPENED,))
 
 
 def _is_below(path: str, fields: Collection[str]) -> bool:
-    return any(f"{path}.".startswith(f"{_ALL}.{each}.") for each in fields)
+    return any(f"{path}.".startswith(f"{_ALL}.{field}.") for field in fields)
 
 
 def _with_characters(data: bytes, fields: Sequence[Field]) -> Iterator[Field]:

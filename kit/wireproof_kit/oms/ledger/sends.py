@@ -64,8 +64,8 @@ class Content:
     @property
     def answered_id(self) -> str:
         """The messageId after the call; empty if the answer has none."""
-        told = header_of(self.answer).get(names.MESSAGE_ID)
-        return told if isinstance(told, str) else ""
+        id = header_of(self.answer).get(names.MESSAGE_ID)
+        return id if isinstance(id, str) else ""
 
 
 def read_send(document: JsonValue, *, is_prepared: bool) -> Content | None:

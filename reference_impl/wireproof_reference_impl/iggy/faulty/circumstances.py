@@ -208,7 +208,7 @@ NOTES: tuple[Override, ...] = (
 )
 """The overrides that keep the context and these notes."""
 
-_HARMS = {(each.owner, each.name) for each in HARMS}
+_HARMS = {(harm.owner, harm.name) for harm in HARMS}
 
 
 def is_note(override: Override) -> bool:

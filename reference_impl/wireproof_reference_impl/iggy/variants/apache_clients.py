@@ -119,8 +119,8 @@ def _name_incarnation(original: Original, self: Session, call: Call) -> Request:
 
 
 def _without_window(original: Original, eviction: object) -> Evicted:
-    found: Evicted = original(eviction)
-    return Evicted(found.code, str(found).partition(";")[0])
+    evicted: Evicted = original(eviction)
+    return Evicted(evicted.code, str(evicted).partition(";")[0])
 
 
 def _as_given(original: Original, message: SentMessage, settings: object) -> object:

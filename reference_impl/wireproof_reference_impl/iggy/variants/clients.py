@@ -35,14 +35,14 @@ _FIRST_ID = 1 << 100
 
 def _available_only(original: Original, wanted: object) -> _Polling:
     polling: _Polling = original(wanted)
-    found = yield from polling
-    return tuple(each for each in found if each.state == AVAILABLE)
+    polled = yield from polling
+    return tuple(each for each in polled if each.state == AVAILABLE)
 
 
 def without_damaged(wanted: Poll) -> _Polling:
     """Poll, and leave out messages that do not match their checksum."""
-    found = yield from operations.poll_again(wanted)
-    return tuple(filter(operations.matches, found))
+    polled = yield from operations.poll_again(wanted)
+    return tuple(filter(operations.matches, polled))
 
 
 def _ten_times(original: Original, attempts: int) -> bool:
@@ -54,8 +54,8 @@ def _any_state(original: Original, message: Message) -> Message:
 
 
 def _tell_any_state(original: Original, message: Message) -> object:
-    told = dict(original(message))
-    return told if message.state in STATES else {**told, "state": f"unknown: {message.state}"}
+    fields = dict(original(message))
+    return fields if message.state in STATES else {**fields, "state": f"unknown: {message.state}"}
 
 
 def _numbered(settings: Settings) -> Consumer:
@@ -74,11 +74,11 @@ def by_name(original: Original, told: object) -> object:
 
 def _poll_ahead(original: Original, wanted: object) -> _Polling:
     polling: _Polling = original(wanted)
-    found = yield from polling
-    if found:
+    polled = yield from polling
+    if polled:
         with suppress(CallFailed):
-            yield Poll(OFFSET, found[-1].offset + 1, 10)
-    return found
+            yield Poll(OFFSET, polled[-1].offset + 1, 10)
+    return polled
 
 
 def _send_twice(wanted: Send) -> Generator[Call, Answer, None]:

@@ -61,14 +61,14 @@ def _topics_backwards(node: Record) -> Record:
 
 
 def _nodes_backwards(request: Request, data: object) -> object:
-    found = members_of(data)
+    answer = members_of(data)
     if request.path == "/nodes":
-        return {**found, "producers": [_topics_backwards(node) for node in producers(found)]}
-    if not is_lookup(request) or found["partitions"] is None:
+        return {**answer, "producers": [_topics_backwards(node) for node in producers(answer)]}
+    if not is_lookup(request) or answer["partitions"] is None:
         return data
-    led = dict(reversed(list(partitions(found).items())))
-    turned = list(reversed(producers(found)))
-    return {**found, "partitions": led, "producers": turned}
+    led = dict(reversed(list(partitions(answer).items())))
+    turned = list(reversed(producers(answer)))
+    return {**answer, "partitions": led, "producers": turned}
 
 
 def _other_text(request: Request, refusal: HttpRefusal) -> HttpRefusal:
@@ -81,9 +81,9 @@ def _unknown_is_not_found(request: Request, data: object) -> object:
     Raises:
         HttpRefusal: the answer would list neither.
     """
-    found = members_of(data)
-    if is_lookup(request) and not any(found[n] for n in ("channels", "partitions", "producers")):
-        barred = found["partitions"] is None
+    answer = members_of(data)
+    if is_lookup(request) and not any(answer[n] for n in ("channels", "partitions", "producers")):
+        barred = answer["partitions"] is None
         if not barred and not request.text("partition"):
             raise HttpRefusal(404, "TOPIC_NOT_FOUND")
     return data

@@ -54,9 +54,9 @@ def change_told(change: Callable[[JsonObject, Message], None]) -> Override:
     """Return an override that changes a message's extension header for senders and consumers."""
 
     def wrong(original: Original, message: Message, behaviour: Behaviour) -> JsonObject:
-        told: JsonObject = original(message, behaviour)
-        change(told, message)
-        return told
+        attributes: JsonObject = original(message, behaviour)
+        change(attributes, message)
+        return attributes
 
     return around(documents, "attributes", wrong)
 
@@ -65,9 +65,9 @@ def change_header(change: Callable[[JsonObject, Message], None]) -> Override:
     """Return an override that changes a message's header for senders and consumers."""
 
     def wrong(original: Original, message: Message) -> JsonObject:
-        told: JsonObject = original(message)
-        change(told, message)
-        return told
+        header: JsonObject = original(message)
+        change(header, message)
+        return header
 
     return around(documents, "header", wrong)
 
@@ -146,14 +146,14 @@ def given_to_new_groups(kept: type, method: str) -> tuple[Override, ...]:
     messages: list[Message] = []
 
     def keep(original: Original, owner: object, *arguments: object) -> object:
-        messages.extend(each for each in arguments if isinstance(each, Message))
+        messages.extend(argument for argument in arguments if isinstance(argument, Message))
         return original(owner, *arguments)
 
     def begin(original: Original, destination: Destination, name: str) -> object:
         before = destination.group_count
         group: Group = original(destination, name)
         if destination.group_count > before:
-            own = [each for each in messages if each.sent.destination == destination.name]
+            own = [message for message in messages if message.sent.destination == destination.name]
             group.offer(Arrival(_LAST + number, each) for number, each in enumerate(own))
         return group
 

@@ -95,9 +95,9 @@ def correlation_id_of_the_next(
 ) -> object:
     """A message has the correlationId of the next one that is delivered with it."""
     received: list[Received] = original(broker, *arguments, **named)
-    told = [extension_header(each.document) for each in received]
-    texts = [each.get(names.CORRELATION_ID) for each in told]
-    for one, following in zip(told, texts[1:], strict=False):
+    headers = [extension_header(each.document) for each in received]
+    texts = [header.get(names.CORRELATION_ID) for header in headers]
+    for one, following in zip(headers, texts[1:], strict=False):
         if names.CORRELATION_ID in one and following is not None:
             one[names.CORRELATION_ID] = following
     return received

@@ -122,8 +122,8 @@ def slices(sizes: Sequence[int], cores: int) -> Iterator[int]:
 
 def files_at(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
     """Return all bundles at URLs but too large ones, as a frame of ``path, length, content``."""
-    found = _read_files(spark, urls).where(F.col("length") <= MOST_BYTES)
-    return found.select("path", "length", "content")
+    files = _read_files(spark, urls).where(F.col("length") <= MOST_BYTES)
+    return files.select("path", "length", "content")
 
 
 def list_at(spark: SparkSession, url: str) -> list[tuple[str, int]]:

@@ -80,8 +80,8 @@ def test_heartbeat_interval(broker: Broker, plain_topic: Topic) -> Observation:
         return observed("none", overdue=not ended)
     shortest = min(later - earlier for earlier, later in pairwise(came))
     if shortest > LATE_INTERVALS * INTERVAL_S:
-        told = Difference("interval", None, f"{INTERVAL_S:g} s", f"{shortest:.2f} s")
-        return observed("late", difference=told)
+        difference = Difference("interval", None, f"{INTERVAL_S:g} s", f"{shortest:.2f} s")
+        return observed("late", difference=difference)
     return observed("at-interval")
 
 

@@ -129,7 +129,7 @@ def test_own_messages(broker: Broker, partitioned_topic: Topic, named: str) -> O
     """The consumer of a partition receives that partition's messages and no others."""
     topics = _several(partitioned_topic)
     channel = topics[0].channel() if named == "one-name" else None
-    consumers = [broker.subscribe(each, channel=channel, ready=READY) for each in topics]
+    consumers = [broker.subscribe(topic, channel=channel, ready=READY) for topic in topics]
 
     return _read_all(consumers, _by_turns(broker, topics))
 

@@ -22,7 +22,7 @@ Decode = Callable[[str, str], bytes]
 
 def is_apache(messages: Sequence[Mapping[str, JsonValue]]) -> bool:
     """Return True if messages in JSON have a member of generation apache."""
-    return any(HEADERS in each for each in messages)
+    return any(HEADERS in message for message in messages)
 
 
 def read_message(value: Mapping[str, JsonValue], decode: Decode) -> SentMessage:

@@ -39,7 +39,7 @@ class Given:
 
     def add_messages(self, messages: Sequence[Message]) -> None:
         """Take note of the messages of an answer as usual."""
-        self._messages |= {(each.offset, each.payload) for each in messages}
+        self._messages |= {(message.offset, message.payload) for message in messages}
 
     def add_case(self, data: bytes, *, whole: bool = False) -> None:
         """Take note of the bytes of a case; nobody can misread a ``whole`` one over TCP."""

@@ -184,8 +184,8 @@ def _read_timeout(identity: bytes) -> float:
         said: object = json.loads(identity)
     except ValueError:
         return 0.0
-    found = members_of(said).get("msg_timeout")
-    return found / 1000 if isinstance(found, int) else 0.0
+    timeout_ms = members_of(said).get("msg_timeout")
+    return timeout_ms / 1000 if isinstance(timeout_ms, int) else 0.0
 
 
 def _publish(publisher: CaseConnection, published: Published, clients: ClientOpener) -> bool:
@@ -264,7 +264,7 @@ def _meddle(holder: Holder, stranger: CaseConnection, seconds: float) -> None:
     commands = [names.FIN + b" %b\n", names.REQ + b" %b 0\n", names.TOUCH + b" %b\n"]
     said = b"".join(command % ids[n % len(ids)] for n, command in enumerate(commands))
     stranger.send(said + command_line(names.CLS))
-    _await(stranger, lambda: any(each.kind == CLOSING for each in stranger.answers), seconds)
+    _await(stranger, lambda: any(answer.kind == CLOSING for answer in stranger.answers), seconds)
 
 
 @dataclass(slots=True)

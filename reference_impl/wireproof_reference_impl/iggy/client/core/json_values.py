@@ -36,10 +36,10 @@ def text(value: object, name: str) -> str:
     Raises:
         Unreadable: it is not.
     """
-    found = member(value, name)
-    if not isinstance(found, str):
+    content = member(value, name)
+    if not isinstance(content, str):
         raise Unreadable(f"{name}: expected a text")
-    return found
+    return content
 
 
 def data(value: object, name: str) -> bytes:

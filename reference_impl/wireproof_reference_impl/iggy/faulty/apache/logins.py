@@ -192,28 +192,28 @@ def streams_listed_without_login(original: Original, node: Node, call: Call) -> 
 @boundary("login.names", instead(login, "read_login"))
 def long_sdk_name_refused(original: Original, envelope: Envelope, body: bytes) -> object:
     """A login is refused if the name of its SDK has more than 100 bytes."""
-    found = original(envelope, body)
-    if len(found.sdk_name) > _SHORT:
+    login_body = original(envelope, body)
+    if len(login_body.sdk_name) > _SHORT:
         raise Evicted(evictions.MALFORMED_LOGIN)
-    return found
+    return login_body
 
 
 @boundary("login.names", instead(login, "read_login"))
 def short_sdk_version_refused(original: Original, envelope: Envelope, body: bytes) -> object:
     """A login is refused if the version of its SDK has one byte."""
-    found = original(envelope, body)
-    if len(found.sdk_version) == 1:
+    login_body = original(envelope, body)
+    if len(login_body.sdk_version) == 1:
         raise Evicted(evictions.MALFORMED_LOGIN)
-    return found
+    return login_body
 
 
 @missing("login.context", instead(login, "read_login"))
 def context_refused(original: Original, envelope: Envelope, body: bytes) -> object:
     """A login with a context is refused."""
-    found = original(envelope, body)
-    if found.context:
+    login_body = original(envelope, body)
+    if login_body.context:
         raise Evicted(evictions.MALFORMED_LOGIN)
-    return found
+    return login_body
 
 
 @missing("login.logout", instead(login, "logout"))

@@ -109,7 +109,7 @@ def whole_batch_returned(
 ) -> object:
     """A poll that begins within a batch returns the whole batch."""
     part: Batch = original(partition, batch, start, last)
-    return replace(batch, frames=tuple(each for each in batch.frames if _before(each, part)))
+    return replace(batch, frames=tuple(frame for frame in batch.frames if _before(frame, part)))
 
 
 def _before(frame: Frame, part: Batch) -> bool:
@@ -184,7 +184,7 @@ def timestamp_excluded(
     right: int | None, partition: Partition, request: PollMessages
 ) -> int | None:
     """A poll by timestamp begins behind the batch of exactly that time."""
-    later = (each for each in partition.batches if each.base_timestamp > request.value)
+    later = (batch for batch in partition.batches if batch.base_timestamp > request.value)
     return next((each.base_offset for each in later), None)
 
 
@@ -249,10 +249,10 @@ def stored_offset_off_by_one(
 
 def _unless(refused: Callable[[StoreConsumerOffset], bool]) -> Function:
     def read(original: Original, body: bytes) -> object:
-        found: StoreConsumerOffset = original(body)
-        if refused(found):
+        request: StoreConsumerOffset = original(body)
+        if refused(request):
             raise not_found()
-        return found
+        return request
 
     return read
 

@@ -85,7 +85,9 @@ def sends_no_headers(message: SentMessage) -> SentMessage:
 @wrong_value("send-layout", _each)
 def sends_string_headers(message: SentMessage) -> SentMessage:
     """Every header is sent with the kind string."""
-    return replace(message, headers=tuple(replace(each, kind=STRING) for each in message.headers))
+    return replace(
+        message, headers=tuple(replace(header, kind=STRING) for header in message.headers)
+    )
 
 
 @wrong_value("send-layout", _on_send)

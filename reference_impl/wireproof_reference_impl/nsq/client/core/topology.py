@@ -86,8 +86,10 @@ def read_listlookup(body: bytes) -> tuple[str, ...]:
         BadAnswer: the body is no JSON object.
     """
     nodes = map(members_of, items_of(read_object(body).get("lookupdnodes")))
-    found = [(node.get("NodeIP"), node.get("HttpPort")) for node in nodes]
-    return tuple(f"{host}:{port}" for host, port in found if _is_named(host) and _is_named(port))
+    addresses = [(node.get("NodeIP"), node.get("HttpPort")) for node in nodes]
+    return tuple(
+        f"{host}:{port}" for host, port in addresses if _is_named(host) and _is_named(port)
+    )
 
 
 def read_object(body: bytes) -> dict[str, object]:

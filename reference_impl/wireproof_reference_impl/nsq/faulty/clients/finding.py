@@ -212,7 +212,7 @@ def listed_unused(_: Original, listed: tuple[str, ...], configured: tuple[str, .
 def listed_at_tcp_port(_: Original, body: bytes) -> tuple[str, ...]:
     """Listed lookup servers are asked at their TcpPort."""
     nodes = lookup_nodes(topology.read_object(body))
-    return tuple(f"{each['NodeIP']}:{each['TcpPort']}" for each in nodes)
+    return tuple(f"{node['NodeIP']}:{node['TcpPort']}" for node in nodes)
 
 
 @missing("client.listlookup-failure")

@@ -237,10 +237,10 @@ def lookup_lists_lost_nodes() -> Change:
     def find(
         original: Original, question: Question, server: LookupServer, request: Request
     ) -> object:
-        found = original(question, server, request)
+        answer = original(question, server, request)
         if not is_for_writing(request):
-            return found
-        data: Data = found
+            return answer
+        data: Data = answer
         led = listed.setdefault(request.text("topic"), {})
         led.update(partitions(data))
         return {**data, "partitions": led or data["partitions"]}

@@ -228,8 +228,8 @@ def lookup_unknown_topic_written(refusal: HttpRefusal, v1: bool) -> Answer:
     """A lookup by a producer of a topic that does not exist returns a node."""
     if refusal.code != "Key not found" or refusal.status != 404:
         return escaped_error(refusal, v1)
-    found = {"channels": [], "partitions": {"0": _STRANGER}, "producers": [_STRANGER]}
-    return answer_with(found, v1=v1)
+    answer = {"channels": [], "partitions": {"0": _STRANGER}, "producers": [_STRANGER]}
+    return answer_with(answer, v1=v1)
 
 
 class _StaleAnswers:

@@ -66,8 +66,8 @@ def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple
     def find(
         original: Original, question: Question, server: LookupServer, request: Request
     ) -> object:
-        found = original(question, server, request)
-        return found if found is None or server.leads else rule(request, found)
+        answer = original(question, server, request)
+        return answer if answer is None or server.leads else rule(request, answer)
 
     return (around(api, "find", find),)
 

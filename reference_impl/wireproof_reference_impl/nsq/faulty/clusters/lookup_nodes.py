@@ -70,9 +70,9 @@ class _AnyPartition:
         """Return an answer about channels, with those reported before added."""
         if request.path != "/channels":
             return data
-        told = self._told.setdefault(request.text("topic"), [])
-        told += [name for name in channels(members_of(data)) if name not in told]
-        return {"channels": list(told)}
+        names = self._told.setdefault(request.text("topic"), [])
+        names += [name for name in channels(members_of(data)) if name not in names]
+        return {"channels": list(names)}
 
 
 @extra("smart.lookup.services-form")

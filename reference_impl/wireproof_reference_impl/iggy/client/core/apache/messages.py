@@ -39,7 +39,7 @@ class Received(Message, frozen=True):
 
 def make_batch(messages: Sequence[SentMessage], settings: Settings) -> Batch:
     """Return messages as a batch for the server, which stamps the fields that are left zero."""
-    frames = [make_frame(each, settings) for each in messages]
+    frames = [make_frame(message, settings) for message in messages]
     placed = tuple(place(each, index) for index, each in enumerate(frames))
     return seal(BatchHeader(origin_timestamp=settings.now_us()), placed)
 
@@ -65,8 +65,8 @@ def seal(header: BatchHeader, frames: Sequence[MessageFrame]) -> Batch:
 
 def write_headers(headers: Sequence[Header]) -> bytes:
     """Return the bytes of user headers, whose keys are strings."""
-    found = tuple(text_header(each.key, each.kind, each.value) for each in headers)
-    return encode(USER_HEADERS, found)
+    headers_sent = tuple(text_header(header.key, header.kind, header.value) for header in headers)
+    return encode(USER_HEADERS, headers_sent)
 
 
 def read_polled(envelope: Envelope, body: bytes) -> tuple[Message, ...]:
