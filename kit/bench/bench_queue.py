@@ -20,8 +20,8 @@ from pathlib import Path
 
 from wireproof_kit.decoding.decoded import Decoded
 from wireproof_kit.nsq.decoding.queue_records import directory_records
-from wireproof_spec import interpreted
 from wireproof_spec.decoding import decode_many, encode
+from wireproof_spec.grammar import interpreted
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
 from wireproof_spec.nsq.message import Extend, Message
 from wireproof_spec.nsq.names import EXT_INDICATOR

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import cast
 
-from wireproof_reference_impl.loops import libuv_loop
+from wireproof_reference_impl.command import libuv_loop
 
 MAGIC = b"  V2"
 OK = b"\0\0\0\6\0\0\0\0OK"

@@ -5,6 +5,7 @@ header, limits the size of the head, and handles the end of the stream. Requests
 another protocol are refused.
 """
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable
 from enum import Enum
@@ -168,6 +169,44 @@ class Requests:
     def _refuse(self, status: int) -> None:
         if not self._is_over:
             self._fault, self._is_over = BadRequest(status), True
+
+
+class RequestServer(ABC):
+    """The server's side of one HTTP connection: what it does at each event of its stream."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._requests = Requests()
+        self._output: list[bytes] = []
+        self._body: bytearray = bytearray()
+
+    def take_output(self) -> bytes:
+        """Return the bytes to send, and clear the output buffer."""
+        data = b"".join(self._output)
+        self._output.clear()
+        return data
+
+    def _follow(self, event: Event) -> None:
+        if isinstance(event, Head):
+            self._begin(event)
+        elif event is End.REQUEST:
+            self._finish()
+        elif event is End.STREAM:
+            self.closed = True
+        else:
+            self._take(event)
+
+    @abstractmethod
+    def _begin(self, head: Head) -> None:
+        """Handle the head of a request."""
+
+    @abstractmethod
+    def _take(self, data: bytes) -> None:
+        """Add a piece of the request's body."""
+
+    @abstractmethod
+    def _finish(self) -> None:
+        """Handle the end of a request."""
 
 
 def answer_head(

@@ -18,7 +18,7 @@ from wireproof_reports.pipeline.jars import SparkFault
 from wireproof_reports.pipeline.place import HistoryFault, check_writable
 from wireproof_reports.pipeline.session import Wanted, session
 from wireproof_reports.pipeline.shipping import VERSION
-from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
+from wireproof_reports.site.analysis import AnalysisRequest, aggregate
 from wireproof_reports.wording import count_noun, escape_unprintable
 
 SUBMITTED = Wanted(master="")
@@ -36,15 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("history", help="folder or URL of the history, readable by every worker")
     parser.add_argument("--ingest", metavar="LANDING", help="folder or URL of the bundles to add")
     parser.add_argument("--out", type=Path, help="folder that the answers are written to")
-    told = parser.parse_args(arguments)
-    if told.ingest is None and told.out is None:
+    given = parser.parse_args(arguments)
+    if given.ingest is None and given.out is None:
         parser.error("expected --ingest LANDING, --out SITE, or both; found neither")
     try:
-        code = _take(told.history, told.ingest) if told.ingest is not None else 0
-        if told.out is not None:
-            wish = AnalysisRequest(told.history, told.out, spark=SUBMITTED, kit=VERSION)
+        code = _take(given.history, given.ingest) if given.ingest is not None else 0
+        if given.out is not None:
+            wish = AnalysisRequest(given.history, given.out, spark=SUBMITTED, kit=VERSION)
             lines = aggregate(wish, warn=lambda sentence: print(sentence, file=sys.stderr))
-            print(f"site  {told.out}   {len(lines)} questions answered")
+            print(f"site  {given.out}   {len(lines)} questions answered")
     except (BundleFault, HistoryFault, SparkFault) as error:
         print(f"wireproof: {error}", file=sys.stderr)
         return 2
@@ -60,8 +60,8 @@ def _take(history: str, landing: str) -> int:
         taken = ingest(spark, [landing], history, how=How(kit=VERSION))
     print(f"history  {history}   {taken.bundles} bundles added, {taken.already} already there")
     for line in taken.quarantined:
-        told = escape_unprintable(f"{line.file}, line {line.line}: {line.reason}")
-        print(f"quarantined  {told}")
+        refusal = escape_unprintable(f"{line.file}, line {line.line}: {line.reason}")
+        print(f"quarantined  {refusal}")
     if rest := taken.lines - len(taken.quarantined):
         print(f"quarantined  {count_noun(rest, 'more line')} in the view quarantine")
     for refused in taken.refused:

@@ -1,12 +1,11 @@
 """The words of a report: verdicts, levels and observations as sentences for people."""
 
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from wireproof_spec.clauses.catalogue import Level
 from wireproof_spec.record import RepeatsRecord, Verdict
+from wireproof_spec.wording import change_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +121,7 @@ def escape_acting(text: str) -> str:
 
 def escape_members(value: object) -> object:
     """Return a JSON value in which every text, names included, is escaped likewise."""
-    if isinstance(value, str):
-        return escape_acting(value)
-    if isinstance(value, dict):
-        pairs = cast(dict[object, object], value).items()
-        return {escape_members(name): escape_members(each) for name, each in pairs}
-    if isinstance(value, list | tuple):
-        return [escape_members(each) for each in cast(Sequence[object], value)]
-    return value
+    return change_texts(value, escape_acting)
 
 
 def _may_stand(sign: str) -> bool:

@@ -18,9 +18,9 @@ import plain_construct
 from msgspec.structs import astuple
 from paired import ROUNDS, Timed, timed_in_turn
 
-from wireproof_spec import interpreted
 from wireproof_spec.codec import generate_decoder, generate_encoder
 from wireproof_spec.decoding import decode, encode
+from wireproof_spec.grammar import interpreted
 from wireproof_spec.nsq.message import Extend, Message, message_schema
 
 EXT = message_schema(extend=True, ordered=False)

@@ -11,8 +11,8 @@ from typing import Any
 from bench_codec import HEADER, read_rounds
 from paired import timed_in_turn
 
-from wireproof_spec import interpreted
 from wireproof_spec.decoding import Schema, decode, encode
+from wireproof_spec.grammar import interpreted
 from wireproof_spec.iggy.bodies.identifier import numeric
 from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES, PolledMessages

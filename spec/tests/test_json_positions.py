@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wireproof_spec import strict_json
-from wireproof_spec.json_positions import JsonPlaces, TextPosition, child_pointer, place_at
+from wireproof_spec.oms.json_positions import JsonPlaces, TextPosition, child_pointer, place_at
 from wireproof_spec.strict_json import JsonValue
 
 TEXT = '{\n  "a": [1, {"b~/": "ü"}],\r\n  "ü": NaN, "c":{}}'.encode()

@@ -9,34 +9,35 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
-from wireproof_spec import interpreted
-from wireproof_spec.dissection import Span, Violation
-from wireproof_spec.layout import Shape
-from wireproof_spec.lengths import Sized
+from wireproof_spec.grammar import interpreted
+from wireproof_spec.grammar.dissection import Span, Violation
+from wireproof_spec.grammar.layout import Shape
+from wireproof_spec.grammar.lengths import Sized
 from wireproof_spec.wire_error import Unfit
 from wireproof_spec.wording import show_value
 
 __all__ = ["Schema", "Span", "decode", "decode_many", "encode", "extent", "spans"]
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Schema(Generic[T]):
+class Schema(Generic[T_co]):
     """A wire layout and the value type it decodes to; `clause` is the id of the clause for it."""
 
     name: str
     clause: str
-    value_type: type[T]
+    value_type: type[T_co]
     shape: Shape = field(repr=False)
-    decoder: Callable[[bytes], T] = field(init=False, repr=False, compare=False)
+    decoder: Callable[[bytes], T_co] = field(init=False, repr=False, compare=False)
     """What `decode` calls; writes itself when it is first called."""
-    encoder: Callable[[T], bytes] = field(init=False, repr=False, compare=False)
+    encoder: Callable[[Any], bytes] = field(init=False, repr=False, compare=False)
     """What `encode` calls; it says `Unfit` without a reason."""
 
-    decoder_of_many: Callable[[bytes, int, int], tuple[list[T], list[int]]] = field(
+    decoder_of_many: Callable[[bytes, int, int], tuple[list[T_co], list[int]]] = field(
         init=False, repr=False, compare=False
     )
     """What `decode_many` calls."""

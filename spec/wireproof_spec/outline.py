@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from wireproof_spec import layout, lengths, texts
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar import layout, lengths, texts
 
 T = TypeVar("T")
 ByteOrder: TypeAlias = Literal["big", "little"]

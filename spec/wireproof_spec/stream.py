@@ -26,6 +26,29 @@ class NeedMore(Enum):
 NEED_MORE: Final[Literal[NeedMore.NEED_MORE]] = NeedMore.NEED_MORE
 
 
+class StreamBuffer:
+    """The bytes of a stream that are not part of a value given away; the base of readers."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self.offset = 0
+        """Where the next value starts, in bytes from the start of the stream."""
+
+    @property
+    def pending(self) -> bytes:
+        """The bytes fed so far that belong to an incomplete value."""
+        return bytes(self._buffer)
+
+    def feed(self, data: bytes) -> None:
+        """Append bytes received from the stream."""
+        self._buffer += data
+
+    def _drop(self, size: int) -> None:
+        """Forget the bytes of a value that is given away."""
+        del self._buffer[:size]
+        self.offset += size
+
+
 class SizedReader(Generic[T]):
     """Decodes values that begin with their size from a stream, in pieces of any size."""
 
@@ -62,10 +85,10 @@ class SizedReader(Generic[T]):
         Raises:
             WireError: the bytes do not fit the shape; the reader does not move.
         """
-        found = next(self._ready, None) or self._decode()
-        if found is None:
+        ready = next(self._ready, None) or self._decode()
+        if ready is None:
             return NEED_MORE
-        value, self._taken = found
+        value, self._taken = ready
         return value
 
     def finish(self) -> None:

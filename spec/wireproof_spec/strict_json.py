@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeGuard, cast
 
 from wireproof_spec.wire_error import WireError
 from wireproof_spec.wording import show_value
@@ -104,6 +104,36 @@ def read(data: bytes) -> StrictJson:
     return StrictJson(walk.value(parsed, ""), tuple(walk.faults))
 
 
+def is_object(value: object) -> TypeGuard[dict[str, object]]:
+    """Return True if a value that a JSON parser returned is an object; its names are strings."""
+    return isinstance(value, dict)
+
+
+def is_array(value: object) -> TypeGuard[list[object]]:
+    """Return True if a value that a JSON parser returned is an array."""
+    return isinstance(value, list)
+
+
+def members_of(value: object) -> dict[str, object]:
+    """Return the members of a JSON object; none of any other value."""
+    return value if is_object(value) else {}
+
+
+def items_of(value: object) -> list[object]:
+    """Return the items of a JSON array; none of any other value."""
+    return value if is_array(value) else []
+
+
+def fields_of(value: JsonValue) -> dict[str, JsonValue]:
+    """Return the members of a value that `read` returned; none if it is no object."""
+    return value if isinstance(value, dict) else {}
+
+
+def values_of(value: JsonValue) -> list[JsonValue]:
+    """Return the items of a value that `read` returned; none if it is no array."""
+    return value if isinstance(value, list) else []
+
+
 def same_json(a: JsonValue, b: JsonValue) -> bool:
     """Return True if two values are the same JSON.
 
@@ -133,9 +163,8 @@ class _Walk:
     def value(self, parsed: object, pointer: str) -> JsonValue:
         if isinstance(parsed, _Pairs):
             return self._object(parsed, pointer)
-        if isinstance(parsed, list):
-            items = cast(list[object], parsed)
-            return [self.value(item, f"{pointer}/{at}") for at, item in enumerate(items)]
+        if is_array(parsed):
+            return [self.value(item, f"{pointer}/{at}") for at, item in enumerate(parsed)]
         if isinstance(parsed, str):
             return self._string(parsed, pointer)
         if isinstance(parsed, _Oddity):

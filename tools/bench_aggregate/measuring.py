@@ -26,7 +26,7 @@ from wireproof_reports.pipeline.table import (
     measure as measure_extent,
 )
 from wireproof_reports.pipeline.tables import open_tables
-from wireproof_reports.questions.answers import answer
+from wireproof_reports.site.answers import answer
 
 CORES = 2
 TODAY = date(2026, 11, 21)

@@ -37,7 +37,7 @@ print(ingest(sorted(Path(sys.argv[1]).glob("*.jsonl")), Path(sys.argv[2])).resul
 PLAN = """
 import sys, tempfile
 from pathlib import Path
-from wireproof_reports.pipeline import landing
+from wireproof_reports.pipeline.bundles import landing
 from wireproof_reports.pipeline.session import Wanted, session
 paths = [(str(path), path.stat().st_size) for path in sorted(Path(sys.argv[1]).glob("*.jsonl"))]
 for cores in (2, 8, 64):

@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema, encode
-from wireproof_spec.layout import Int8ub, Int16ub, Record, Rest, field
-from wireproof_spec.lengths import Sized
+from wireproof_spec.grammar.layout import Int8ub, Int16ub, Record, Rest, field
+from wireproof_spec.grammar.lengths import Sized
 from wireproof_spec.stream import SizedReader
 
 STORE, STORED, REFUSED = 1, 2, 3

@@ -10,7 +10,7 @@ from nsq_exchange import BODY, EXT, HEADER, ORDERED, PLAIN, Exchange, header
 from wireproof_kit.nsq.lookup.servers import UPDATE_PATH
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
-from wireproof_kit.nsq.wire.outgoing import Outgoing
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame

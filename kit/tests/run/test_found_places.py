@@ -11,8 +11,8 @@ from scripted_peer import ScriptedPeer, saying
 from wireproof.fuzzing.corpus import STATE, open_corpus
 from wireproof.main import main
 from wireproof.options import confirmation
+from wireproof.running.last_failed import read_last_failed, write_last_failed
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.runner.last_failed import read_last_failed, write_last_failed
 from wireproof_kit.version import KIT_VERSION
 
 MINE = "a word of mine"

@@ -6,13 +6,13 @@ import pytest
 from fake_session import instance
 from small_law import CLAUSE, record
 
-from wireproof_kit.observation import observed
-from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.last_failed import (
+from wireproof.running.last_failed import (
     keep_last_failed,
     read_last_failed,
     write_last_failed,
 )
+from wireproof_kit.observation import observed
+from wireproof_kit.runner.instance import Instance
 from wireproof_spec.record import CaseRecord
 
 

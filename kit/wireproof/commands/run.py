@@ -25,6 +25,7 @@ from wireproof.options.target_choice import (
     settings_for,
 )
 from wireproof.running.interruption import Interruption
+from wireproof.running.last_failed import write_last_failed
 from wireproof.running.plan import describe_plan
 from wireproof.running.references import Request, requests
 from wireproof.running.request import (
@@ -46,7 +47,6 @@ from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.processes.limits import describe_few_files
 from wireproof_kit.protocols import known_protocols, read_target
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.last_failed import write_last_failed
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import LF
 from wireproof_kit.runner.run_cases import Listener, RunRecords, run_cases

@@ -20,6 +20,7 @@ from wireproof_kit.runner.request import read_origins
 from wireproof_kit.targets.target import ROLE, ROLES
 from wireproof_kit.text_file import parse_toml, read_text
 from wireproof_spec.clauses.catalogue import Level
+from wireproof_spec.strict_json import is_array, is_object, members_of
 
 _KEYS = target_keys()
 _WHAT = "configuration"
@@ -140,8 +141,7 @@ def _from_file(path: Path, *, required: bool = True) -> Values:
 
 
 def _table(document: Mapping[str, object], name: str) -> dict[str, object]:
-    found = document.get(name, {})
-    return cast(dict[str, object], found) if isinstance(found, dict) else {}
+    return members_of(document.get(name))
 
 
 def _check_settings(path: Path, document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
@@ -149,13 +149,12 @@ def _check_settings(path: Path, document: Mapping[str, object]) -> Iterator[tupl
         if table not in TABLES:
             hint = suggestion(table, list(TABLES))
             raise UsageFault(f"configuration {path}: [{table}] is no known table{hint}")
-        if not isinstance(content, dict):
+        if not is_object(content):
             raise UsageFault(f"configuration {path}: {table!r} expected to be a table")
-        keys = cast(Mapping[str, object], content)
         if table == "claims":
-            yield "claims", dict(_claims(path, keys))
+            yield "claims", dict(_claims(path, content))
         else:
-            yield from _keys(path, table, keys)
+            yield from _keys(path, table, content)
 
 
 def _keys(path: Path, table: str, content: Mapping[str, object]) -> Iterator[tuple[str, object]]:
@@ -210,12 +209,12 @@ def _text(where: str, value: object) -> str:
     if isinstance(value, str):
         return value
     # What is inside a list or a table may be a secret.
-    found = repr(value) if isinstance(value, int | float) else f"a {type(value).__name__}"
-    raise UsageFault(f"{where} expected a text in quotes; found {found}")
+    shown = repr(value) if isinstance(value, int | float) else f"a {type(value).__name__}"
+    raise UsageFault(f"{where} expected a text in quotes; found {shown}")
 
 
 def _texts(where: str, value: object) -> tuple[str, ...]:
-    items = cast(list[object], value) if isinstance(value, list) else [value]
+    items = value if is_array(value) else [value]
     return tuple(_text(where, item) for item in items)
 
 

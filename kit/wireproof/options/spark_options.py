@@ -17,7 +17,7 @@ from wireproof.options.global_options import manner
 from wireproof.view.output import write_lines
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.wire.address import add_brackets
-from wireproof_reports.pipeline.wanted import missing_package
+from wireproof_reports.pipeline.bundles.wanted import missing_package
 from wireproof_spec.extras import install_command
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TypedDict, cast
 
 from wireproof.options.config import Settings
 from wireproof.options.target_choice import REFERENCE, NamedTarget
+from wireproof.running.last_failed import has_last_failed, keep_last_failed
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import read_target, target_keys
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.last_failed import has_last_failed, keep_last_failed
 from wireproof_kit.runner.request import (
     CLIENTS_AT_ONCE,
     RunOptions,
@@ -77,12 +77,12 @@ def collect_narrowed(
     Raises:
         KitError: as `collect`.
     """
-    found = collect(*protocols, expression=given["expression"], url=url)
-    if not found and given["expression"]:
+    instances = collect(*protocols, expression=given["expression"], url=url)
+    if not instances and given["expression"]:
         raise UsageFault(f"-k {given['expression']!r} selects no case; see `wireproof list`")
     if not given["last_failed"]:
-        return found
-    return keep_last_failed(LAST_FAILED, found, collect(*protocols, url=url))
+        return instances
+    return keep_last_failed(LAST_FAILED, instances, collect(*protocols, url=url))
 
 
 def narrowing_options(

@@ -3,11 +3,10 @@
 import contextlib
 import fcntl
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
@@ -33,6 +32,7 @@ from wireproof_spec.record_file import (
     why_damaged,
     why_unreadable,
 )
+from wireproof_spec.wording import change_texts
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[BundleRecord] = msgspec.json.Decoder(BundleRecord)
@@ -205,18 +205,11 @@ def _encode(record: BundleRecord) -> bytes:
     try:
         return _ENCODER.encode(record)
     except UnicodeEncodeError:
-        return _ENCODER.encode(_escape_surrogates(msgspec.to_builtins(record)))
+        return _ENCODER.encode(change_texts(msgspec.to_builtins(record), _escape_surrogates))
 
 
-def _escape_surrogates(value: object) -> object:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        pairs = cast(dict[object, object], value).items()
-        return {_escape_surrogates(key): _escape_surrogates(each) for key, each in pairs}
-    if isinstance(value, list | tuple):
-        return [_escape_surrogates(each) for each in cast(Sequence[object], value)]
-    return value
+def _escape_surrogates(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _records(path: Path) -> Iterator[BundleRecord]:

@@ -1,13 +1,15 @@
 """A session with a client: the client is probed once, then started again for every case."""
 
 import itertools
+import socket
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Generic, TypeAlias, TypeVar
 
 from wireproof_kit.clients.client import StartedClient
-from wireproof_kit.clients.control import loopback_round_trip
 from wireproof_kit.clients.events import (
     Answered,
     BadLine,
@@ -59,6 +61,29 @@ ROLES: Mapping[str | None, tuple[Role, ...]] = {
 
 S = TypeVar("S")
 Probed: TypeAlias = tuple[Story, Transcript]
+
+
+def loopback_round_trip(within: float) -> float:
+    """Measure a round trip over loopback between two threads; return its seconds.
+
+    It tells whether this machine is fast enough to judge clients.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(within)
+        answering = threading.Thread(target=_answer, args=(server,), daemon=True)
+        started = time.monotonic()
+        answering.start()
+        with socket.create_connection(server.getsockname(), within) as connection:
+            connection.sendall(b".")
+            connection.recv(1)
+        answering.join(within)
+    return time.monotonic() - started
+
+
+def _answer(server: socket.socket) -> None:
+    accepted, _ = server.accept()
+    with accepted:
+        accepted.sendall(accepted.recv(1))
 
 
 class ClientSession(Generic[S]):
@@ -164,17 +189,17 @@ class ClientSession(Generic[S]):
 
     def fingerprint(self) -> dict[str, str]:
         """Return what the client's driver reports about itself, and the client's command line."""
-        found = {"command": self._command}
+        facts = {"command": self._command}
         if self._part.describe is not None:
-            found |= self._part.describe(self._stories())
+            facts |= self._part.describe(self._stories())
         for story in self._stories().values():
             greeted = story.first(Greeted)
             if greeted is not None:
                 hello = greeted.hello
-                found |= {"name": hello.name, "version": hello.version, "driver": "yes"}
+                facts |= {"name": hello.name, "version": hello.version, "driver": "yes"}
         if self._role is not None:
-            found["role"] = self._role
-        return found
+            facts["role"] = self._role
+        return facts
 
     def begin(self, kinds: object) -> None:
         """Do nothing: cases share nothing."""

@@ -4,9 +4,8 @@ import json
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import cast
 
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.strict_json import JsonValue, members_of
 
 GREATEST_EXACT = 1 << 53
 """JSON readers that use 64-bit floats for numbers, such as jq, change integers above this one."""
@@ -26,10 +25,9 @@ def json_line(value: JsonValue) -> str:
 def json_object(data: bytes) -> Mapping[str, object]:
     """Parse bytes as a JSON object; return an empty object when they are not one."""
     try:
-        value = json.loads(data)
+        return members_of(json.loads(data))
     except (ValueError, RecursionError):
         return {}
-    return cast(dict[str, object], value) if isinstance(value, dict) else {}
 
 
 def _exact(value: JsonValue) -> str:

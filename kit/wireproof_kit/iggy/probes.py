@@ -33,7 +33,6 @@ from wireproof_spec.iggy.header_kinds import STRING
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.states import POISONED
 
-UNAVAILABLE = "unavailable"
 NO_STATE = 2
 PAYLOAD = b"wp probe"
 MESSAGE = SentMessage(1, (), PAYLOAD)
@@ -77,8 +76,8 @@ def disk(server: Server) -> Observation:
     topic = server.new_topic()
     server.send_accepted(topic, MESSAGE)
     segments = stored.wait_for(topic, PAYLOAD[:-1])
-    found = any(PAYLOAD[:-1] in segment.log for segment in segments)
-    return observed("ok" if found else MISSING)
+    is_stored = any(PAYLOAD[:-1] in segment.log for segment in segments)
+    return observed("ok" if is_stored else MISSING)
 
 
 def control(server: Server) -> Observation:
@@ -112,8 +111,8 @@ def offsets(server: Server) -> Observation:
     stored = server.store_offset(topic, _first_offset(server, topic))
     if not isinstance(stored, Done):
         return observe(stored)
-    told = server.ask_offset(topic)
-    return observed("ok") if isinstance(told, Done) else observe(told)
+    answer = server.ask_offset(topic)
+    return observed("ok") if isinstance(answer, Done) else observe(answer)
 
 
 def login(server: Server) -> Observation:
@@ -134,10 +133,10 @@ def headers_length(server: Server) -> Observation:
     if unread is not None:
         return unread
     sizes = [len(seen.raw) - HEADERS_AT - 4 - len(seen.message.payload) for seen in polled.seen]
-    told = [
+    lengths = [
         int.from_bytes(seen.raw[HEADERS_LENGTH_AT:HEADERS_AT], "little") for seen in polled.seen
     ]
-    return observed("length:right" if sizes == told and len(told) == 2 else "length:wrong")
+    return observed("length:right" if sizes == lengths and len(lengths) == 2 else "length:wrong")
 
 
 def poll_head(server: Server) -> Observation:
@@ -220,10 +219,10 @@ def stored_offset(server: Server) -> Observation:
     sizes: list[int] = []
     for offset in _offsets(server, topic, 2):
         stored = server.store_offset(topic, offset)
-        told = server.ask_offset(topic) if isinstance(stored, Done) else stored
-        if not isinstance(told, Done):
-            return observe(told)
-        sizes.append(len(told.body))
+        answer = server.ask_offset(topic) if isinstance(stored, Done) else stored
+        if not isinstance(answer, Done):
+            return observe(answer)
+        sizes.append(len(answer.body))
     if len(sizes) == 2 and sizes[0] == sizes[1] and sizes[0] in _OFFSET_FORMS:
         return observed(f"offset:{_OFFSET_FORMS[sizes[0]]}")
     return observed(f"offset:size-{'-'.join(map(str, sizes))}")
@@ -231,7 +230,7 @@ def stored_offset(server: Server) -> Observation:
 
 def _offsets(server: Server, topic: Topic, count: int) -> list[int]:
     """Return the offsets of the first messages, as far as they can be polled."""
-    return [each.offset for each in server.poll_until(topic, count).messages[:count]]
+    return [message.offset for message in server.poll_until(topic, count).messages[:count]]
 
 
 def unknown_state(server: Server) -> Observation:

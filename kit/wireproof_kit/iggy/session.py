@@ -1,35 +1,29 @@
 """A session with one Iggy target: servers for cases, probes, patience."""
 
 import contextlib
-import threading
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from wireproof_kit.errors import (
     ArrangementFailed,
-    KitError,
-    TargetSilent,
     TargetUnreachable,
     UsageFault,
 )
-from wireproof_kit.iggy import patience
 from wireproof_kit.iggy.access import Access
 from wireproof_kit.iggy.binding import bind_forms
 from wireproof_kit.iggy.forms import OWN_STORED_OFFSET, Forms
-from wireproof_kit.iggy.greeting import GREETING_SECONDS, Greeting, greet, time_ping
+from wireproof_kit.iggy.greeting import Greeting, greet, time_ping
 from wireproof_kit.iggy.identifiers import Identifiers
 from wireproof_kit.iggy.ledger.ledger import IggyLedger
 from wireproof_kit.iggy.observe.polled import HEAD_SIZES
-from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE, poll_head
-from wireproof_kit.iggy.probes import Probe as ProbeFunction
+from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, poll_head
 from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.server_session import HTTP_SECONDS, Probes, ServerSession
 from wireproof_kit.iggy.topics import Stream
 from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.login import credentials_from
 from wireproof_kit.observation import observed
-from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
+from wireproof_kit.targets.session import Probe, SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_kit.wire.connection import accepts
 from wireproof_kit.wire.http import address_of
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.iggy.generation import GENERATIONS
@@ -38,20 +32,20 @@ SERVER = "server"
 TOPIC = "topic"
 FRAMED = "framed"
 """The probe of the generations that this session is for."""
-HTTP_SECONDS = 5.0
 POLL_HEAD = "iggy-poll-head"
 STORED_OFFSET = "iggy-stored-offset"
 
 
-class IggySession:
+class IggySession(ServerSession[Server]):
     """An open session with an Iggy target; thread-safe."""
 
+    server_name = SERVER
+    topic_name = TOPIC
+
     def __init__(self, target: Target, options: SessionOptions, greeting: Greeting) -> None:
-        self._address = (target.host, target.port)
-        self._options = options
-        self._greeting = greeting
+        address = (target.host, target.port)
+        super().__init__(address, options, greeting.seconds, CAPABILITY_PROBES, READING_PROBES)
         self._identifiers = Identifiers(options.run_token)
-        self._left: list[str] = []
         self.forms = Forms(counts_status=greeting.counts_status)
         token, _, control = (target.control or "").rpartition("@")
         self._access = Access(
@@ -65,13 +59,6 @@ class IggySession:
             data=target.data,
             http_seconds=options.timeout or HTTP_SECONDS,
         )
-        self.patience = patience.BEFORE_MEASURING
-        if options.timeout is not None:
-            self.patience = patience.make_fixed(options.timeout)
-        elif options.patience is not None:
-            self.patience = options.patience
-        self._measuring = threading.Lock()
-        self._is_measured = options.timeout is not None or options.patience is not None
 
     def bind_forms(self, told: str | None) -> None:
         """Bind the forms of requests and the head of polls, which later probes depend on.
@@ -83,23 +70,14 @@ class IggySession:
         """
         server = self._server(Transcript())
         try:
-            bind_forms(server, next((each for each in GENERATIONS if each == told), None))
+            bind_forms(
+                server,
+                next((generation for generation in GENERATIONS if generation == told), None),
+            )
             with contextlib.suppress(ArrangementFailed):
                 self._take_head(poll_head(server).value.removeprefix("head:"))
         finally:
             self._close(server)
-
-    def begin(self, kinds: Counter[str]) -> None:
-        """Do nothing: Iggy creates topics without delay, so none is prepared."""
-
-    def probe_capability(self, name: str) -> Probe:
-        """Find out by a probe (a short exchange) whether the target has a capability."""
-        self._measure()
-        return self._probe(name, CAPABILITY_PROBES)
-
-    def probe_reading(self, name: str) -> Probe:
-        """Find out by a probe which reading of an ambiguous text the target follows."""
-        return self._probe(name, READING_PROBES)
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
         """Store which reading of each ambiguous text the target follows, such as the poll head."""
@@ -113,48 +91,11 @@ class IggySession:
             if head == name:
                 self.forms.head = head
 
-    def prepare(self, kinds: Counter[str]) -> None:
-        """Measure the target's time limits; the cases create their topics themselves."""
-        self._measure()
-
-    def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return the objects that a case asks for by name, new for one run: server and topic.
-
-        Raises:
-            ArrangementFailed: the topic could not be made.
-            KitError: the kit has no such object.
-        """
-        missing = [name for name in names if name not in (SERVER, TOPIC)]
-        if missing:
-            raise KitError(f"the kit has no object called {missing[0]}")
-        server = self._server(transcript)
-        arguments: dict[str, object] = {SERVER: server}
-        try:
-            if TOPIC in names:
-                arguments[TOPIC] = server.new_topic()
-        except KitError:
-            self._close(server)
-            raise
-        return {name: arguments[name] for name in names}
-
     def release(self, arguments: Mapping[str, object]) -> None:
         """Close what a case left open and delete what it created."""
         for argument in arguments.values():
             if isinstance(argument, Server):
                 self._close(argument)
-
-    def control(self) -> Control:
-        """Ping on a new connection, to show that the target still answers; return the result."""
-
-        def trip(seconds: float) -> float:
-            counts_status = self.forms.counts_status
-            return time_ping(self._address, seconds=seconds, counts_status=counts_status)
-
-        return control_round_trip(trip, self.patience)
-
-    def is_alive(self) -> bool:
-        """Return True if the target accepts a connection now."""
-        return accepts(self._address)
 
     def fingerprint(self) -> dict[str, str]:
         """Return what identifies the target: the generation it speaks."""
@@ -187,10 +128,6 @@ class IggySession:
         server.close(leave=True)
         return is_deleted
 
-    def left_behind(self) -> list[str]:
-        """Return the streams that the target keeps, once the session is closed."""
-        return [f"stream {name}" for name in self._left]
-
     def _server(self, transcript: Transcript) -> Server:
         return Server(self._access, transcript=transcript, patience=self.patience)
 
@@ -199,33 +136,13 @@ class IggySession:
             server.close(leave=self._options.passing)
             self._left += server.left_behind
 
-    def _probe(self, name: str, table: Mapping[str, ProbeFunction]) -> Probe:
-        transcript = Transcript()
+    def _probe(self, name: str, table: Probes[Server]) -> Probe:
         if name == FRAMED:
-            return Probe(observed("ok", note="the server answered a ping"), transcript)
-        function = table.get(name)
-        if function is None:
-            return Probe(observed(UNAVAILABLE, note=f"there is no probe {name}"), transcript)
-        server = self._server(transcript)
-        try:
-            observation = function(server)
-        except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
-            observation = observed(UNAVAILABLE, note=str(error))
-        finally:
-            self._close(server)
-        return Probe(observation, transcript)
+            return Probe(observed("ok", note="the server answered a ping"), Transcript())
+        return super()._probe(name, table)
 
-    def _measure(self) -> None:
-        with self._measuring:
-            if not self._is_measured:
-                self._is_measured = True
-                self.patience = patience.measure(self._round_trip, self._greeting.seconds)
-
-    def _round_trip(self) -> float:
-        try:
-            return time_ping(self._address, counts_status=self.forms.counts_status)
-        except (TargetUnreachable, TargetSilent):
-            return GREETING_SECONDS
+    def _time_ping(self, seconds: float) -> float:
+        return time_ping(self._address, seconds=seconds, counts_status=self.forms.counts_status)
 
 
 def open_session(target: Target, options: SessionOptions) -> IggySession:

@@ -14,11 +14,11 @@ from wireproof_kit.nsq.lookup.errors import LookupRequest, Unusable
 from wireproof_kit.nsq.lookup.servers import DISABLE_PATH, LookupClient, ask_lookup, is_same
 from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import Address, Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.wire.address import format_address
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.strict_json import JsonValue
 
 MOVE_PATH = "/topic/partition/move"
@@ -102,10 +102,10 @@ class Cluster:
             ArrangementFailed: the move failed; the message has the answer.
         """
         self.begin_move(topic)
-        found = self.next_leader(topic)
-        if found is None:
+        moved = self.next_leader(topic)
+        if moved is None:
             raise ArrangementFailed(f"no lookup named another leader of {topic.name}")
-        return found
+        return moved
 
     def move_offer(self) -> HttpAnswer | None:
         """Ask whether the target can move leaders; return None, or the response that refuses."""
@@ -130,9 +130,9 @@ class Cluster:
         """Wait until lookups name a new leader; return the topic with its address, or None."""
 
         def look() -> Topic | None:
-            found = self._leader(self._quiet, topic, access) if self._quiet else None
-            moved = found is not None and not is_same(found.address, topic.address)
-            return found if moved else None
+            leader = self._leader(self._quiet, topic, access) if self._quiet else None
+            moved = leader is not None and not is_same(leader.address, topic.address)
+            return leader if moved else None
 
         found = until(look, seconds=self._seconds(), every=POLL_SECONDS)
         return found and (self._leader(self.lookup, topic, access) or found)
@@ -210,7 +210,7 @@ class Cluster:
                 server.request("POST", MOVE_PATH, query=query, v1=True)
                 for server in self.lookup.servers
             ]
-            done = [each for each in answers if each.status == 200]
+            done = [answer for answer in answers if answer.status == 200]
             if not done and any(word in each.code for each in answers for word in BUSY):
                 self.lookup.remind(topic.name)
                 return None
@@ -233,9 +233,9 @@ class Cluster:
             if record.get("tcp_port") != address[1] or not isinstance(topics, list):
                 continue
             for name in topics:
-                found = self._id_in(str(name), address)
-                if found:
-                    return found
+                id = self._id_in(str(name), address)
+                if id:
+                    return id
         raise ArrangementFailed(
             f"nothing is led by {format_address(address)}, so its id is not known"
         )
@@ -244,7 +244,7 @@ class Cluster:
         data = self.lookup.servers[0].request("GET", "/nodes", v1=True).data
         producers = data.get("producers") if isinstance(data, dict) else None
         records = producers if isinstance(producers, list) else []
-        return [each for each in records if isinstance(each, dict)]
+        return [record for record in records if isinstance(record, dict)]
 
     def _id_in(self, name: str, address: Address) -> str:
         data = ask_lookup(self.lookup.servers[0], name).data

@@ -1,8 +1,6 @@
 """A subscription that reads deliveries one by one and skips messages of other cases."""
 
 from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
 from wireproof_kit.nsq.observe.delivery import Delivery, Layout, read_delivery
 from wireproof_kit.nsq.topics.bodies import Bodies, is_sentinel_of_kit
@@ -11,12 +9,13 @@ from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import Answer, Closed, Nonsense, Pushed, Silent
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.runner.patience import PUSH, Wait
+from wireproof_kit.wire.connection import Closing
 from wireproof_kit.wire.waiting import Deadline
 
 UNTIL_LIMIT = 1000
 
 
-class Consumer:
+class Consumer(Closing):
     """A consumer of one channel; ``answer`` is the last response that was not a message."""
 
     def __init__(
@@ -28,17 +27,6 @@ class Consumer:
         self.layout = layout
         self.answer: Answer | None = None
         self._bodies = bodies
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def next(
         self, own: bytes | None = None, wait: Wait = PUSH, *, seconds: float | None = None

@@ -8,8 +8,8 @@ from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.oms.captured import CapturedDocument
 from wireproof_kit.wire.transcript import Part, Transcript
-from wireproof_spec.json_positions import TextPosition
 from wireproof_spec.oms.document import Document, read
+from wireproof_spec.oms.json_positions import TextPosition
 from wireproof_spec.oms.names import Kind
 from wireproof_spec.oms.rule_result import Breach
 from wireproof_spec.oms.rules import RULES

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from operator import add, sub
 from random import Random
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
 from wireproof_spec.json_schema import JsonSchema, document
+from wireproof_spec.strict_json import is_array, is_object, members_of
 
 Made = st.SearchStrategy[object]
 
@@ -91,8 +92,8 @@ class _ResolvedSchema:
 
     def properties(self) -> dict[str, "_ResolvedSchema"]:
         """Return the schemas of the object's properties."""
-        found = self.schema.get("properties", {})
-        return {name: _ResolvedSchema(below, self.file) for name, below in found.items()}
+        properties = self.schema.get("properties", {})
+        return {name: _ResolvedSchema(below, self.file) for name, below in properties.items()}
 
     def list_required(self) -> Sequence[str]:
         """Return the names of the required properties."""
@@ -223,7 +224,7 @@ def _member(name: str, value: object) -> dict[str, object]:
 
 
 def _join_members(members: object, more: object) -> dict[str, object]:
-    return {**cast(dict[str, object], members), **cast(dict[str, object], more)}
+    return {**members_of(members), **members_of(more)}
 
 
 def _of_other_type(place: _ResolvedSchema) -> Made:
@@ -233,9 +234,9 @@ def _of_other_type(place: _ResolvedSchema) -> Made:
 
 def _types(place: _ResolvedSchema) -> set[str]:
     """Return the JSON types that a value may have; an integer may be any whole number."""
-    found = {kind for option in place.options() for kind in _types(option)}
+    types = {kind for option in place.options() for kind in _types(option)}
     named = _type(place, "")
-    return found | {named} | ({"number", "integer"} if named in ("number", "integer") else set())
+    return types | {named} | ({"number", "integer"} if named in ("number", "integer") else set())
 
 
 def _against(pattern: str) -> st.SearchStrategy[str]:
@@ -263,11 +264,10 @@ def _write_json(
 
 
 def _shuffle(value: object, chance: Random) -> object:
-    if isinstance(value, list):
-        return [_shuffle(each, chance) for each in cast(list[object], value)]
-    if not isinstance(value, dict):
+    if is_array(value):
+        return [_shuffle(item, chance) for item in value]
+    if not is_object(value):
         return value
-    members = cast(dict[str, object], value)
-    names = list(members)
+    names = list(value)
     chance.shuffle(names)
-    return {name: _shuffle(members[name], chance) for name in names}
+    return {name: _shuffle(value[name], chance) for name in names}

@@ -82,7 +82,7 @@ _FLAGS = {
 
 def broker_url(config: pytest.Config) -> str | None:
     """Return the target's URL, ``reference``, or None when no target was named."""
-    return cast(str | None, config.getoption("--broker-url"))
+    return _one(config, "--broker-url")
 
 
 def narrowing_options(config: pytest.Config) -> tuple[str, ...]:

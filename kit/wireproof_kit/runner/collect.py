@@ -10,7 +10,7 @@ from collections.abc import Generator
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.protocols import known_protocols, suites
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.several import Several, several_of
+from wireproof_kit.runner.pytest_items import Several, several_of
 from wireproof_spec.protocol import Group, leave_out, package_of
 
 _VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
@@ -47,16 +47,16 @@ def collect(
     several, known = several_of(url), known_protocols()
     # One protocol at a time: a process that needs all and then one of them collects none twice.
     asked = sorted({*protocols}, key=known.index) or known
-    found: list[Instance] = []
+    instances: list[Instance] = []
     for protocol in asked:
         try:
-            found += _collect(protocol, expression, several, within)
+            instances += _collect(protocol, expression, several, within)
         except KitError as error:
             package = package_of(Group.SUITES, protocol)
             if protocols or package is None:
                 raise
             leave_out(protocol, package, str(error))
-    return tuple(found)
+    return tuple(instances)
 
 
 @functools.cache

@@ -9,9 +9,11 @@ import select
 import socket
 import ssl
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, TypeVar
+from types import TracebackType
+from typing import Generic, Self, TypeVar
 
 from wireproof_kit.errors import TargetUnreachable, refuse_exhausted
 from wireproof_kit.wire.address import Address, connect, format_address
@@ -29,6 +31,25 @@ CHUNK = 65536
 MASK = b"*"
 CONNECT_SECONDS = 5.0
 SEND_SECONDS = 10.0
+
+
+class Closing(ABC):
+    """What is closed at the end of a ``with`` statement."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close it; a second call does nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
 class Wire(Generic[T, A]):

@@ -6,8 +6,7 @@ import sys
 import pytest
 import uvloop
 
-from wireproof_reference_impl.command import run_until_told
-from wireproof_reference_impl.loops import libuv_loop
+from wireproof_reference_impl.command import libuv_loop, run_until_told
 
 
 def _loop_of_a_run(*, in_pieces: bool) -> type[asyncio.AbstractEventLoop]:

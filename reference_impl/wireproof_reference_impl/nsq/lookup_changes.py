@@ -5,6 +5,7 @@ from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
+from wireproof_spec.strict_json import members_of
 
 Data = dict[str, object]
 Record = dict[str, object]
@@ -57,7 +58,7 @@ def make_change(change: Change, when: When) -> Callable[[Request, object], objec
     """Return a rule that changes the data of the answers to some requests."""
 
     def rule(request: Request, data: object) -> object:
-        return change(dict(cast(Data, data))) if when(request) else data
+        return change(dict(members_of(data))) if when(request) else data
 
     return rule
 
@@ -94,6 +95,11 @@ def producers(data: Data) -> list[Record]:
 def channels(data: Data) -> list[str]:
     """Return the channels listed in the data of a lookup answer."""
     return cast(list[str], data["channels"])
+
+
+def lookup_nodes(data: Data) -> list[Record]:
+    """Return the lookup servers listed in the data of an answer to listlookup."""
+    return cast(list[Record], data["lookupdnodes"])
 
 
 def each_record(change: Callable[[Record], Record]) -> Change:

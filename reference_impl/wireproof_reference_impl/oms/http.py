@@ -7,10 +7,8 @@ from typing import Final
 from wireproof_reference_impl.http_stream import (
     CONTINUE,
     BadRequest,
-    End,
-    Event,
     Head,
-    Requests,
+    RequestServer,
     answer_head,
 )
 from wireproof_reference_impl.oms.adapter.adapter import Adapter
@@ -24,18 +22,16 @@ _TEXT: Final = "text/plain; charset=utf-8"
 _METHOD: Final = "POST"
 
 
-class HttpConnection:
+class HttpConnection(RequestServer):
     """One HTTP connection to the adapter; a request waits until the one before is answered."""
 
     def __init__(self, adapter: Adapter, client: str, changed: Callable[[], None]) -> None:
-        self.closed = False
+        super().__init__()
         self.client = client
         self._adapter = adapter
         self._changed = changed
-        self._requests = Requests()
-        self._output: list[bytes] = []
         self._head: Head | None = None
-        self._body = bytearray()
+        self._now_ns = 0
         self._is_answered = True
         self._is_reading = False
 
@@ -64,38 +60,21 @@ class HttpConnection:
         self._changed()
         self._read(now_ns)
 
-    def take_output(self) -> bytes:
-        """Return the bytes to send, and clear the output buffer."""
-        data = b"".join(self._output)
-        self._output.clear()
-        return data
-
     def _read(self, now_ns: int) -> None:
         """Follow the events of the stream as far as answers do not have to be awaited."""
         if self._is_reading:  # an answer came at once: the loop that asked for it goes on
             return
-        self._is_reading = True
+        self._now_ns, self._is_reading = now_ns, True
         try:
             while self._is_answered and not self.closed:
                 event = self._requests.next()
                 if event is None:
                     return
-                self._follow(event, now_ns)
+                self._follow(event)
         except BadRequest as bad:
             self._refuse(HTTPStatus(bad.status), "")
         finally:
             self._is_reading = False
-
-    def _follow(self, event: Event, now_ns: int) -> None:
-        if isinstance(event, Head):
-            self._begin(event)
-        elif event is End.REQUEST:
-            self._finish(bytes(self._body), now_ns)
-        elif isinstance(event, End):
-            self.closed = True
-        else:
-            self._body += event
-            self._check_length(len(self._body))
 
     def _begin(self, head: Head) -> None:
         self._head = head
@@ -104,19 +83,23 @@ class HttpConnection:
         if head.expects and not self.closed:
             self._output.append(CONTINUE)
 
+    def _take(self, data: bytes) -> None:
+        self._body += data
+        self._check_length(len(self._body))
+
     def _check_length(self, length: int) -> None:
         if length > MAX_LINE_BYTES:
             text = f"expected a body of at most {MAX_LINE_BYTES} bytes"
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
 
-    def _finish(self, body: bytes, now_ns: int) -> None:
+    def _finish(self) -> None:
         if self._head is None or self._head.method != _METHOD:
             text = "expected POST with a request of the adapter protocol as the body"
             self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, text)
             return
         self._is_answered = False
         try:
-            self._adapter.ask(body, self, now_ns)
+            self._adapter.ask(bytes(self._body), self, self._now_ns)
         except Malformed as malformed:
             self._is_answered = True
             self._refuse(HTTPStatus.BAD_REQUEST, str(malformed))

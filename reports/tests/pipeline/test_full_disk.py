@@ -16,8 +16,8 @@ from wireproof_reports.pipeline.ingest import ingest
 from wireproof_reports.pipeline.jars import SparkFault
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.session import in_words
-from wireproof_reports.questions import aggregate
-from wireproof_reports.questions.aggregate import AnalysisRequest
+from wireproof_reports.site import analysis as aggregate
+from wireproof_reports.site.analysis import AnalysisRequest
 
 pytestmark = [
     pytest.mark.process,

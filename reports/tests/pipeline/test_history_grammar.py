@@ -4,7 +4,7 @@ import bundle_fixture as made
 import msgspec
 import pytest
 
-from wireproof_reports.pipeline.incoming import VALUES_KEPT, Grammar, frame_of
+from wireproof_reports.pipeline.bundles.incoming import VALUES_KEPT, Grammar, frame_of
 from wireproof_spec.step_record import StepRecord, TranscriptRecord, pack_bytes
 
 

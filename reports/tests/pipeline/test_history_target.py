@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wireproof_reports.pipeline.incoming import read_in
+from wireproof_reports.pipeline.bundles.incoming import read_in
 from wireproof_reports.pipeline.target import vendor, version, version_key
 from wireproof_spec.record import TargetRecord
 from wireproof_spec.step_record import TranscriptRecord

@@ -14,8 +14,8 @@ from history_fixture import bundle, with_lines
 from incoming_fixture import Collected, Read, files, of_view
 
 from wireproof_reports.pipeline import rows
-from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
-from wireproof_reports.pipeline.worker import glance, make_reader
+from wireproof_reports.pipeline.bundles.incoming import NO_NAMING, TargetNaming
+from wireproof_reports.pipeline.bundles.worker import glance, make_reader
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord, FuzzCaseRecord, SentRecord
 from wireproof_spec.record import DifferenceRecord

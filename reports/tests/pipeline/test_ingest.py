@@ -13,9 +13,10 @@ from history_fixture import bundle, note, rows, version, with_lines, write_commi
 from pyspark.sql import DataFrame, SparkSession
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline import landing as landing_module
+from wireproof_reports.pipeline.bundles import landing as landing_module
+from wireproof_reports.pipeline.bundles.landing import Refused, Seen
+from wireproof_reports.pipeline.bundles.worker import Batches, Work, make_reader
 from wireproof_reports.pipeline.ingest import How, ingest
-from wireproof_reports.pipeline.landing import Refused, Seen
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.table import (
     measure,
@@ -25,7 +26,6 @@ from wireproof_reports.pipeline.table import (
     read_view,
 )
 from wireproof_reports.pipeline.vacuum import vacuum
-from wireproof_reports.pipeline.worker import Batches, Work, make_reader
 from wireproof_spec.history import FORMAT
 
 pytestmark = [

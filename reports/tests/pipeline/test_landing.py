@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spark_cluster import QUICK
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline.landing import (
+from wireproof_reports.pipeline.bundles.landing import (
     SLICE_BYTES,
     escape,
     files,
@@ -20,8 +20,8 @@ from wireproof_reports.pipeline.landing import (
     slices,
     split,
 )
+from wireproof_reports.pipeline.bundles.wanted import FEW_BYTES, are_few
 from wireproof_reports.pipeline.session import Wanted, session
-from wireproof_reports.pipeline.wanted import FEW_BYTES, are_few
 
 
 def test_a_folder_means_the_bundles_below_it(tmp_path: Path) -> None:

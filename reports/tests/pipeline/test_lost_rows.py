@@ -9,11 +9,11 @@ import pytest
 from history_fixture import bundle, rows, version
 from pyspark.sql import DataFrame, SparkSession
 
+from wireproof_reports.pipeline.bundles.incoming import TargetNaming
+from wireproof_reports.pipeline.bundles.worker import Batches, Work, make_reader
 from wireproof_reports.pipeline.commit import add_rows
-from wireproof_reports.pipeline.incoming import TargetNaming
 from wireproof_reports.pipeline.ingest import ingest
 from wireproof_reports.pipeline.place import HistoryFault
-from wireproof_reports.pipeline.worker import Batches, Work, make_reader
 
 pytestmark = [
     pytest.mark.process,

@@ -43,7 +43,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 PATCHED = """
 import runpy
-from wireproof_reports.pipeline import landing, tables
+from wireproof_reports.pipeline import tables
+from wireproof_reports.pipeline.bundles import landing
 {}
 runpy.run_module("wireproof", run_name="__main__")
 """

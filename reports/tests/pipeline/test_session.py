@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from spark_cluster import QUICK
 
 from wireproof_reports.pipeline import jars
+from wireproof_reports.pipeline.bundles.worker import Batches
 from wireproof_reports.pipeline.failure import first_line
 from wireproof_reports.pipeline.jars import SparkFault
 from wireproof_reports.pipeline.session import (
@@ -22,7 +23,6 @@ from wireproof_reports.pipeline.session import (
     session,
 )
 from wireproof_reports.pipeline.shipping import ship
-from wireproof_reports.pipeline.worker import Batches
 
 LONG = """An error occurred while calling o1.getResult.
 : org.apache.spark.SparkException: Exception thrown in awaitResult:

@@ -17,7 +17,7 @@ from wireproof_reports.pipeline.ingest import How, ingest
 from wireproof_reports.pipeline.jars import SparkFault
 from wireproof_reports.pipeline.session import Wanted, in_words, session
 from wireproof_reports.pipeline.watch import watch
-from wireproof_reports.questions.aggregate import state_of
+from wireproof_reports.site.analysis import state_of
 
 pytestmark = [
     pytest.mark.process,

@@ -13,9 +13,9 @@ from history_fixture import tree, write_commit
 from wireproof_reports.pipeline.jars import SparkFault
 from wireproof_reports.pipeline.place import HistoryFault
 from wireproof_reports.pipeline.table import Extent, State
-from wireproof_reports.questions import aggregate as module
-from wireproof_reports.questions.aggregate import AnalysisRequest, aggregate
-from wireproof_reports.questions.answers import Answer, question
+from wireproof_reports.site import analysis as module
+from wireproof_reports.site.analysis import AnalysisRequest, aggregate
+from wireproof_reports.site.answers import Answer, question
 from wireproof_spec.history import VIEWS
 
 

@@ -11,8 +11,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.table import read_state, read_state_as_of
-from wireproof_reports.questions.ask import Found, ask_sql, name_views
-from wireproof_reports.questions.guard import NotAllowed
+from wireproof_reports.questions.sql import Found, NotAllowed, ask_sql, name_views
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "questions.md"
 SHAPE = Shape(

@@ -10,8 +10,8 @@ from tool_modules import load_tool
 
 from wireproof_reports.pipeline.table import read_state
 from wireproof_reports.pipeline.tables import Tables, open_tables
-from wireproof_reports.questions.answers import answer
 from wireproof_reports.questions.verdicts import STANDINGS
+from wireproof_reports.site.answers import answer
 
 AFTER_ALL = date(2027, 12, 1)
 """A day at which every deviation has expired: by hand, all of them are asked for."""

@@ -8,8 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from wireproof_reports.pipeline.table import read_state
-from wireproof_reports.questions.ask import ask_sql, name_views
-from wireproof_reports.questions.guard import NotAllowed
+from wireproof_reports.questions.sql import NotAllowed, ask_sql, name_views
 
 # ruff: noqa: E501  # a statement is a line
 

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from waits import LONG_S
 
 from wireproof_reports.pipeline import partials, tables
+from wireproof_reports.pipeline.bundles.worker import Batches
 from wireproof_reports.pipeline.columns import view_schema
 from wireproof_reports.pipeline.partials import Part, Partial, chain, parts_of, read_kept
 from wireproof_reports.pipeline.table import (
@@ -25,11 +26,11 @@ from wireproof_reports.pipeline.table import (
 )
 from wireproof_reports.pipeline.tables import FLIPS, KEPT, Tables, open_tables
 from wireproof_reports.pipeline.vacuum import vacuum
-from wireproof_reports.pipeline.worker import Batches
-from wireproof_reports.questions import aggregate, flips
-from wireproof_reports.questions.aggregate import AnalysisRequest
-from wireproof_reports.questions.answers import QUESTIONS, answer, question
-from wireproof_reports.questions.ask import name_views
+from wireproof_reports.questions import flips
+from wireproof_reports.questions.sql import name_views
+from wireproof_reports.site import analysis as aggregate
+from wireproof_reports.site.analysis import AnalysisRequest
+from wireproof_reports.site.answers import QUESTIONS, answer, question
 
 QUIET = pytest.mark.filterwarnings("ignore::ResourceWarning")
 OF_EACH = ("matrix", "levels", "durations", "evidence", "flips")

@@ -25,8 +25,8 @@ from wireproof_reports.pipeline.rows import TESTED
 from wireproof_reports.pipeline.session import in_words
 from wireproof_reports.pipeline.table import read_state
 from wireproof_reports.pipeline.tables import open_tables
-from wireproof_reports.questions.answers import QUESTIONS, answer, question, write_answer
 from wireproof_reports.questions.verdicts import ASSERTED
+from wireproof_reports.site.answers import QUESTIONS, answer, question, write_answer
 from wireproof_spec.history import VIEWS
 from wireproof_spec.record import CONCLUSIVE, DifferenceRecord
 

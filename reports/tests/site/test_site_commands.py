@@ -17,8 +17,8 @@ from playwright.sync_api import Page
 from site_fixture import HOSTILE, write_data
 from site_visit import open_browser
 
+from wireproof_reports.pipeline.bundles.incoming import read_in
 from wireproof_reports.pipeline.columns import BATCH
-from wireproof_reports.pipeline.incoming import read_in
 from wireproof_reports.pipeline.rows import Row
 from wireproof_reports.site import write
 from wireproof_spec.record_file import unpack

@@ -18,17 +18,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.pipeline import landing
+from wireproof_reports.pipeline.bundles import landing
+from wireproof_reports.pipeline.bundles.incoming import NO_NAMING, TargetNaming
+from wireproof_reports.pipeline.bundles.landing import Refused, Seen
+from wireproof_reports.pipeline.bundles.worker import Outcome, make_reader, refused_rows
 from wireproof_reports.pipeline.columns import SPARK
 from wireproof_reports.pipeline.commit import Conflict, add_rows, optimize, own_session, undo
-from wireproof_reports.pipeline.incoming import NO_NAMING, TargetNaming
-from wireproof_reports.pipeline.landing import Refused, Seen
 from wireproof_reports.pipeline.lock import Pause, writer_lock
 from wireproof_reports.pipeline.place import HistoryFault, is_url
 from wireproof_reports.pipeline.session import ERRORS
 from wireproof_reports.pipeline.store import reach
 from wireproof_reports.pipeline.table import ADDED, Note, State, read_state, read_table
-from wireproof_reports.pipeline.worker import Outcome, make_reader, refused_rows
 
 MOST_AT_ONCE = 5_000
 """Bundles of one batch: so many hashes and outcomes are kept by the driver."""
@@ -277,18 +277,18 @@ class _Batch:
         # Kept as Delta keeps the source of a MERGE; in columns, by `persist`, it cost 17 % more.
         rows = read_once.localCheckpoint(eager=False, storageLevel=StorageLevel.MEMORY_AND_DISK)
         with _strict_refusal():
-            found = rows.count()
+            count = rows.count()
             done = {outcome.path: outcome for outcome in outcomes.value}  # a task may run twice
             read = len(refused) + sum(sum(o.rows.values()) or 1 for o in done.values())
-            if len(done) != len(new) or read != found:
+            if len(done) != len(new) or read != count:
                 raise HistoryFault(
                     f"{self.history}: Spark read {read} rows of {len(done)} bundles and kept "
-                    f"{found} where {len(new)} bundles were to be read; nothing of this batch was "
+                    f"{count} where {len(new)} bundles were to be read; nothing of this batch was "
                     "added; run the command again"
                 )
             written = add_rows(self.own, self.history, state, rows, note)
-        if written != found:
-            undo(self.own, self.history, [note.batch], f"Spark wrote {written} rows of {found}")
+        if written != count:
+            undo(self.own, self.history, [note.batch], f"Spark wrote {written} rows of {count}")
         return done
 
     def _rows(
@@ -350,8 +350,8 @@ def _find_known(
     is_refused = (F.col("kind") == "quarantine") & (F.col("line") == 0)
     key = F.when(F.col("bundle") == "", F.col("reason")).otherwise(F.col("bundle"))
     whole = table.where((F.col("kind") == "run") | is_refused).select("kind", key.alias("key"))
-    found = whole.join(F.broadcast(asked), "key", "left_semi").distinct().collect()
-    runs, refused = ({r["key"] for r in found if r["kind"] == k} for k in ("run", "quarantine"))
+    matches = whole.join(F.broadcast(asked), "key", "left_semi").distinct().collect()
+    runs, refused = ({r["key"] for r in matches if r["kind"] == k} for k in ("run", "quarantine"))
     return runs, refused
 
 
@@ -365,8 +365,8 @@ def _strict_refusal() -> Generator[None]:
     try:
         yield
     except ERRORS as error:
-        if found := _REFUSED.search(str(error)):
-            raise BundleFault(_strict(found[1], 0)) from error
+        if reason := _REFUSED.search(str(error)):
+            raise BundleFault(_strict(reason[1], 0)) from error
         raise
 
 

@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault, law_of
+from wireproof_reports.pipeline.bundles.landing import escape
 from wireproof_reports.pipeline.columns import BATCH, SPARK, view_schema
 from wireproof_reports.pipeline.commit import add_rows, own_session, undo
-from wireproof_reports.pipeline.landing import escape
 from wireproof_reports.pipeline.lock import writer_lock
 from wireproof_reports.pipeline.place import OLD_INDEX, OLD_TABLES, HistoryFault, root_of
 from wireproof_reports.pipeline.session import run_sql

@@ -4,10 +4,11 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 from urllib.parse import unquote
 
 import msgspec
+
+from wireproof_spec.strict_json import items_of, members_of
 
 LOG = "_delta_log"
 OLD_INDEX = "history.json"
@@ -255,22 +256,20 @@ def _refuse_expressions(table: _Table, file: Path) -> None:
 
 def _list_notes(value: object) -> Iterator[str]:
     """Yield what is noted of the columns in a schema and may act."""
-    if isinstance(value, list):
-        for each in cast(list[object], value):
-            yield from _list_notes(each)
-    elif isinstance(value, dict):
-        for name, each in cast(dict[str, object], value).items():
-            if name == "metadata":
-                yield from (key for key in cast(dict[str, object], each) if not _INERT.match(key))
-            else:
-                yield from _list_notes(each)
+    for item in items_of(value):
+        yield from _list_notes(item)
+    for name, member in members_of(value).items():
+        if name == "metadata":
+            yield from (key for key in members_of(member) if not _INERT.match(key))
+        else:
+            yield from _list_notes(member)
 
 
 def _named(file: Path) -> Iterator[_File | _Table]:
     """Yield the files that a part of Delta's log names, and what it says of the table."""
     if file.suffix == ".crc" and not file.name.startswith("."):
-        told = msgspec.json.decode(file.read_bytes() or b"{}", type=_Sum)
-        yield from filter(None, (told.metadata, *(told.allFiles or ())))
+        sums = msgspec.json.decode(file.read_bytes() or b"{}", type=_Sum)
+        yield from filter(None, (sums.metadata, *(sums.allFiles or ())))
         return
     if file.name == _LAST:
         last = msgspec.json.decode(file.read_bytes(), type=_Last).v2Checkpoint or _Newest()

@@ -9,8 +9,8 @@ import msgspec
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from wireproof_reports.pipeline.bundles.landing import escape
 from wireproof_reports.pipeline.commit import encode, optimize, own_session
-from wireproof_reports.pipeline.landing import escape
 from wireproof_reports.pipeline.lock import writer_lock
 from wireproof_reports.pipeline.partials import drop_unused
 from wireproof_reports.pipeline.place import KEEP_DAYS, LOG, HistoryFault

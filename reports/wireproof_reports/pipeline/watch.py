@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from wireproof_reports.pipeline import landing
+from wireproof_reports.pipeline.bundles import landing
 from wireproof_reports.pipeline.ingest import How, IngestResult, take
 from wireproof_reports.pipeline.lock import locked
 from wireproof_reports.pipeline.place import CHECKPOINT, WATCH_LOCK, is_url, root_of

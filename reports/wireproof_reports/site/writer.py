@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import jinja2
 
@@ -21,6 +21,7 @@ from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.extras import install_command
 from wireproof_spec.protocol import protocols
+from wireproof_spec.strict_json import is_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ POLICY = (
     "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'"
 )
 
-Json = Mapping[str, object]
+Json = Mapping[str, Any]
 
 
 class SiteFault(Exception):
@@ -162,7 +163,7 @@ def write(out: Path) -> Path:
 
 def _write(out: Path) -> Path:
     index = _read(out / DATA / "index.json")
-    asked = [_read_entry(line) for line in cast(Sequence[Json], index["questions"])]
+    asked = [_read_entry(line) for line in index["questions"]]
     answers = {item.question: _read(out / DATA / item.file) for item in asked}
     scripts = out / ANSWERS
     shutil.rmtree(scripts, ignore_errors=True)
@@ -187,15 +188,14 @@ def _read(path: Path) -> Json:
         raise SiteFault(f"{path} is missing; expected what `wireproof aggregate` wrote") from error
     except (OSError, ValueError) as error:
         raise SiteFault(f"{path} cannot be read: {error}") from error
-    if not isinstance(document, dict) or "schema" not in document:
+    if not is_object(document) or "schema" not in document:
         raise SiteFault(f"{path}: expected a document with a schema, found something else")
-    found = cast(Json, document)
-    if found["schema"] != SCHEMA:
+    if document["schema"] != SCHEMA:
         raise SiteFault(
-            f"{path} has schema {found['schema']}, this version shows {SCHEMA}; "
+            f"{path} has schema {document['schema']}, this version shows {SCHEMA}; "
             "aggregate again with the version that shall show it"
         )
-    return found
+    return document
 
 
 def _read_entry(line: Json) -> IndexEntry:
@@ -204,8 +204,8 @@ def _read_entry(line: Json) -> IndexEntry:
         title=str(line["title"]),
         asks=str(line["asks"]),
         file=Path(str(line["file"])).name,
-        rows=int(cast(int, line["rows"])),
-        total=int(cast(int, line["total"])),
+        rows=int(line["rows"]),
+        total=int(line["total"]),
     )
 
 
@@ -228,18 +228,18 @@ def _law(answers: Iterable[Json]) -> Iterator[tuple[str, dict[str, object]]]:
             continue
         for group in load_catalogue(protocol).groups:
             for clause in group.clause:
-                told = {"level": clause.level, "law": clause.law, "source": source(clause)}
+                facts = {"level": clause.level, "law": clause.law, "source": source(clause)}
                 again = "client" if clause.role == CLIENT else "run"
-                told |= {"origin": clause.origin, "again": again}
+                facts |= {"origin": clause.origin, "again": again}
                 more = {"group": group.group, "title": group.title, "status": clause.status}
-                yield clause.id, {**told, **more, "why": clause.why}
+                yield clause.id, {**facts, **more, "why": clause.why}
 
 
 def _protocols(answer: Json) -> Iterator[str]:
-    names = [column["name"] for column in cast(Sequence[Mapping[str, str]], answer["columns"])]
+    names = [column["name"] for column in answer["columns"]]
     if "protocol" in names:
         place = names.index("protocol")
-        yield from (str(row[place]) for row in cast(Sequence[Sequence[object]], answer["rows"]))
+        yield from (str(row[place]) for row in answer["rows"])
 
 
 def _assets(folder: Path) -> None:

@@ -19,12 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from schema_values import built
 
-from wireproof_spec import interpreted
 from wireproof_spec.codec import NotGenerated, generate_decoder, generate_encoder
 from wireproof_spec.decoding import Schema, decode, decode_many, encode, extent
+from wireproof_spec.grammar import interpreted
+from wireproof_spec.grammar.layout import Bytes, Int8ub, Record, Shape, When, field
+from wireproof_spec.grammar.lengths import Declared, Sized
 from wireproof_spec.iggy import golden as iggy_golden
-from wireproof_spec.layout import Bytes, Int8ub, Record, Shape, When, field
-from wireproof_spec.lengths import Declared, Sized
 from wireproof_spec.nsq import golden as nsq_golden
 from wireproof_spec.nsq.message import Extend
 from wireproof_spec.nsq.publish import PUB_BODY, PubBody

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from wireproof_spec import interpreted
 from wireproof_spec.codec import NotGenerated, generate_decoder, generate_encoder
-from wireproof_spec.layout import (
+from wireproof_spec.grammar import interpreted
+from wireproof_spec.grammar.layout import (
     Bytes,
     Int8ub,
     Int16ub,
@@ -34,8 +34,8 @@ from wireproof_spec.layout import (
     WideInteger,
     field,
 )
-from wireproof_spec.lengths import Count, Declared, Each, Many, Sized
-from wireproof_spec.texts import CarriageReturn, Utf8
+from wireproof_spec.grammar.lengths import Count, Declared, Each, Many, Sized
+from wireproof_spec.grammar.texts import CarriageReturn, Utf8
 from wireproof_spec.wire_error import Unfit, WireError
 
 

@@ -3,9 +3,11 @@
 import difflib
 import re
 import tomllib
-from typing import Literal, TypeGuard, cast, get_args, get_origin
+from typing import Literal, TypeGuard, get_args, get_origin
 
 import msgspec
+
+from wireproof_spec.strict_json import members_of
 
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _UNKNOWN = re.compile(r"unknown field `(.+?)`")
@@ -109,15 +111,13 @@ def _find_wrong_value(text: str, path: str, fault: str) -> int | None:
         tables = [
             value
             for table in tables
-            if isinstance(table, dict)
-            for name, value in cast(dict[str, object], table).items()
+            for name, value in members_of(table).items()
             if step in ("*", name)
         ]
     for table in tables:
-        if isinstance(table, dict):
-            for name, value in cast(dict[str, object], table).items():
-                if type(value) is kind:
-                    return _find_key(text, name)
+        for name, value in members_of(table).items():
+            if type(value) is kind:
+                return _find_key(text, name)
     return None
 
 

@@ -13,7 +13,7 @@ from wireproof_spec.codec.encoder import write_encoder
 from wireproof_spec.codec.functions import write_decoder, write_decoder_of_many
 from wireproof_spec.codec.making import make_object, make_tuple, take_object, take_tuple
 from wireproof_spec.codec.source import NotGenerated
-from wireproof_spec.layout import Shape
+from wireproof_spec.grammar.layout import Shape
 
 __all__ = [
     "NotGenerated",

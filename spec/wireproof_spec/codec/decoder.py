@@ -8,7 +8,6 @@ from functools import singledispatch
 from itertools import groupby
 from typing import cast
 
-from wireproof_spec import layout, lengths
 from wireproof_spec.codec.expression import expression
 from wireproof_spec.codec.making import Maker
 from wireproof_spec.codec.reading import (
@@ -21,7 +20,8 @@ from wireproof_spec.codec.reading import (
     term,
 )
 from wireproof_spec.codec.source import NotGenerated, Source
-from wireproof_spec.layout import Shape
+from wireproof_spec.grammar import layout, lengths
+from wireproof_spec.grammar.layout import Shape
 from wireproof_spec.wording import show_value
 
 MOST_AHEAD = 2
@@ -178,9 +178,9 @@ def _read_parts(shape: layout.Record, to: Decoder, path: str) -> Mapping[str, st
                 to.names[part.name] = read(part, to, path)
         else:
             _read_when({part.name: cast(layout.When, part.subcon) for part in parts}, to, path)
-    found = to.names
+    names = to.names
     to.names, to.enclosed = outer, enclosed
-    return found
+    return names
 
 
 def _condition(part: layout.Field) -> str | None:
@@ -219,13 +219,13 @@ def _list_leading(shape: Shape) -> tuple[list[Kind], bool]:
         case layout.When():
             return _list_leading(shape.subcon)[0], False
         case layout.Record():
-            found: list[Kind] = []
+            kinds_found: list[Kind] = []
             for part in shape.parts:
                 kinds, whole = _list_leading(part.subcon)
-                found += kinds
+                kinds_found += kinds
                 if not whole:
-                    return found, False
-            return found, True
+                    return kinds_found, False
+            return kinds_found, True
         case _:
             return [], False
 

@@ -1,11 +1,11 @@
 """Decoder source for sizes, lengths, counts and repetitions."""
 
-from wireproof_spec import layout, lengths
 from wireproof_spec.codec.decoder import Decoder, read
 from wireproof_spec.codec.expression import expression
 from wireproof_spec.codec.reading import LengthCheck, Position, join_path, quote_path, term
 from wireproof_spec.codec.source import NotGenerated
-from wireproof_spec.layout import Shape
+from wireproof_spec.grammar import layout, lengths
+from wireproof_spec.grammar.layout import Shape
 
 
 @read.register(lengths.Declared)

@@ -1,8 +1,8 @@
 """Decoder source for words, decimal numbers and text."""
 
-from wireproof_spec import texts
 from wireproof_spec.codec.decoder import Decoder, read
 from wireproof_spec.codec.reading import join_path, quote_path
+from wireproof_spec.grammar import texts
 
 
 @read.register(texts.Utf8)

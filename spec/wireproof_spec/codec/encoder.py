@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial, singledispatch
 from typing import TypeAlias
 
-from wireproof_spec import layout, texts
 from wireproof_spec.codec.expression import expression
 from wireproof_spec.codec.making import Taker
 from wireproof_spec.codec.source import NotGenerated, Source
@@ -24,8 +23,9 @@ from wireproof_spec.codec.writing import (
     joined_bytes,
     write_tests,
 )
-from wireproof_spec.dissection import PartRefused
-from wireproof_spec.layout import Shape
+from wireproof_spec.grammar import layout, texts
+from wireproof_spec.grammar.dissection import PartRefused
+from wireproof_spec.grammar.layout import Shape
 from wireproof_spec.wire_error import Unfit
 
 Rest: TypeAlias = Callable[[EncoderPath], None]
@@ -189,8 +189,8 @@ def prepare(
         octets = value
     else:
         raise NotGenerated(f"the length of {shape!r}")
-    found = Octets(octets, f"len({octets})")
-    return written.and_prepared(value, found), found
+    octets_made = Octets(octets, f"len({octets})")
+    return written.and_prepared(value, octets_made), octets_made
 
 
 @write.register(texts.Text)
@@ -249,7 +249,7 @@ def _take_apart(
     """Write the code that takes a value apart; return the variables of its parts."""
     test, pattern = to.take(to.code, value, shape.value_type)
     written = write_tests(to.code, written.and_test(test))
-    names = {each.name: "None" for each in shape.parts}
+    names = {part.name: "None" for part in shape.parts}
     for index, name in enumerate(shape.value_fields):
         source = pattern.format(name=name, index=index)
         if name in shape.absent:

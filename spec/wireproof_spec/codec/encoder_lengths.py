@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from wireproof_spec import lengths
 from wireproof_spec.codec.encoder import (
     BoundPart,
     Encoder,
@@ -14,6 +13,7 @@ from wireproof_spec.codec.encoder import (
 )
 from wireproof_spec.codec.source import NotGenerated
 from wireproof_spec.codec.writing import EncoderPath, size_of, write_tests
+from wireproof_spec.grammar import lengths
 
 
 @write.register(lengths.Declared)

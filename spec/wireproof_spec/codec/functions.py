@@ -4,14 +4,14 @@ import math
 import struct
 from collections.abc import Callable, Mapping
 
-from wireproof_spec import lengths
 from wireproof_spec.codec import decoder_lengths as decoder_lengths
 from wireproof_spec.codec import decoder_texts as decoder_texts
 from wireproof_spec.codec.decoder import Decoder, read
 from wireproof_spec.codec.making import Maker
 from wireproof_spec.codec.reading import TOTAL, Position
 from wireproof_spec.codec.source import NotGenerated, Source
-from wireproof_spec.layout import Shape
+from wireproof_spec.grammar import lengths
+from wireproof_spec.grammar.layout import Shape
 from wireproof_spec.wire_error import WireError
 from wireproof_spec.wording import count_bytes, show_value
 

@@ -8,12 +8,13 @@ base64.
 import base64
 import json
 from collections.abc import Mapping
-from typing import TypeAlias, cast
+from decimal import Decimal
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from wireproof_spec import json_schema, strict_json
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.strict_json import JsonValue, fields_of, values_of
 from wireproof_spec.wire_error import WireError
 from wireproof_spec.wording import show_value
 
@@ -127,12 +128,12 @@ def request_line(id: int, op: str, fields: Members) -> bytes:
 def show_answer(answer: Answer) -> str:
     """Return a driver's answer as JSON in one line, for a message."""
     if isinstance(answer, Unsupported):
-        told: Fields = {"unsupported": answer.what}
+        fields: Fields = {"unsupported": answer.what}
     elif isinstance(answer, Failure):
-        told = {"error": {"message": answer.message, "code": answer.code}}
+        fields = {"error": {"message": answer.message, "code": answer.code}}
     else:
-        told = {"ok": answer.fields}
-    return json.dumps({"id": answer.id, **told}, ensure_ascii=False)
+        fields = {"ok": answer.fields}
+    return json.dumps({"id": answer.id, **fields}, ensure_ascii=False)
 
 
 def in_base64(data: bytes) -> str:
@@ -185,30 +186,31 @@ def _line(value: dict[str, JsonValue]) -> Line:
     if "event" in value:
         beside = {name: each for name, each in value.items() if name not in ("event", "of")}
         of = value.get("of")
-        return Event(cast(str, value["event"]), None if of is None else _int(of), beside)
+        return Event(str(value["event"]), None if of is None else _int(of), beside)
     return _answer(value)
 
 
 def _hello(value: dict[str, JsonValue]) -> Hello:
     return Hello(
-        versions=tuple(map(_int, cast(list[JsonValue], value["versions"]))),
-        name=cast(str, value["name"]),
-        version=cast(str, value.get("version", "")),
-        operations=tuple(cast(list[str], value["operations"])),
-        claims=tuple(cast(list[str], value.get("claims", []))),
+        versions=tuple(map(_int, values_of(value["versions"]))),
+        name=str(value["name"]),
+        version=str(value.get("version", "")),
+        operations=tuple(map(str, values_of(value["operations"]))),
+        claims=tuple(map(str, values_of(value.get("claims", [])))),
     )
 
 
 def _answer(value: dict[str, JsonValue]) -> Answer:
     id = _int(value["id"])
     if "unsupported" in value:
-        return Unsupported(id, cast(str, value["unsupported"]))
+        return Unsupported(id, str(value["unsupported"]))
     if "error" in value:
-        error = cast(dict[str, str], value["error"])
-        return Failure(id, error["message"], error.get("code", ""))
-    return Result(id, cast(dict[str, JsonValue], value["ok"]))
+        error = fields_of(value["error"])
+        return Failure(id, str(error["message"]), str(error.get("code", "")))
+    return Result(id, fields_of(value["ok"]))
 
 
 def _int(value: JsonValue) -> int:
     """Return an integer that passed the schema, in any JSON spelling (1, 1.0, 1e0)."""
-    return int(cast(int, value))
+    assert isinstance(value, int | Decimal)
+    return int(value)

@@ -4,12 +4,12 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema, encode
+from wireproof_spec.grammar.layout import Bytes, Int32ul, Record, Rest, field
+from wireproof_spec.grammar.lengths import Declared, Sized
 from wireproof_spec.iggy.statuses import OK
-from wireproof_spec.layout import Bytes, Int32ul, Record, Rest, field
-from wireproof_spec.lengths import Declared, Sized
 from wireproof_spec.stream import NEED_MORE as NEED_MORE
 from wireproof_spec.stream import NeedMore as NeedMore
-from wireproof_spec.stream import SizedReader
+from wireproof_spec.stream import SizedReader, StreamBuffer
 from wireproof_spec.wire_error import WireError
 
 
@@ -74,26 +74,12 @@ def response(status: int, body: bytes = b"", *, counts_status: bool = False) -> 
     return frame[:_LENGTH_AT] + length + frame[RESPONSE_HEAD_SIZE:]
 
 
-class RequestReader:
+class RequestReader(SizedReader[Request]):
     """Decodes request frames from a stream that may arrive in pieces of any size."""
 
     def __init__(self, limit: int) -> None:
         """Create a reader; `limit` is the largest length in bytes that a frame may declare."""
-        self._reader = SizedReader(REQUEST, limit)
-
-    @property
-    def offset(self) -> int:
-        """Where the next request starts, in bytes from the start of the stream."""
-        return self._reader.offset
-
-    @property
-    def pending(self) -> bytes:
-        """The bytes fed so far that belong to an incomplete request."""
-        return self._reader.pending
-
-    def feed(self, data: bytes) -> None:
-        """Append bytes received from the stream."""
-        self._reader.feed(data)
+        super().__init__(REQUEST, limit)
 
     def next_request(self) -> Request | NeedMore:
         """Return the next complete request, or NEED_MORE.
@@ -102,10 +88,10 @@ class RequestReader:
             WireError: the length is below 4 or over the limit; the offset counts from the
                 start of the stream.
         """
-        return self._reader.next()
+        return self.next()
 
 
-class ResponseReader:
+class ResponseReader(StreamBuffer):
     """Decodes response frames from a stream that may arrive in pieces of any size."""
 
     def __init__(self, limit: int, *, counts_status: bool = False) -> None:
@@ -113,20 +99,9 @@ class ResponseReader:
 
         `counts_status`: the length of a success also counts the bytes of its status.
         """
+        super().__init__()
         self.limit = limit
         self._counts_status = counts_status
-        self._buffer = bytearray()
-        self.offset = 0
-        """Where the next response starts, counted from the start of the stream."""
-
-    @property
-    def pending(self) -> bytes:
-        """The bytes fed so far that belong to an incomplete response."""
-        return bytes(self._buffer)
-
-    def feed(self, data: bytes) -> None:
-        """Append bytes received from the stream."""
-        self._buffer += data
 
     def next_response(self) -> Response | NeedMore:
         """Return the next complete response, or NEED_MORE.
@@ -142,8 +117,7 @@ class ResponseReader:
         if len(self._buffer) < end:
             return NEED_MORE
         body = bytes(self._buffer[RESPONSE_HEAD_SIZE:end])
-        del self._buffer[:end]
-        self.offset += end
+        self._drop(end)
         return Response(status, body)
 
     def _body_length(self, status: int) -> int:

@@ -4,10 +4,10 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Bytes, Field, Int8ub, Int32ul, Ranged, Record, field
+from wireproof_spec.grammar.lengths import Declared, Each, Sized
+from wireproof_spec.grammar.texts import Utf8
 from wireproof_spec.iggy.header_kinds import FLOAT64, RAW
-from wireproof_spec.layout import Bytes, Field, Int8ub, Int32ul, Ranged, Record, field
-from wireproof_spec.lengths import Declared, Each, Sized
-from wireproof_spec.texts import Utf8
 
 
 class Header(Struct, frozen=True, gc=False):

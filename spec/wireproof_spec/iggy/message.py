@@ -4,9 +4,7 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema, decode
-from wireproof_spec.iggy.headers import Header, headers_field
-from wireproof_spec.iggy.states import STATES
-from wireproof_spec.layout import (
+from wireproof_spec.grammar.layout import (
     Bytes,
     Field,
     Int8ub,
@@ -18,8 +16,10 @@ from wireproof_spec.layout import (
     Shape,
     field,
 )
-from wireproof_spec.lengths import Declared
-from wireproof_spec.stream import NEED_MORE, NeedMore
+from wireproof_spec.grammar.lengths import Declared
+from wireproof_spec.iggy.headers import Header, headers_field
+from wireproof_spec.iggy.states import STATES
+from wireproof_spec.stream import NEED_MORE, NeedMore, StreamBuffer
 from wireproof_spec.wire_error import WireError
 
 
@@ -73,27 +73,16 @@ OLD_MESSAGE_FIXED_SIZE = 40
 _LENGTH_SIZE = 4
 
 
-class MessageReader:
+class MessageReader(StreamBuffer):
     """Reads messages from the bytes of a log file; holds one message and the last bytes fed."""
 
     def __init__(self, limit: int, *, schema: Schema[Message] = MESSAGE) -> None:
         """Create a reader; `limit` is the largest length accepted for headers or a payload."""
+        super().__init__()
         self._schema = schema
         old = schema is OLD_MESSAGE
         self._fixed = OLD_MESSAGE_FIXED_SIZE if old else MESSAGE_FIXED_SIZE
         self._limit = limit
-        self._buffer = bytearray()
-        self.offset = 0
-        """Where the next message starts, counted from the first byte fed."""
-
-    @property
-    def pending(self) -> bytes:
-        """The bytes fed so far that belong to an incomplete message."""
-        return bytes(self._buffer)
-
-    def feed(self, data: bytes) -> None:
-        """Append bytes of the log file."""
-        self._buffer += data
 
     def next_message(self) -> Message | NeedMore:
         """Return the next complete message, or NEED_MORE.
@@ -109,8 +98,7 @@ class MessageReader:
             value = decode(self._schema, bytes(self._buffer[:end]))
         except WireError as error:
             raise error.at(self.offset) from None
-        del self._buffer[:end]
-        self.offset += end
+        self._drop(end)
         return value
 
     def finish(self) -> None:

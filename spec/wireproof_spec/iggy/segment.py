@@ -9,9 +9,9 @@ import re
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Int32ul, Int64ul, Record, field
+from wireproof_spec.grammar.lengths import Each
 from wireproof_spec.iggy.message import MESSAGE, Message
-from wireproof_spec.layout import Int32ul, Int64ul, Record, field
-from wireproof_spec.lengths import Each
 
 
 class Log(Struct, frozen=True, gc=False):

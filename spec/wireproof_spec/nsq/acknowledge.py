@@ -7,9 +7,9 @@ position; the measured broker checks only the first 3 letters (TOUCH: 5).
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Bytes, Field, Literal, Record, field
+from wireproof_spec.grammar.layout import Bytes, Field, Literal, Record, field
+from wireproof_spec.grammar.texts import Decimal
 from wireproof_spec.nsq import names
-from wireproof_spec.texts import Decimal
 
 MESSAGE_ID_SIZE = 16
 """Bytes: internal id (8), trace id (8)."""

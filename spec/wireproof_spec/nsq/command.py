@@ -7,8 +7,8 @@ to the line end. FIN, REQ and TOUCH contain raw bytes and are no such lines: see
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema, encode
-from wireproof_spec.layout import Literal, Record, field
-from wireproof_spec.texts import CarriageReturn, Text, Words
+from wireproof_spec.grammar.layout import Literal, Record, field
+from wireproof_spec.grammar.texts import CarriageReturn, Text, Words
 
 
 class CommandLine(Struct, frozen=True, gc=False):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar, cast
+from typing import Generic, TypeAlias, TypeVar
 
 from wireproof_spec.decoding import Schema, decode, extent
 from wireproof_spec.nsq import limits, names
@@ -32,7 +32,7 @@ from wireproof_spec.nsq.publish import (
     PubExtBody,
     PubTraceBody,
 )
-from wireproof_spec.stream import NEED_MORE, NeedMore
+from wireproof_spec.stream import NEED_MORE, NeedMore, StreamBuffer
 from wireproof_spec.wire_error import WireError
 
 Line: TypeAlias = CommandLine | Finish | Requeue | Touch
@@ -51,26 +51,23 @@ T = TypeVar("T")
 _MESSAGES = (PubBody, PubTraceBody, PubExtBody)
 _SIZE = 4  # bytes of a body's size
 
-BODIES = cast(
-    Mapping[bytes, Schema[Body]],
-    {
-        names.IDENTIFY: IDENTIFY_BODY,
-        names.AUTH: AUTH_BODY,
-        names.PUB: PUB_BODY,
-        names.PUB_TRACE: PUB_TRACE_BODY,
-        names.PUB_EXT: PUB_EXT_BODY,
-        names.MPUB: MPUB_BODY,
-        names.MPUB_TRACE: MPUB_TRACE_BODY,
-        names.MPUB_EXT: MPUB_EXT_BODY,
-    },
-)
+BODIES: Mapping[bytes, Schema[Body]] = {
+    names.IDENTIFY: IDENTIFY_BODY,
+    names.AUTH: AUTH_BODY,
+    names.PUB: PUB_BODY,
+    names.PUB_TRACE: PUB_TRACE_BODY,
+    names.PUB_EXT: PUB_EXT_BODY,
+    names.MPUB: MPUB_BODY,
+    names.MPUB_TRACE: MPUB_TRACE_BODY,
+    names.MPUB_EXT: MPUB_EXT_BODY,
+}
 """The commands whose line is followed by a body."""
 
-_ACKNOWLEDGEMENTS = cast(
-    Mapping[bytes, Schema[Line]],
-    {names.FIN: FINISH, names.REQ: REQUEUE, names.TOUCH: TOUCH},
-)
-_LINE = cast(Schema[Line], COMMAND_LINE)
+_ACKNOWLEDGEMENTS: Mapping[bytes, Schema[Line]] = {
+    names.FIN: FINISH,
+    names.REQ: REQUEUE,
+    names.TOUCH: TOUCH,
+}
 _ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)([ \r\n])")
 
 
@@ -91,7 +88,7 @@ class Command:
     body: CommandPart[Body] | None
 
 
-class CommandReader:
+class CommandReader(StreamBuffer):
     """Decodes commands from a client's stream after the magic, in pieces of any size."""
 
     def __init__(
@@ -106,22 +103,11 @@ class CommandReader:
 
         ``bodies`` are the commands whose line is followed by a body.
         """
+        super().__init__()
         self._bodies = bodies
         self._line_limit = line_limit
         self._message_limit = message_limit
         self._body_limit = body_limit
-        self._buffer = bytearray()
-        self.offset = 0
-        """Where the next command starts, counted from the first byte fed."""
-
-    @property
-    def pending(self) -> bytes:
-        """The bytes fed so far that belong to an incomplete command."""
-        return bytes(self._buffer)
-
-    def feed(self, data: bytes) -> None:
-        """Append bytes received from the client."""
-        self._buffer += data
 
     def next_command(self) -> Command | NeedMore:
         """Return the next complete command, or NEED_MORE.
@@ -137,8 +123,7 @@ class CommandReader:
         if body is NEED_MORE:
             return NEED_MORE
         taken = len(line.data) + (len(body.data) if body else 0)
-        del self._buffer[:taken]
-        self.offset += taken
+        self._drop(taken)
         return Command(line, body)
 
     def finish(self) -> None:
@@ -165,11 +150,13 @@ class CommandReader:
 
     def _line_shape(self) -> tuple[Schema[Line], int]:
         """Return the schema of the next line, and the number of bytes before its line feed."""
-        found = _ACKNOWLEDGEMENT.match(self._buffer)
-        if found is None:
-            return _LINE, 0
-        has_id = found[2] == b" "
-        return _ACKNOWLEDGEMENTS[found[1]], found.end() + MESSAGE_ID_SIZE if has_id else 0
+        acknowledgement = _ACKNOWLEDGEMENT.match(self._buffer)
+        if acknowledgement is None:
+            return COMMAND_LINE, 0
+        has_id = acknowledgement[2] == b" "
+        return _ACKNOWLEDGEMENTS[
+            acknowledgement[1]
+        ], acknowledgement.end() + MESSAGE_ID_SIZE if has_id else 0
 
     def _body(self, line: CommandPart[Line]) -> CommandPart[Body] | NeedMore | None:
         schema = self._body_schema(line)

@@ -10,8 +10,8 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Int16ub, Int32ub, Lifted, Ranged, Record, When, field
-from wireproof_spec.lengths import Sized
+from wireproof_spec.grammar.layout import Int16ub, Int32ub, Lifted, Ranged, Record, When, field
+from wireproof_spec.grammar.lengths import Sized
 from wireproof_spec.nsq import limits
 from wireproof_spec.nsq.message import Message, extend_layout, message_layout
 from wireproof_spec.stream import NeedMore, SizedReader
@@ -91,7 +91,7 @@ DISK_RECORD_EXT = disk_record_schema("ext")
 DISK_RECORD = disk_record_schema("from-record")
 
 
-class RecordReader:
+class RecordReader(SizedReader[DiskRecord]):
     """Reads records from the bytes of a queue; holds one record and the last bytes fed."""
 
     def __init__(
@@ -103,21 +103,7 @@ class RecordReader:
     ) -> None:
         """Create a reader; `limit` is the largest length that a record may declare."""
         schema = disk_record_schema(kind, length_always=length_always)
-        self._reader = SizedReader(schema, limit)
-
-    @property
-    def offset(self) -> int:
-        """Where the next record starts, counted from the first byte fed."""
-        return self._reader.offset
-
-    @property
-    def pending(self) -> bytes:
-        """The bytes fed so far that belong to an incomplete record."""
-        return self._reader.pending
-
-    def feed(self, data: bytes) -> None:
-        """Append bytes of the queue's files."""
-        self._reader.feed(data)
+        super().__init__(schema, limit)
 
     def next_record(self) -> DiskRecord | NeedMore:
         """Return the next complete record, or NEED_MORE.
@@ -126,12 +112,4 @@ class RecordReader:
             WireError: the bytes are no record of this kind; the offset counts from the first
                 byte fed.
         """
-        return self._reader.next()
-
-    def finish(self) -> None:
-        """Check that the queue ends after a complete record.
-
-        Raises:
-            WireError: the queue ends inside a record.
-        """
-        self._reader.finish()
+        return self.next()

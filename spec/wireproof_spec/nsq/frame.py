@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema, encode
-from wireproof_spec.layout import Int32ub, Record, Rest, field
-from wireproof_spec.lengths import Sized
+from wireproof_spec.grammar.layout import Int32ub, Record, Rest, field
+from wireproof_spec.grammar.lengths import Sized
 from wireproof_spec.stream import NEED_MORE as NEED_MORE
 from wireproof_spec.stream import NeedMore as NeedMore
 from wireproof_spec.stream import SizedReader
@@ -30,21 +30,12 @@ SERVER_FRAME = Schema(
 """`size` (4 + data), `frame_type`, `data`."""
 
 
-class FrameReader:
+class FrameReader(SizedReader[ServerFrame]):
     """Decodes frames from a broker's stream that may arrive in pieces of any size."""
 
     def __init__(self, limit: int) -> None:
         """Create a reader; `limit` is the largest size in bytes that a frame may declare."""
-        self._reader = SizedReader(SERVER_FRAME, limit)
-
-    @property
-    def pending(self) -> bytes:
-        """The bytes fed so far that belong to an incomplete frame."""
-        return self._reader.pending
-
-    def feed(self, data: bytes) -> None:
-        """Append bytes received from the broker."""
-        self._reader.feed(data)
+        super().__init__(SERVER_FRAME, limit)
 
     def next_frame(self) -> ServerFrame | NeedMore:
         """Return the next complete frame, or NEED_MORE.
@@ -53,7 +44,7 @@ class FrameReader:
             WireError: the size is below 4 or over the limit; the offset counts from the
                 start of the stream.
         """
-        return self._reader.next()
+        return self.next()
 
 
 def response_frame(data: bytes) -> bytes:

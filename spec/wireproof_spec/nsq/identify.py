@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Int32sb, Record, Rest, field
-from wireproof_spec.lengths import Sized
+from wireproof_spec.grammar.layout import Int32sb, Record, Rest, field
+from wireproof_spec.grammar.lengths import Sized
 
 
 class IdentifyBody(Struct, frozen=True, gc=False):

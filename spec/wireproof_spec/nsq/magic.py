@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Literal, Record, field
+from wireproof_spec.grammar.layout import Literal, Record, field
 from wireproof_spec.nsq import names
 
 

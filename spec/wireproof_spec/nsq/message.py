@@ -4,7 +4,7 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import (
+from wireproof_spec.grammar.layout import (
     Bytes,
     Field,
     Int8ub,
@@ -18,7 +18,7 @@ from wireproof_spec.layout import (
     When,
     field,
 )
-from wireproof_spec.lengths import Declared
+from wireproof_spec.grammar.lengths import Declared
 
 
 class Extend(Struct, frozen=True, gc=False):

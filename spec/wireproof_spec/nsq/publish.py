@@ -8,8 +8,8 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Bytes, Int16ub, Int32sb, Int64ub, Record, Rest, field
-from wireproof_spec.lengths import Count, Declared, Many, Sized
+from wireproof_spec.grammar.layout import Bytes, Int16ub, Int32sb, Int64ub, Record, Rest, field
+from wireproof_spec.grammar.lengths import Count, Declared, Many, Sized
 
 
 class PubBody(Struct, frozen=True, gc=False):

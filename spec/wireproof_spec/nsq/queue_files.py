@@ -6,8 +6,8 @@ The JSON files are checked with the schemas nsq/queue-start and nsq/channel-meta
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Field, Int32sb, Int64sb, Literal, Record, field
-from wireproof_spec.texts import Decimal
+from wireproof_spec.grammar.layout import Field, Int32sb, Int64sb, Literal, Record, field
+from wireproof_spec.grammar.texts import Decimal
 
 
 class OffsetMeta(Struct, frozen=True, gc=False):

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TypeAlias
 
 from wireproof_spec import strict_json
-from wireproof_spec.json_positions import JsonPlaces, TextPosition, place_at
 from wireproof_spec.oms import names
+from wireproof_spec.oms.json_positions import JsonPlaces, TextPosition, place_at
 from wireproof_spec.oms.names import Kind
 from wireproof_spec.oms.rule_result import NOT_THERE, Breach
 from wireproof_spec.oms.types import DICTIONARY, kind_of, literal

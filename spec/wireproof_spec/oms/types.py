@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from wireproof_spec.json_positions import child_pointer
+from wireproof_spec.oms.json_positions import child_pointer
 from wireproof_spec.oms.names import LIMITS, Type
 from wireproof_spec.oms.rule_result import Breach
 from wireproof_spec.strict_json import JsonValue

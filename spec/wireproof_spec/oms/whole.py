@@ -4,9 +4,9 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from wireproof_spec.json_positions import child_pointer
 from wireproof_spec.oms import names
 from wireproof_spec.oms.document import WRAPPER_POINTER, Document, Found
+from wireproof_spec.oms.json_positions import child_pointer
 from wireproof_spec.oms.names import ATTRIBUTES, HEADER_ATTRIBUTES, PARTS, Kind
 from wireproof_spec.oms.rule_result import DESCRIBED, UNREADABLE, Breach, RuleResult, make_result
 from wireproof_spec.oms.types import members
@@ -32,9 +32,11 @@ def unique_name(document: Document) -> RuleResult:
     if document.refusal is not None:
         return RuleResult(UNREADABLE)
     return make_result(
-        Breach(REPEATED, each.pointer, "each name once", f"{each.text!a} again", at_name=True)
-        for each in document.liberties
-        if each.kind == DUPLICATE_NAME
+        Breach(
+            REPEATED, liberty.pointer, "each name once", f"{liberty.text!a} again", at_name=True
+        )
+        for liberty in document.liberties
+        if liberty.kind == DUPLICATE_NAME
     )
 
 

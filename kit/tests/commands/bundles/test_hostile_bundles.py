@@ -21,8 +21,8 @@ from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.bundle_file import read_bundle as read_for_reports
+from wireproof_reports.pipeline.bundles.incoming import read_in
 from wireproof_reports.pipeline.columns import record_batch
-from wireproof_reports.pipeline.incoming import read_in
 from wireproof_reports.render.html import render as rendered
 from wireproof_reports.render.markdown import render as markdown
 from wireproof_spec.record_file import BundleTooLarge, open_bundle

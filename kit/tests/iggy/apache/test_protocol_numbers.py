@@ -15,6 +15,7 @@ from wireproof_kit.targets.embedded import start_reference
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Record
 from wireproof_spec.iggy.apache.envelopes import ENVELOPES, OWN
 from wireproof_spec.iggy.apache.envelopes.v0_12 import SECRET, BoundLogin
 from wireproof_spec.iggy.apache.header import REPLY_RESERVED_AT, ReplyHeader
@@ -24,7 +25,6 @@ from wireproof_spec.iggy.apache.login_fields import (
     version_fields,
 )
 from wireproof_spec.iggy.bodies.text_fields import short_text
-from wireproof_spec.layout import Record
 
 
 class TenantLogin(BoundLogin, frozen=True, gc=False):

@@ -25,9 +25,9 @@ from wireproof_kit.nsq.wire import connection as nsq_connection
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import Closed, ErrorFrame, Nonsense, Pushed, Response, Silent
 from wireproof_kit.nsq.wire.connection import Connection
-from wireproof_kit.nsq.wire.outgoing import join_pieces
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY, Patience
 from wireproof_kit.wire import incoming as bounds
+from wireproof_kit.wire.outgoing import join_pieces
 from wireproof_kit.wire.transcript import Transcript
 
 PATIENCE = Patience(answer=5.0, push=5.0, redelivery=5.0)

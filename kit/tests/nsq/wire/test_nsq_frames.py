@@ -5,7 +5,7 @@ import pytest
 
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
-from wireproof_kit.nsq.wire.outgoing import Outgoing
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.decoding import decode
 from wireproof_spec.nsq.publish import MPUB_EXT_BODY, PUB_EXT_BODY
 from wireproof_spec.wire_error import WireError

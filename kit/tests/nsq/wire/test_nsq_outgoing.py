@@ -2,7 +2,7 @@ import pytest
 
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
-from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
+from wireproof_kit.wire.outgoing import Outgoing, join_pieces
 from wireproof_kit.wire.transcript import Part
 
 TOPIC = Topic("t", 0, extend=True, ordered=False, shared=False, address=("127.0.0.1", 1))

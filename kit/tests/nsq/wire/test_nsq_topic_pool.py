@@ -8,7 +8,7 @@ from wireproof_kit.nsq.topics import pool as topic_pool
 from wireproof_kit.nsq.topics.pool import TopicPool
 from wireproof_kit.nsq.topics.sources import KINDS
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.waiting import until
+from wireproof_kit.wire.waiting import until
 
 
 class FakeMaker:

@@ -123,9 +123,9 @@ def _answer_questions(
     history: str, out: Path, wanted: "Wanted", as_of: str
 ) -> list[dict[str, object]]:
     from wireproof_reports.pipeline.jars import SparkFault
-    from wireproof_reports.questions.aggregate import AnalysisRequest
-    from wireproof_reports.questions.aggregate import aggregate as ask
-    from wireproof_reports.questions.answers import QUESTIONS
+    from wireproof_reports.site.analysis import AnalysisRequest
+    from wireproof_reports.site.analysis import aggregate as ask
+    from wireproof_reports.site.answers import QUESTIONS
 
     started = time.monotonic()
 

@@ -72,22 +72,21 @@ def ask(
         check_readable(history)
     except HistoryFault as error:
         raise UsageFault(str(error)) from error
-    from wireproof_reports.questions.aggregate import state_of
-    from wireproof_reports.questions.ask import ask_sql, name_views
-    from wireproof_reports.questions.guard import NotAllowed
+    from wireproof_reports.questions.sql import NotAllowed, ask_sql, name_views
+    from wireproof_reports.site.analysis import state_of
 
     with running_spark(spark) as session:
         name_views(session, history, state_of(session, history, as_of))
         try:
-            found = ask_sql(session, sql, limit)
+            result = ask_sql(session, sql, limit)
         except NotAllowed as error:
             raise UsageFault(str(error)) from error
     if manner().json:
-        told = {"event": "answered", "columns": found.columns, "rows": found.rows}
-        echo(json.dumps({**told, "cut": found.is_cut}))
+        event = {"event": "answered", "columns": result.columns, "rows": result.rows}
+        echo(json.dumps({**event, "cut": result.is_cut}))
         return
-    write_lines(sys.stdout, _lines(found.columns, found.rows))
-    if found.is_cut:
+    write_lines(sys.stdout, _lines(result.columns, result.rows))
+    if result.is_cut:
         write_lines(sys.stderr, [f"these are the first {limit} rows; a larger --limit shows more"])
 
 

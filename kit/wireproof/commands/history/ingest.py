@@ -19,8 +19,8 @@ from wireproof_kit.decoding.printable import printable
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.bundle_file import BundleFault
+from wireproof_reports.pipeline.bundles.wanted import are_few, bundles_below
 from wireproof_reports.pipeline.place import HistoryFault, check_writable, is_url
-from wireproof_reports.pipeline.wanted import are_few, bundles_below
 from wireproof_reports.wording import count_noun
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def ingest(
         raise UsageFault("--once needs --watch")
     spark = wanted_spark(master, conf)
     check_named(bundles, history, may_be_empty=watch)
-    from wireproof_reports.pipeline.incoming import TargetNaming
+    from wireproof_reports.pipeline.bundles.incoming import TargetNaming
     from wireproof_reports.pipeline.ingest import How
 
     how = How(TargetNaming(vendor, version), KIT_VERSION, strict=strict)

@@ -7,8 +7,7 @@ server does not track it for reads, and so each reply is found by its request.
 import secrets
 from collections.abc import Callable
 from socket import socket
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -77,7 +76,7 @@ class Frames:
         return frame
 
 
-class Connection:
+class Connection(wire.Closing):
     """A client connection of one case to an Apache Iggy server; not thread-safe."""
 
     def __init__(
@@ -96,17 +95,6 @@ class Connection:
         self.session = 0
         self.number = 0
         """The number of the request before."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def header(self, operation: int, *, code: int = 0) -> RequestHeader:
         """Return the header of the next request of this connection; it uses up a number."""

@@ -1,15 +1,12 @@
 """A session with one Apache Iggy server: objects for cases, probes, patience, ledger."""
 
 import contextlib
-import threading
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from wireproof_kit.errors import (
     ArrangementFailed,
-    KitError,
     TargetSilent,
     TargetUnreachable,
     UsageFault,
@@ -21,17 +18,15 @@ from wireproof_kit.iggy.apache.connection import Connection, connect_socket
 from wireproof_kit.iggy.apache.ledger import ApacheLedger
 from wireproof_kit.iggy.apache.observe import observe
 from wireproof_kit.iggy.apache.probes import CAPABILITY_PROBES, READING_PROBES
-from wireproof_kit.iggy.apache.probes import Probe as ProbeFunction
 from wireproof_kit.iggy.apache.server import Access, ApacheServer
 from wireproof_kit.iggy.greeting import GREETING_SECONDS, name_of
 from wireproof_kit.iggy.identifiers import Identifiers
+from wireproof_kit.iggy.server_session import HTTP_SECONDS, ServerSession
 from wireproof_kit.iggy.wire.login import Credentials, credentials_from
-from wireproof_kit.observation import observed
 from wireproof_kit.runner.patience import Patience
-from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
+from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.address import Address
-from wireproof_kit.wire.connection import accepts
 from wireproof_kit.wire.http import address_of
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.iggy.apache.envelopes import OWN
@@ -39,85 +34,32 @@ from wireproof_spec.iggy.bodies.identifier import numeric
 
 SERVER: Final = "apache"
 TOPIC: Final = "apache_topic"
-HTTP_SECONDS: Final = 5.0
-UNAVAILABLE: Final = "unavailable"
 
 
-class ApacheSession:
+class ApacheSession(ServerSession[ApacheServer]):
     """An open session with an Apache Iggy server; thread-safe."""
+
+    server_name = SERVER
+    topic_name = TOPIC
+    scope = " for this generation"
 
     def __init__(
         self, target: Target, options: SessionOptions, access: Access, so_far: float
     ) -> None:
+        super().__init__(access.address, options, so_far, CAPABILITY_PROBES, READING_PROBES)
         self._access = access
-        self._options = options
-        self._so_far = so_far
-        self._left: list[str] = []
         access.http = address_of(target.http) if target.http else None
         access.data = target.data
         access.http_seconds = options.timeout or HTTP_SECONDS
-        self.patience = patience.BEFORE_MEASURING
-        if options.timeout is not None:
-            self.patience = patience.make_fixed(options.timeout)
-        elif options.patience is not None:
-            self.patience = options.patience
-        self._measuring = threading.Lock()
-        self._is_measured = options.timeout is not None or options.patience is not None
-
-    def begin(self, kinds: Counter[str]) -> None:
-        """Do nothing: topics are created without delay, so none is prepared."""
-
-    def probe_capability(self, name: str) -> Probe:
-        """Find out by a probe (a short exchange) whether the target has a capability."""
-        self._measure()
-        return self._probe(name, CAPABILITY_PROBES)
-
-    def probe_reading(self, name: str) -> Probe:
-        """Find out by a probe which reading of an ambiguous text the target follows."""
-        return self._probe(name, READING_PROBES)
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
         """Do nothing: no request depends on a reading."""
-
-    def prepare(self, kinds: Counter[str]) -> None:
-        """Measure the target's time limits; the cases create their topics themselves."""
-        self._measure()
-
-    def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return the objects that a case asks for by name, new for one run: server and topic.
-
-        Raises:
-            ArrangementFailed: the topic could not be made.
-            KitError: the kit has no such object.
-        """
-        missing = [name for name in names if name not in (SERVER, TOPIC)]
-        if missing:
-            raise KitError(f"the kit has no object called {missing[0]} for this generation")
-        server = self._server(transcript)
-        arguments: dict[str, object] = {SERVER: server}
-        try:
-            if TOPIC in names:
-                arguments[TOPIC] = server.new_topic()
-        except KitError:
-            self._close(server)
-            raise
-        return {name: arguments[name] for name in names}
 
     def release(self, arguments: Mapping[str, object]) -> None:
         """Close what a case left open and delete what it created."""
         for argument in arguments.values():
             if isinstance(argument, ApacheServer):
                 self._close(argument)
-
-    def control(self) -> Control:
-        """Ping on a new connection, to show that the target still answers; return the result."""
-        return control_round_trip(
-            lambda seconds: time_ping(self._access.address, seconds), self.patience
-        )
-
-    def is_alive(self) -> bool:
-        """Return True if the target accepts a connection now."""
-        return accepts(self._access.address)
 
     def fingerprint(self) -> dict[str, str]:
         """Return what the server said of itself at the login."""
@@ -157,42 +99,11 @@ class ApacheSession:
         server.close(leave=True)
         return is_deleted
 
-    def left_behind(self) -> list[str]:
-        """Return the streams that the target keeps, once the session is closed."""
-        return [f"stream {name}" for name in self._left]
-
     def _server(self, transcript: Transcript) -> ApacheServer:
         return ApacheServer(self._access, transcript=transcript, patience=self.patience)
 
-    def _close(self, server: ApacheServer) -> None:
-        with contextlib.suppress(ArrangementFailed, TargetUnreachable):
-            server.close(leave=self._options.passing)
-
-    def _probe(self, name: str, table: Mapping[str, ProbeFunction]) -> Probe:
-        transcript = Transcript()
-        function = table.get(name)
-        if function is None:
-            return Probe(observed(UNAVAILABLE, note=f"there is no probe {name}"), transcript)
-        server = self._server(transcript)
-        try:
-            observation = function(server)
-        except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
-            observation = observed(UNAVAILABLE, note=str(error))
-        finally:
-            self._close(server)
-        return Probe(observation, transcript)
-
-    def _measure(self) -> None:
-        with self._measuring:
-            if not self._is_measured:
-                self._is_measured = True
-                self.patience = patience.measure(self._round_trip, self._so_far)
-
-    def _round_trip(self) -> float:
-        try:
-            return time_ping(self._access.address, GREETING_SECONDS)
-        except (TargetUnreachable, TargetSilent):
-            return GREETING_SECONDS
+    def _time_ping(self, seconds: float) -> float:
+        return time_ping(self._address, seconds)
 
 
 def time_ping(address: Address, seconds: float) -> float:

@@ -21,7 +21,7 @@ from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.header_kinds import kind_code
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import CONSUMER_KIND, PARTITIONING_NAMES, STRATEGIES
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.strict_json import JsonValue, fields_of
 from wireproof_spec.wire_error import WireError
 
 CLAUSE = "iggy.client.well-formed"
@@ -137,16 +137,14 @@ def _sending(event: Asked, words: tuple[str, ...], body: bytes) -> Asked:
         event, read = replace(event, generation=APACHE), _apache_message
     else:
         value = _fitting("iggy/send-messages", value)
-    how = _partitioning(value)
+    kind, data = _partitioning(value)
     payload = SendMessages(
         stream=_identifier(words[_STREAM_AT]),
         topic=_identifier(words[_TOPIC_AT]),
-        partitioning=Partitioning(
-            _PARTITIONING_CODES[how["kind"]], _bytes("partitioning.value", how["value"])
-        ),
+        partitioning=Partitioning(_PARTITIONING_CODES[kind], _bytes("partitioning.value", data)),
         messages=tuple(map(read, messages)),
     )
-    members = sorted({name for each in messages for name in each} - _PUBLISHED_MEMBERS)
+    members = sorted({name for message in messages for name in message} - _PUBLISHED_MEMBERS)
     return _with(event, payload, tuple(members))
 
 
@@ -156,12 +154,13 @@ def _messages_of(value: JsonValue) -> list[dict[str, JsonValue]]:
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def _partitioning(value: JsonValue) -> dict[str, str]:
-    how = value.get("partitioning") if isinstance(value, dict) else None
+def _partitioning(value: JsonValue) -> tuple[str, str]:
+    """Return kind and value of the partitioning."""
+    how = fields_of(value).get("partitioning")
     kind, data = (how.get("kind"), how.get("value")) if isinstance(how, dict) else (None, None)
     if kind not in _PARTITIONING_CODES or not isinstance(data, str):
         raise _unfit("partitioning", "a kind and base64", repr(how)[:40])
-    return cast(dict[str, str], how)
+    return str(kind), data
 
 
 def _apache_message(value: dict[str, JsonValue]) -> SentMessage:
@@ -173,7 +172,7 @@ def _message(value: dict[str, JsonValue]) -> SentMessage:
     return SentMessage(
         id=cast(int, value.get("id", 0)),
         headers=tuple(_headers(headers or {})),
-        payload=_bytes("payload", cast(str, value["payload"])),
+        payload=_bytes("payload", str(value["payload"])),
     )
 
 
@@ -191,7 +190,7 @@ def _fitting(schema: str, value: JsonValue) -> dict[str, JsonValue]:
         if fault.pointer == _CONSUMER:
             continue
         raise _unfit(fault.pointer.strip("/") or "body", fault.expected, fault.found)
-    return cast(dict[str, JsonValue], value)
+    return fields_of(value)
 
 
 def _identifier(word: str) -> Identifier:

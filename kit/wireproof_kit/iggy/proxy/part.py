@@ -2,17 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from wireproof_kit.clients.events import Event
+from wireproof_kit.clients.events import Event, Malformed
 from wireproof_kit.iggy.clients.course import tell_event
 from wireproof_kit.iggy.clients.decoder import HTTP, TCP, begins_as_apache
-from wireproof_kit.iggy.clients.events import Responded
+from wireproof_kit.iggy.clients.events import Asked, Responded
 from wireproof_kit.iggy.clients.mask import make_mask
 from wireproof_kit.iggy.proxy.apache import OF_CLIENTS, OF_SERVERS, ApacheWatcher
-from wireproof_kit.iggy.proxy.client_checks import ClientChecks
 from wireproof_kit.iggy.proxy.decoder import PassingDecoder
 from wireproof_kit.iggy.proxy.server_checks import ServerChecks
 from wireproof_kit.ledger.outcomes import Finding
-from wireproof_kit.proxy.checks import Checks, Watcher
+from wireproof_kit.proxy.checks import Checks, Watcher, shown
 from wireproof_kit.proxy.events import Undecoded, tell_own
 from wireproof_kit.proxy.fronts import OpenGate
 from wireproof_kit.proxy.part import ProxyPart, Service
@@ -57,9 +56,9 @@ def make_part() -> ProxyPart:
 
 def list_services(target: Target) -> Sequence[Service]:
     """Return the server's TCP port, and its HTTP port if the URL names it."""
-    found: list[Service] = [(TCP, (target.host, target.port))]
-    found += [(HTTP, split_address(each)) for key, each in target.addresses() if key == HTTP]
-    return found
+    services: list[Service] = [(TCP, (target.host, target.port))]
+    services += [(HTTP, split_address(each)) for key, each in target.addresses() if key == HTTP]
+    return services
 
 
 class IggyWatcher:
@@ -100,6 +99,23 @@ class IggyWatcher:
     def frame_bytes(self, event: Event) -> bytes:
         """Return the bytes of an answer; empty for anything else."""
         return self._inner.frame_bytes(event) if self._inner is not None else b""
+
+
+WELL_FORMED = "iggy.client.well-formed"
+SEND_LAYOUT = "iggy.client.send-layout"
+
+
+class ClientChecks:
+    """What the client of one connection asks for."""
+
+    def see(self, event: Event) -> Iterator[Finding]:
+        """Return what an event shows."""
+        if isinstance(event, Malformed):
+            yield shown(WELL_FORMED, str(event.error))
+        elif isinstance(event, Asked) and event.payload is not None:
+            yield shown(WELL_FORMED)
+            if event.sending is not None:
+                yield shown(SEND_LAYOUT)
 
 
 class FramedWatcher:

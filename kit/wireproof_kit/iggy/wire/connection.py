@@ -4,8 +4,7 @@ A send to a peer that has gone does not raise: the next receive says Closed.
 """
 
 from socket import socket
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from wireproof_kit.iggy.wire import requests
 from wireproof_kit.iggy.wire.answers import Answer, Done, ErrorStatus
@@ -87,7 +86,7 @@ UNREAD_BYTES = 256 * 1024
 CHECK = "one more ping, to see whether the connection goes on"
 
 
-class Connection:
+class Connection(wire.Closing):
     """A client connection of one case to an Iggy server; not thread-safe.
 
     ``counts_status``: the length of a success also counts its status.
@@ -114,17 +113,6 @@ class Connection:
         )
         self._patience = patience
         self.name = self._wire.name
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def send(self, outgoing: Outgoing) -> None:
         """Send all bytes; if the peer has closed, the next receive returns Closed."""

@@ -4,7 +4,6 @@ import json
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from wireproof_kit.nsq.clients import heartbeats
 from wireproof_kit.nsq.clients.events import Commanded
@@ -15,6 +14,7 @@ from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
 from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame
 from wireproof_spec.nsq.message import Extend, Message, message_schema
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
+from wireproof_spec.strict_json import members_of
 
 PARTITION_SHIFT = 50
 """Deployed nodes number the messages of a partition from 2^50 times the partition's number."""
@@ -102,10 +102,10 @@ class Connection:
 def identify(connection: Connection, command: Commanded) -> bytes:
     """Store the fields of a client's IDENTIFY, and return the node's response."""
     try:
-        told: object = json.loads(command.body)
+        identity: object = json.loads(command.body)
     except (ValueError, RecursionError):
         return error_frame(error_codes.E_BAD_BODY, "IDENTIFY failed to decode JSON body")
-    fields = _members(told)
+    fields = members_of(identity)
     connection.extend_support = fields.get(names.EXTEND_SUPPORT) is True
     connection.negotiates = fields.get("feature_negotiation") is True
     connection.heartbeat_s = heartbeats.interval(fields.get("heartbeat_interval"))
@@ -148,14 +148,9 @@ def header_of(command: Commanded) -> dict[str, object]:
     """Return the JSON header of a PUB_EXT; empty if the header is invalid."""
     length = int.from_bytes(command.body[:2], "big")
     try:
-        return _members(json.loads(command.body[2 : 2 + length]))
+        return members_of(json.loads(command.body[2 : 2 + length]))
     except (ValueError, RecursionError):
         return {}
-
-
-def _members(value: object) -> dict[str, object]:
-    """Return the members of a JSON object; none of another value."""
-    return cast(dict[str, object], value) if isinstance(value, dict) else {}
 
 
 def deliver(connection: Connection, partition: Partition) -> Iterator[bytes]:

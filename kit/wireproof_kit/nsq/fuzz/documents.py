@@ -64,7 +64,7 @@ def _read(data: bytes) -> Header | int:
     if not all(_is_sound(name, value) for name, value in pairs):
         return Header.DOUBTFUL
     trace = dict(pairs).get(TRACE_ID)
-    return Header.SOUND if trace is None else int(cast(str, trace))
+    return Header.SOUND if trace is None else int(str(trace))
 
 
 _read_short = lru_cache(maxsize=256)(_read)
@@ -116,10 +116,10 @@ def _pairs(data: bytes) -> list[tuple[str, object]] | None:
         # Beyond what is called deep anywhere, without asking the parser to go there.
         if data.count(b"[") + data.count(b"{") > 1:
             return None
-        found: object = _PAIRS.decode(text)
+        pairs: object = _PAIRS.decode(text)
     except ValueError:
         return None
-    return cast(list[tuple[str, object]], found) if isinstance(found, list) else None
+    return cast(list[tuple[str, object]], pairs) if isinstance(pairs, list) else None
 
 
 _PAIRS = json.JSONDecoder(object_pairs_hook=lambda pairs: pairs, strict=True)

@@ -13,10 +13,10 @@ from wireproof_kit.nsq.lookup.creations import Creations
 from wireproof_kit.nsq.lookup.errors import LookupRequest, Unusable
 from wireproof_kit.nsq.lookup.reach import Reach
 from wireproof_kit.nsq.topics.topic import Address, Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.wire.address import is_loopback
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.strict_json import JsonValue
 
 EVERY_SECONDS = 0.5

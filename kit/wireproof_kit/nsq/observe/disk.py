@@ -12,10 +12,10 @@ from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import RESPELLED, find_difference, is_respelled
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.frames import Header, header_bytes
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY, Wait
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.nsq.disk import DiskRecord, RecordKind, RecordReader
 from wireproof_spec.nsq.queue_names import QueueFile, read_queue_file_name
 from wireproof_spec.wire_error import WireError
@@ -82,10 +82,10 @@ class DataDirectory:
         """
         records: list[StoredRecord] = []
         for path in self.files(topic):
-            found = self._read_file(path, self._length_always(topic))
-            records.extend(found.records)
-            if found.fault is not None:
-                return Queue(tuple(records), found.fault, found.rest)
+            queue = self._read_file(path, self._length_always(topic))
+            records.extend(queue.records)
+            if queue.fault is not None:
+                return Queue(tuple(records), queue.fault, queue.rest)
         return Queue(tuple(records))
 
     def wait_for(self, topic: Topic, body: bytes, wait: Wait = REDELIVERY) -> Queue:
@@ -104,12 +104,12 @@ class DataDirectory:
 
     def files(self, topic: Topic) -> list[Path]:
         """Return the record files of a partition in queue order."""
-        found: list[tuple[QueueFile, Path]] = []
+        named: list[tuple[QueueFile, Path]] = []
         for path in self._paths(topic):
             file = read_queue_file_name(path.name)
             if file and (file.topic, file.partition) == (topic.name, topic.partition):
-                found.append((file, path))
-        return [path for _, path in sorted(found)]
+                named.append((file, path))
+        return [path for _, path in sorted(named)]
 
     def _paths(self, topic: Topic) -> Iterator[Path]:
         folder = self._root / topic.name
@@ -161,12 +161,12 @@ def observe_stored(queue: Queue, *, body: bytes, header: Header | None = None) -
 
 def _observe_header(stored: StoredRecord, sent: bytes | None) -> Observation:
     extend = stored.record.message.extend
-    found = (extend.data if extend else None) or None
-    if found == (sent or None):
+    header = (extend.data if extend else None) or None
+    if header == (sent or None):
         return observed("stored:as-sent")
-    if is_respelled(sent, found):
+    if is_respelled(sent, header):
         return observed("stored:as-sent", note=RESPELLED)
-    difference = find_difference("json_header", expected=sent or b"", found=found or b"")
+    difference = find_difference("json_header", expected=sent or b"", found=header or b"")
     return observed(
-        "stored:no-header" if found is None else "stored:header-changed", difference=difference
+        "stored:no-header" if header is None else "stored:header-changed", difference=difference
     )

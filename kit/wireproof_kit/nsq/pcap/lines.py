@@ -31,9 +31,9 @@ class Word(StrField):
 
     def pieces(self, value: object) -> Iterator[Leaf]:
         """Yield path, bytes and value of the space and of the word."""
-        if value is not None:
+        if isinstance(value, bytes):
             yield "separator", _BLANK, _BLANK
-            yield self.name, cast(bytes, value), cast(bytes, value)
+            yield self.name, value, value
 
     def randval(self) -> RandBin:
         """Return a random word without spaces and line feeds."""

@@ -10,8 +10,8 @@ from wireproof_kit.nsq.lookup.servers import LookupClient
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.pool import TopicPool
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation
+from wireproof_kit.wire.outgoing import Outgoing
 
 UNAVAILABLE = "unavailable"
 

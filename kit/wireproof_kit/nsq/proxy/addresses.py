@@ -3,12 +3,11 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import cast
 
 from wireproof_kit.nsq.clients.decoder import LOOKUPD, NSQD, NSQD_HTTP
 from wireproof_kit.proxy.fronts import FrontFor
 from wireproof_kit.wire.address import Address, format_address
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.strict_json import JsonValue, fields_of
 
 LISTING = frozenset({"/lookup", "/nodes", "/listlookup"})
 """The HTTP paths whose responses contain addresses that clients connect to."""
@@ -33,7 +32,7 @@ def rewrite_addresses(body: bytes, host: str, front_for: FrontFor) -> Rewritten 
     proxy if it listens at all of them; ``front_for`` returns the proxy's address for a service.
     """
     try:
-        value: object = json.loads(body)
+        value: JsonValue = json.loads(body)
         json.dumps(value)  # deeper than this encoder goes: rather left than lost
     except (ValueError, RecursionError):
         return None
@@ -46,11 +45,9 @@ def rewrite_addresses(body: bytes, host: str, front_for: FrontFor) -> Rewritten 
     return Rewritten(json.dumps(value, separators=(",", ":")).encode(), notes)
 
 
-def _records(value: object) -> Iterator[Record]:
+def _records(value: JsonValue) -> Iterator[Record]:
     """Yield the objects that name a node or a lookup server."""
-    if not isinstance(value, dict):
-        return
-    data = cast(Record, value)
+    data = fields_of(value)
     if isinstance(data.get("data"), dict):
         yield from _records(data["data"])
         return
@@ -84,7 +81,7 @@ class _Place:
     def _move(
         self, record: Record, name: str, ports: dict[str, str], form: Callable[[int], JsonValue]
     ) -> bool:
-        host = cast(str, record[name])
+        host = str(record[name])
         fronts = {key: self._front(kind, host, record.get(key)) for key, kind in ports.items()}
         main = next(iter(fronts.values()))
         if main is None:

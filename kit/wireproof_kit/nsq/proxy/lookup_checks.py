@@ -3,7 +3,6 @@
 import json
 from collections import deque
 from collections.abc import Iterator
-from typing import cast
 
 from wireproof_kit.clients.events import Event
 from wireproof_kit.ledger.outcomes import Finding
@@ -11,7 +10,7 @@ from wireproof_kit.nsq.clients.events import Requested
 from wireproof_kit.nsq.proxy.decoder import Answered
 from wireproof_kit.proxy.checks import shown
 from wireproof_spec import json_schema
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.strict_json import JsonValue, fields_of
 
 PENDING = 1000
 OK = 200
@@ -57,13 +56,13 @@ def _fault_of_access(access: str, asked: Requested) -> str:
 
 def _lookup(asked: Requested, body: bytes) -> Iterator[Finding]:
     try:
-        value: object = json.loads(body)
+        value: JsonValue = json.loads(body)
     except RecursionError:
         return
     except ValueError:
         yield shown("smart.lookup.answer", "the answer is no JSON")
         return
-    answer = cast(dict[str, JsonValue], value) if isinstance(value, dict) else {}
+    answer = fields_of(value)
     if answer.get("status_code", OK) != OK:
         return  # refused, in the envelope
     inner = answer.get("data")

@@ -4,7 +4,7 @@ import json
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from wireproof_kit.clients.events import Event
 from wireproof_kit.nsq.clients.events import ORDERED, PUBLISHES, SUBSCRIPTIONS, Commanded, Sent
@@ -171,8 +171,8 @@ class NodeState:
 
     def find_number(self, name: str) -> int | None:
         """Return a number in the node's response to IDENTIFY, or None."""
-        found = self.granted.get(name)
-        return found if isinstance(found, int) and not isinstance(found, bool) else None
+        number = self.granted.get(name)
+        return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
 def _without_message(command: Commanded) -> Commanded:
@@ -193,7 +193,7 @@ def json_members(data: bytes) -> dict[str, JsonValue]:
 def read_object(data: bytes) -> dict[str, JsonValue] | None:
     """Return a JSON object; None if the data is anything else."""
     try:
-        value: object = json.loads(data)
+        value: JsonValue = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    return cast(dict[str, JsonValue], value) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else None

@@ -10,8 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from itertools import islice
 from socket import socket
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.topics.topic import Address, Topic
@@ -26,10 +25,10 @@ from wireproof_kit.nsq.wire.answers import (
     Silent,
     refusal,
 )
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.runner.patience import ANSWER, LONGEST_WAIT, Patience, Wait, machine_load
 from wireproof_kit.wire.address import format_address
-from wireproof_kit.wire.connection import Wire
+from wireproof_kit.wire.connection import Closing, Wire
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_kit.wire.waiting import Deadline
 from wireproof_spec.decoding import encode
@@ -104,7 +103,7 @@ WRITABLE_SECONDS = 10.0
 PAUSE_SECONDS = 0.05
 
 
-class Connection:
+class Connection(Closing):
     """A client connection of one case to an NSQ broker; not thread-safe.
 
     ``heartbeats`` counts the received ones; they are answered while ``answers_heartbeats``.
@@ -133,17 +132,6 @@ class Connection:
         self.make_fresh: Callable[[Topic], Connection] | None = None
         """Opens another connection to the node of a topic, for comparison."""
         self.name = self._wire.name
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def send(self, outgoing: Outgoing) -> None:
         """Send all bytes; if the peer has closed the connection, the next receive returns Closed.

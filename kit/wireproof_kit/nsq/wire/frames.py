@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.wire.outgoing import Outgoing, from_grammar
+from wireproof_kit.wire.outgoing import Outgoing, from_grammar
 from wireproof_kit.wire.transcript import LateParts, Part
 from wireproof_spec import strict_json
 from wireproof_spec.nsq import names
@@ -57,6 +57,17 @@ class _Own(Enum):
 
 OWN: Final = _Own.PARTITION
 Partition = Word | _Own | None
+
+
+class PublishLine(TypedDict, total=False):
+    """How the line of a publish command differs: ``None`` omits the partition.
+
+    ``command_line`` stands in the place of the whole line.
+    """
+
+    partition: Partition
+    topic_name: Word | None
+    command_line: bytes | None
 
 
 def raw(data: bytes, what: str) -> Outgoing:
@@ -150,14 +161,12 @@ def pub(
     topic: Topic,
     body: bytes,
     *,
-    partition: Partition = OWN,
     size: int | None = None,
-    topic_name: Word | None = None,
-    command_line: bytes | None = None,
+    **given: Unpack[PublishLine],
 ) -> Outgoing:
     """Return PUB with a body."""
     content = from_grammar(PUB_BODY, PubBody(body=body), overrides={"size": size})
-    return _command(names.PUB, topic, content, partition, topic_name, command_line)
+    return _command(names.PUB, topic, content, given)
 
 
 def pub_trace(
@@ -165,15 +174,13 @@ def pub_trace(
     trace_id: int,
     body: bytes,
     *,
-    partition: Partition = OWN,
     size: int | None = None,
-    topic_name: Word | None = None,
-    command_line: bytes | None = None,
+    **given: Unpack[PublishLine],
 ) -> Outgoing:
     """Return PUB_TRACE with a trace id and a body."""
     value = PubTraceBody(trace_id=trace_id, body=body)
     content = from_grammar(PUB_TRACE_BODY, value, overrides={"size": size})
-    return _command(names.PUB_TRACE, topic, content, partition, topic_name, command_line)
+    return _command(names.PUB_TRACE, topic, content, given)
 
 
 def pub_ext(
@@ -183,9 +190,7 @@ def pub_ext(
     *,
     header_length: int | None = None,
     size: int | None = None,
-    partition: Partition = OWN,
-    topic_name: Word | None = None,
-    command_line: bytes | None = None,
+    **given: Unpack[PublishLine],
 ) -> Outgoing:
     """Return PUB_EXT with a JSON header, given as a mapping or as any bytes, and a body.
 
@@ -195,35 +200,31 @@ def pub_ext(
     value = PubExtBody(json_header=text[:HEADER_LIMIT], body=text[HEADER_LIMIT:] + body)
     overrides = {"size": size, "header_length": header_length}
     content = _mark_wrong(from_grammar(PUB_EXT_BODY, value, overrides=overrides), text)
-    return _command(names.PUB_EXT, topic, content, partition, topic_name, command_line)
+    return _command(names.PUB_EXT, topic, content, given)
 
 
 def mpub(
     topic: Topic,
     bodies: Sequence[bytes],
     *,
-    partition: Partition = OWN,
     size: int | None = None,
     count: int | None = None,
-    topic_name: Word | None = None,
-    command_line: bytes | None = None,
+    **given: Unpack[PublishLine],
 ) -> Outgoing:
     """Return MPUB with several bodies."""
     value = MpubBody(messages=tuple(PubBody(body=body) for body in bodies))
     overrides = {"size": size, "count": count}
     content = from_grammar(MPUB_BODY, value, overrides=overrides)
-    return _command(names.MPUB, topic, content, partition, topic_name, command_line)
+    return _command(names.MPUB, topic, content, given)
 
 
 def mpub_trace(
     topic: Topic,
     messages: Sequence[tuple[int, bytes]],
     *,
-    partition: Partition = OWN,
     size: int | None = None,
     count: int | None = None,
-    topic_name: Word | None = None,
-    command_line: bytes | None = None,
+    **given: Unpack[PublishLine],
 ) -> Outgoing:
     """Return MPUB_TRACE with several bodies, each with its trace id."""
     value = MpubTraceBody(
@@ -231,18 +232,16 @@ def mpub_trace(
     )
     overrides = {"size": size, "count": count}
     content = from_grammar(MPUB_TRACE_BODY, value, overrides=overrides)
-    return _command(names.MPUB_TRACE, topic, content, partition, topic_name, command_line)
+    return _command(names.MPUB_TRACE, topic, content, given)
 
 
 def mpub_ext(
     topic: Topic,
     messages: Sequence[tuple[Header, bytes]],
     *,
-    partition: Partition = OWN,
     size: int | None = None,
     count: int | None = None,
-    topic_name: Word | None = None,
-    command_line: bytes | None = None,
+    **given: Unpack[PublishLine],
 ) -> Outgoing:
     """Return MPUB_EXT with several bodies, each with its own header."""
     value = MpubExtBody(
@@ -252,7 +251,7 @@ def mpub_ext(
     )
     overrides = {"size": size, "count": count}
     content = from_grammar(MPUB_EXT_BODY, value, overrides=overrides)
-    return _command(names.MPUB_EXT, topic, content, partition, topic_name, command_line)
+    return _command(names.MPUB_EXT, topic, content, given)
 
 
 def is_as_published(header: bytes) -> bool:
@@ -287,20 +286,15 @@ def _mark_wrong(content: Outgoing, header: bytes) -> Outgoing:
     return replace(content, parts=LateParts(parts))
 
 
-def _command(
-    name: bytes,
-    topic: Topic,
-    content: Outgoing,
-    partition: Partition,
-    topic_name: Word | None,
-    command_line: bytes | None,
-) -> Outgoing:
+def _command(name: bytes, topic: Topic, content: Outgoing, given: PublishLine) -> Outgoing:
+    command_line = given.get("command_line")
     if command_line is not None:
         end = len(command_line)
         head = Outgoing(command_line, (Part(0, end, "command line", wrong=True),))
     else:
-        word = topic.name if topic_name is None else topic_name
-        head = line(name, word, *_partition(topic, partition))
+        word = given.get("topic_name")
+        words = _partition(topic, given.get("partition", OWN))
+        head = line(name, topic.name if word is None else word, *words)
     return (head + content).rename(name.decode())
 
 

@@ -1,7 +1,7 @@
 """HTTP requests to a broker or lookup server, with decoded and recorded answers."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from wireproof_kit.wire.address import Address as Address
 from wireproof_kit.wire.http import TOKEN, ConnectionPool, TransferResult, request_bytes, transfer
@@ -16,19 +16,8 @@ TRACE_FIELDS = frozenset({"status", "id", "trace_id", "queue_offset", "rawsize"}
 
 
 @dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """An HTTP response, or in ``failure`` why there is none.
-
-    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then 0.
-    ``json`` is None if the body is not JSON.
-    """
-
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-    json: StrictJson | None = None
-    failure: str | None = None
-    step: int | None = field(default=None, compare=False)
+class HttpAnswer(TransferResult):
+    """An HTTP response of a broker or lookup server, or in ``failure`` why there is none."""
 
     @property
     def code(self) -> str:
@@ -72,11 +61,6 @@ class HttpAnswer:
             return "json"
         first = self.code.partition(" ")[0]
         return first if re.fullmatch(r"[A-Za-z0-9_]+", first) else "other"
-
-    def header(self, name: str) -> str | None:
-        """Return the first header with this name, ignoring letter case."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), None)
 
 
 class HttpClient:
@@ -173,4 +157,4 @@ def make_failed(how: str) -> HttpAnswer:
 
 
 def _convert_answer(came: TransferResult, step: int) -> HttpAnswer:
-    return HttpAnswer(came.status, came.headers, came.body, came.json, came.failure, step)
+    return HttpAnswer(came.status, came.headers, came.body, came.json, came.failure, step=step)

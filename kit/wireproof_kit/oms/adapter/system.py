@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.oms.adapter.exchange import Exchange, describe
@@ -18,7 +17,7 @@ from wireproof_kit.oms.adapter.messages import (
 )
 from wireproof_kit.runner.patience import PUSH, REDELIVERY, Patience
 from wireproof_spec.driver.lines import Result, in_base64
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.strict_json import JsonValue, fields_of, values_of
 
 GROUP = "wp_group"
 IDLE_S = 1.0
@@ -189,7 +188,7 @@ class Destination:
         times = (called, time.monotonic(), called_ms, kit_ms())
         if not isinstance(answer, Result):
             return Sent(in_base64(data), "refused", *times, why=describe(answer))
-        document = cast(Attributes, answer.fields["message"])
+        document = fields_of(answer.fields["message"])
         return Sent(in_base64(data), "accepted", *times, document)
 
 
@@ -215,14 +214,14 @@ class Consumer:
             "timeout_ms": max(int(within * 1000), 0),
         }
         before = time.monotonic()
-        told = self.system.exchange.demand(
+        received = self.system.exchange.demand(
             "receive", fields, schema="oms/adapter-received", waits=within
         )
         at, at_ms = time.monotonic(), kit_ms()
-        messages = cast(list[dict[str, JsonValue]], told["messages"])
+        messages = values_of(received["messages"])
         if not messages and at - before < min(within / 2, PAUSE_S):
             threading.Event().wait(PAUSE_S)  # an adapter that answers at once
-        return [_delivery(each, at, at_ms) for each in messages]
+        return [_delivery(fields_of(message), at, at_ms) for message in messages]
 
     def settle(self, delivery: Delivery) -> bool:
         """Acknowledge a message; return True if the adapter succeeded."""
@@ -245,11 +244,11 @@ class Consumer:
         """
         wanted = {each.key for each in sent}
         seconds = self.system.patience.seconds(PUSH) if within is None else within
-        found: dict[str, Delivery] = {}
-        self._receive_until(lambda: wanted <= found.keys(), seconds, found)
-        if rest and wanted <= found.keys():
-            self._receive_until(lambda: False, rest, found)
-        return found
+        deliveries: dict[str, Delivery] = {}
+        self._receive_until(lambda: wanted <= deliveries.keys(), seconds, deliveries)
+        if rest and wanted <= deliveries.keys():
+            self._receive_until(lambda: False, rest, deliveries)
+        return deliveries
 
     def _receive_until(
         self, is_over: Callable[[], bool], seconds: float, found: dict[str, Delivery]
@@ -273,8 +272,8 @@ def kit_ms() -> float:
 def _delivery(told: dict[str, JsonValue], at: float, at_ms: float) -> Delivery:
     partition = told.get("partition")
     return Delivery(
-        receipt=cast(str, told["receipt"]),
-        document=cast(Attributes, told["message"]),
+        receipt=str(told["receipt"]),
+        document=fields_of(told["message"]),
         partition=int(partition) if isinstance(partition, int) else None,
         at=at,
         at_ms=at_ms,

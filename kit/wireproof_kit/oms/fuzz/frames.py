@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from hypothesis import strategies as st
 
@@ -21,6 +21,7 @@ from wireproof_kit.oms import strategies
 from wireproof_kit.oms.fuzz.placeholders import BODY, DESTINATION, TRANSACTION
 from wireproof_spec.oms import names
 from wireproof_spec.oms.names import LIMITS, Type
+from wireproof_spec.strict_json import is_object, members_of
 
 ADAPTER, NOBODY = "adapter", "none"
 OPENED: Final = "opened"
@@ -108,16 +109,16 @@ def _kinds(claims: Collection[str]) -> Iterator[Kind]:
     for op in WITH_MESSAGE:
         own = {names.TRANSACTION_ID: st.just(TRANSACTION)} if op == PREPARE else {}
         yield _kind(op, _messages(sets, own).map(_write), (names.MESSAGE,))
-    told: Members = {"destination": DESTINATION, "group": "wp_group"}
-    received = {**told, "max": 1, "timeout_ms": 0}
-    yield _kind("receive", st.just(_write(received)), (*told, "max"))
+    request: Members = {"destination": DESTINATION, "group": "wp_group"}
+    received = {**request, "max": 1, "timeout_ms": 0}
+    yield _kind("receive", st.just(_write(received)), (*request, "max"))
     yield _kind("create_destination", st.just(_write({"destination": CREATED})), ("destination",))
     for op in ("ack", "nack"):
         yield _kind(op, st.just(_write({"receipt": _RECEIPT})), ("receipt",))
     for op in ("commit", "rollback"):
         named = _write({names.TRANSACTION_ID: TRANSACTION})
         yield _kind(op, st.just(named), (names.TRANSACTION_ID,))
-    yield _kind(UNKNOWN, st.just(_write(told)), tuple(told))
+    yield _kind(UNKNOWN, st.just(_write(request)), tuple(request))
 
 
 def documents(op: str) -> Mapping[str, st.SearchStrategy[bytes]]:
@@ -152,17 +153,14 @@ def _messages(sets: Drawn, own: Drawn) -> st.SearchStrategy[Members]:
 
 def _redirect(document: object) -> object:
     """Return a drawn document for the destination of the run, with its own body if it has one."""
-    if not isinstance(document, dict):
-        return document
-    whole = cast(dict[str, object], document)
+    whole = members_of(document)
     message = whole.get(names.MESSAGE)
-    if not isinstance(message, dict):
-        return whole
-    parts = dict(cast(dict[str, object], message))
-    header = parts.get(names.HEADER)
-    members = cast(Members, header) if isinstance(header, dict) else {}
-    if isinstance(members.get(names.DESTINATION), str):
-        parts[names.HEADER] = {**members, names.DESTINATION: DESTINATION}
+    if not is_object(message):
+        return document
+    parts = dict(message)
+    header = members_of(parts.get(names.HEADER))
+    if isinstance(header.get(names.DESTINATION), str):
+        parts[names.HEADER] = {**header, names.DESTINATION: DESTINATION}
     if isinstance(parts.get(names.DATA), str):
         parts[names.DATA] = BODY
     return {**whole, names.MESSAGE: parts}
@@ -181,14 +179,14 @@ def _kind(op: str, members: st.SearchStrategy[bytes], fields: Collection[str]) -
     def make(text: bytes) -> Frame:
         data = b'{"op":"%s",%s' % (op.encode(), text[1:])
         whole = open_documents(Frame(op, data, (Field(_ALL, 0, len(data), "json"),)))
-        chosen = [each for each in whole.fields if _is_below(each.path, fields)]
+        chosen = [field for field in whole.fields if _is_below(field.path, fields)]
         return Frame(op, data, tuple(_with_characters(data, chosen)))
 
     return Kind(op, ADAPTER, members.map(make), (OPENED,))
 
 
 def _is_below(path: str, fields: Collection[str]) -> bool:
-    return any(f"{path}.".startswith(f"{_ALL}.{each}.") for each in fields)
+    return any(f"{path}.".startswith(f"{_ALL}.{field}.") for field in fields)
 
 
 def _with_characters(data: bytes, fields: Sequence[Field]) -> Iterator[Field]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, cast
+from typing import Final
 
 from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.oms.adapter.messages import Attributes, Delivery
@@ -12,7 +12,7 @@ from wireproof_spec.oms import names
 from wireproof_spec.oms.document import Document
 from wireproof_spec.oms.names import Kind
 from wireproof_spec.oms.rules import RULES
-from wireproof_spec.strict_json import DUPLICATE_NAME, JsonValue
+from wireproof_spec.strict_json import DUPLICATE_NAME, JsonValue, fields_of
 from wireproof_spec.wire_error import WireError
 
 MOST_BYTES: Final = 1 << 20
@@ -98,16 +98,18 @@ def read_due(
     document = Document(b"", Kind.MESSAGE, request.get("message"), strict_json.read(data).faults)
     if any(rule(document).faults for name, rule in RULES.items() if name not in _SERVER_SETS):
         return None
-    message = cast(Attributes, document.message)
-    header = cast(Attributes, message.get(names.HEADER))
-    extension = cast(Attributes, message.get(names.EXTENSION_HEADER, {}))
+    message = document.message
+    if not isinstance(message, dict):
+        return None
+    header = fields_of(message.get(names.HEADER))
+    extension = fields_of(message.get(names.EXTENSION_HEADER))
     key = message.get(names.DATA)
     is_ours = header.get(names.DESTINATION) == destination
     is_certain = is_ours and header.get(names.QOS, 0) != 1 and names.COMPRESSION not in header
     if not (is_certain and isinstance(key, str) and key and _is_due_now(extension, now_ms)):
         return None
     attributes = {n: v for n, v in extension.items() if n in claims and _must_return(n, v)}
-    properties = cast(Attributes, message.get(names.PROPERTIES))
+    properties = fields_of(message.get(names.PROPERTIES))
     kept = {n: v for n, v in properties.items() if n and v != "" and type(v) in carried}
     return Due(key, attributes, kept)
 

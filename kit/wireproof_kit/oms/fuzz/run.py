@@ -4,7 +4,7 @@ import itertools
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final
 
 from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent
 from wireproof_kit.fuzz.case import Case
@@ -103,7 +103,7 @@ class SystemRun:
             request = read_request(data) if data else None
             if request is None:
                 continue
-            op = cast(str, request["op"])
+            op = str(request["op"])
             answer = self.system.exchange.ask(op, data)
             if (trouble := self._judge(case, request, data, answer)) is not None:
                 return trouble
@@ -141,11 +141,11 @@ class SystemRun:
         control = destination.send()
         if not control.is_accepted:
             raise ArrangementFailed(f"a plain message was refused: {control.why}")
-        found = self._collect(consumer, control)
-        if control.key not in found and not self.is_stopped():
+        deliveries = self._collect(consumer, control)
+        if control.key not in deliveries and not self.is_stopped():
             raise ArrangementFailed("a plain message did not arrive")
         for case, due in self._owed:
-            delivery = found.get(due.key)
+            delivery = deliveries.get(due.key)
             wrong = "" if self.is_stopped() else "it did not arrive, and a later message did"
             if delivery is not None:
                 wrong = due.find_change(delivery)
@@ -155,17 +155,17 @@ class SystemRun:
     def _collect(self, consumer: Consumer, control: Sent) -> dict[str, Delivery]:
         """Return the first delivery of each body, as soon as all that is due is there."""
         due = {each.key for _, each in self._owed}
-        found: dict[str, Delivery] = {}
+        deliveries: dict[str, Delivery] = {}
         until = time.monotonic() + self.system.patience.seconds(PUSH)
         while (now := time.monotonic()) < until and not self.is_stopped():
             for delivery in self._receive(consumer, until - now):
-                found.setdefault(delivery.key, delivery)
+                deliveries.setdefault(delivery.key, delivery)
                 consumer.settle(delivery)
-            if control.key in found:
-                if due <= found.keys():
+            if control.key in deliveries:
+                if due <= deliveries.keys():
                     break
                 until = min(until, time.monotonic() + REST_S * machine_load())
-        return found
+        return deliveries
 
     def _receive(self, consumer: Consumer, within_s: float) -> Iterator[Delivery]:
         """Yield deliveries, also of messages that are in no right form."""
@@ -175,9 +175,9 @@ class SystemRun:
             "max": len(self.cases) + 1,
             "timeout_ms": int(min(within_s, REST_S) * 1000),
         }
-        told = self.system.exchange.demand("receive", fields, waits=REST_S)
+        received = self.system.exchange.demand("receive", fields, waits=REST_S)
         at, at_ms = time.monotonic(), kit_ms()
-        messages = told.get("messages")
+        messages = received.get("messages")
         if not isinstance(messages, list):
             raise _NoAnswerOfTheProtocol("the answer to receive: /messages: expected an array")
         for each in messages:

@@ -1,9 +1,8 @@
 """The message in a request to send or to prepare one, as the rules of content need it."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final
 
 from wireproof_kit.decoding.json_text import GREATEST_EXACT
 from wireproof_kit.ledger.entries import Digest
@@ -19,7 +18,7 @@ from wireproof_spec.oms.document import Document
 from wireproof_spec.oms.names import ATTRIBUTES, HEADER_ATTRIBUTES, Kind, Type
 from wireproof_spec.oms.rule_result import DESCRIBED, UNSET
 from wireproof_spec.oms.rules import RULES
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.strict_json import JsonValue, fields_of
 
 _DIGITS: Final = re.compile(r"-?[0-9]{16,20}")
 _SET_BY_SERVERS: Final = {
@@ -65,8 +64,8 @@ class Content:
     @property
     def answered_id(self) -> str:
         """The messageId after the call; empty if the answer has none."""
-        told = header_of(self.answer).get(names.MESSAGE_ID)
-        return told if isinstance(told, str) else ""
+        id = header_of(self.answer).get(names.MESSAGE_ID)
+        return id if isinstance(id, str) else ""
 
 
 def read_send(document: JsonValue, *, is_prepared: bool) -> Content | None:
@@ -115,7 +114,8 @@ def with_numbers(document: JsonValue) -> JsonValue:
     A transcript writes numbers beyond 2^53 as strings. Only attributes of a number type are read
     back: a string there that has so many digits cannot be told from a number.
     """
-    message = document.get(names.MESSAGE) if isinstance(document, dict) else None
+    whole = fields_of(document)
+    message = whole.get(names.MESSAGE)
     if not isinstance(message, dict):
         return document
     parts = {names.HEADER: HEADER_ATTRIBUTES, names.EXTENSION_HEADER: ATTRIBUTES}
@@ -124,7 +124,6 @@ def with_numbers(document: JsonValue) -> JsonValue:
         for part, types in parts.items()
         if isinstance(found := message.get(part), dict)
     }
-    whole = cast(Mapping[str, JsonValue], document)
     return {**whole, names.MESSAGE: {**message, **read}}
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 
 from wireproof_reference_impl.iggy.apache import (
-    cluster,
     login,
     messages,
     metadata,
@@ -13,7 +12,9 @@ from wireproof_reference_impl.iggy.apache import (
 from wireproof_reference_impl.iggy.apache.node import Node
 from wireproof_reference_impl.iggy.apache.refusals import Denied, Evicted, Rejected, Unanswered
 from wireproof_reference_impl.iggy.apache.session import Call
+from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.apache import evictions, operations, statuses
+from wireproof_spec.iggy.apache.bodies.cluster import CLUSTER, Cluster, ClusterNode
 from wireproof_spec.iggy.apache.checksum import xxh3_64
 from wireproof_spec.iggy.apache.header import RequestHeader
 
@@ -22,8 +23,21 @@ Read = Callable[[Node, bytes], bytes]
 Change = Callable[[Node, bytes, int], bytes]
 """Does a metadata operation; returns the payload behind the result section."""
 
+NAME, NODE_NAME = "single-node", "iggy-node"
+"""The names that the measured server gives without a configuration of a cluster."""
+
+
+def get_cluster(node: Node, body: bytes) -> bytes:
+    """Return the body that describes the cluster.
+
+    Clients may connect again to the addresses in it, so that these are the real ones.
+    """
+    tcp, http = node.addresses
+    return encode(CLUSTER, Cluster(NAME, (ClusterNode(NODE_NAME, tcp[0], tcp[1], http[1]),)))
+
+
 READS: Mapping[int, Read] = {
-    operations.GET_CLUSTER_METADATA: cluster.get_cluster,
+    operations.GET_CLUSTER_METADATA: get_cluster,
     operations.GET_STREAM: metadata.get_stream,
     operations.GET_STREAMS: metadata.get_streams,
     operations.GET_TOPIC: metadata.get_topic,

@@ -1,8 +1,12 @@
 """One client over TCP: frames in, commands run in order, answers out."""
 
-from wireproof_reference_impl.iggy.core.commands.table import COMMAND_TABLES
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from wireproof_reference_impl.iggy.core.commands import published, tagged
 from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.core.session import Action, CommandContext, Handler
+from wireproof_reference_impl.iggy.options import PUBLISHED, TAGGED
 from wireproof_reference_impl.iggy.streams.client import Client
 from wireproof_reference_impl.iggy.wire import framing
 from wireproof_reference_impl.iggy.wire.fields import Fields
@@ -14,6 +18,19 @@ from wireproof_reference_impl.iggy.wire.status import (
     invalid_command,
 )
 from wireproof_spec.iggy.statuses import OK
+
+
+class CommandTable(NamedTuple):
+    """The handlers of commands by code, and the codes of commands that need no login."""
+
+    handlers: Mapping[int, Handler]
+    without_login: frozenset[int]
+
+
+COMMAND_TABLES: Mapping[str, CommandTable] = {
+    PUBLISHED: CommandTable(published.COMMANDS, frozenset(published.COMMANDS)),
+    TAGGED: CommandTable(tagged.COMMANDS, tagged.WITHOUT_LOGIN),
+}
 
 
 class Connection:

@@ -5,7 +5,7 @@ partition that was used last, or stands in notes about messages.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, cast
+from typing import ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.context import Context
@@ -19,6 +19,7 @@ from wireproof_reference_impl.iggy.wire.polled import Polled
 from wireproof_reference_impl.iggy.wire.requests import Partitioning, PollMessages
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.iggy.kinds import PARTITION_ID
+from wireproof_spec.strict_json import is_array
 
 
 class _Origin(NamedTuple):
@@ -66,8 +67,8 @@ class Circumstances(Context):
 
     def see(self, arguments: Sequence[object]) -> dict[str, object]:
         """Return the arguments of known types by attribute, and how many messages were sent."""
-        lists = (cast(list[object], each) for each in arguments if isinstance(each, list))
-        counts = [len(each) for each in lists if each and isinstance(each[0], Sent)]
+        lists = (items for items in arguments if is_array(items))
+        counts = [len(items) for items in lists if items and isinstance(items[0], Sent)]
         together = {"sent_together": counts[0]} if counts else {}
         return super().see(arguments) | together
 
@@ -207,7 +208,7 @@ NOTES: tuple[Override, ...] = (
 )
 """The overrides that keep the context and these notes."""
 
-_HARMS = {(each.owner, each.name) for each in HARMS}
+_HARMS = {(harm.owner, harm.name) for harm in HARMS}
 
 
 def is_note(override: Override) -> bool:

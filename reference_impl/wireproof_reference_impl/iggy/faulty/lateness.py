@@ -6,7 +6,7 @@ a twin that changes this from the beginning.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import time_ns
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -77,13 +77,7 @@ def _are_old(messages: Iterable[Message]) -> bool:
     return any(map(is_old, messages))
 
 
-def _late_delivered(value: object) -> OfMessages:
-    return late_of_messages(cast(OfMessages, value))
-
-
-def _late_starts(value: object) -> Mapping[int, Start]:
-    wrong = cast(Mapping[int, Start], value)
-
+def _late_starts(wrong: Mapping[int, Start]) -> Mapping[int, Start]:
     def start_late(strategy: int) -> Start:
         def start(partition: Partition, request: PollMessages) -> int | None:
             starts = wrong if holds_old(partition) else STARTS
@@ -94,21 +88,20 @@ def _late_starts(value: object) -> Mapping[int, Start]:
     return {strategy: start_late(strategy) for strategy in STARTS}
 
 
-def _late_of_message(right: Callable[[Message], T]) -> Callable[[object], Callable[[Message], T]]:
-    def choose_late(value: object) -> Callable[[Message], T]:
-        wrong = cast(Callable[[Message], T], value)
+def _late_of_message(
+    right: Callable[[Message], T],
+) -> Callable[[Callable[[Message], T]], Callable[[Message], T]]:
+    def choose_late(wrong: Callable[[Message], T]) -> Callable[[Message], T]:
         return lambda message: (wrong if is_old(message) else right)(message)
 
     return choose_late
 
 
-def _late_head(value: object) -> Callable[[Polled], bytes]:
-    wrong = cast(Callable[[Polled], bytes], value)
+def _late_head(wrong: Callable[[Polled], bytes]) -> Callable[[Polled], bytes]:
     return lambda found: (wrong if _are_old(found.messages) else count_head)(found)
 
 
-def _late_polled(value: object) -> _OfPoll:
-    wrong = cast(_OfPoll, value)
+def _late_polled(wrong: _OfPoll) -> _OfPoll:
     return lambda found, messages: (wrong if _are_old(found.messages) else bare_array)(
         found, messages
     )
@@ -128,8 +121,8 @@ def _late_ids(wrong: _OfNumber) -> Settings:
     return {_NEW_ID: new_id, **told_late(change)}
 
 
-_LATE: Mapping[str, Callable[[object], object]] = {
-    "poll.delivered": _late_delivered,
+_LATE: Mapping[str, Callable[[Any], object]] = {
+    "poll.delivered": late_of_messages,
     "poll.starts": _late_starts,
     "log.is_known": _late_of_message(has_state),
     "message.head": _late_head,

@@ -6,12 +6,11 @@ from typing import Generic, TypeVar
 from wireproof_reference_impl.http_stream import (
     CONTINUE,
     BadRequest,
-    End,
-    Event,
     Head,
-    Requests,
+    RequestServer,
     answer_head,
 )
+from wireproof_reference_impl.iggy.behaviour import HttpBehaviour
 from wireproof_reference_impl.iggy.wire import exchange
 from wireproof_reference_impl.iggy.wire.exchange import (
     JSON,
@@ -39,7 +38,7 @@ Refuse = Callable[[Refusal], Answer]
 """Makes the answer to a refusal of the broker."""
 
 
-class HttpConnection(Generic[S]):
+class HttpConnection(RequestServer, Generic[S]):
     """The server's side of one HTTP connection, without I/O; requests are answered in order."""
 
     def __init__(
@@ -54,7 +53,7 @@ class HttpConnection(Generic[S]):
         keeps_open: bool = True,
         reason: Reason = no_reason,
     ) -> None:
-        self.closed = False
+        super().__init__()
         self._site = site
         self._routes = {tuple(split_path(path.encode())): each for path, each in routes.items()}
         self._refuse = refuse
@@ -63,10 +62,7 @@ class HttpConnection(Generic[S]):
         self._framing = framing
         self._keeps_open = keeps_open
         self._reason = reason
-        self._requests = Requests()
-        self._output: list[bytes] = []
         self._head: Head | None = None
-        self._body = bytearray()
         self._now_us = 0
 
     def receive(self, data: bytes, now_us: int) -> None:
@@ -84,28 +80,12 @@ class HttpConnection(Generic[S]):
             self._read()
         self.closed = True
 
-    def take_output(self) -> bytes:
-        """Return the bytes to send, and clear the output buffer."""
-        data = b"".join(self._output)
-        self._output.clear()
-        return data
-
     def _read(self) -> None:
         try:
             while not self.closed and (event := self._requests.next()) is not None:
                 self._follow(event)
         except BadRequest as fault:
             self._answer(Answer(fault.status), closing=True)
-
-    def _follow(self, event: Event) -> None:
-        if isinstance(event, Head):
-            self._begin(event)
-        elif event is End.REQUEST:
-            self._finish()
-        elif event is End.STREAM:
-            self.closed = True
-        else:
-            self._take(event)
 
     def _begin(self, head: Head) -> None:
         self._head = head
@@ -178,6 +158,22 @@ class HttpConnection(Generic[S]):
         if self._head is None or self._head.method != "HEAD":
             self._output.append(body)
         self.closed = closing
+
+
+def serve_site(
+    site: S, routes: Routes[S], refuse: Refuse, http: HttpBehaviour
+) -> HttpConnection[S]:
+    """Return the protocol of an accepted HTTP connection to a server, as its behaviour says."""
+    return HttpConnection(
+        site,
+        routes,
+        refuse,
+        most_body_bytes=http.most_body_bytes,
+        fields=http.fields,
+        framing=http.framing,
+        keeps_open=http.keeps_open,
+        reason=http.reason,
+    )
 
 
 def _without(body: bytes) -> tuple[HeaderFields, bytes]:

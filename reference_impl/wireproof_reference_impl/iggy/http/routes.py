@@ -2,7 +2,7 @@
 
 from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.http import messages, streams, system
-from wireproof_reference_impl.iggy.http.connection import HttpConnection, json_answer
+from wireproof_reference_impl.iggy.http.connection import HttpConnection, json_answer, serve_site
 from wireproof_reference_impl.iggy.wire.exchange import Answer, Routes
 from wireproof_reference_impl.iggy.wire.status import Refusal
 
@@ -40,14 +40,4 @@ def connection(server: Server) -> HttpConnection[Server]:
         body = server.behaviour.json.encode(server.behaviour.http.error(refusal))
         return json_answer(body, refusal.status.http)
 
-    http = server.behaviour.http
-    return HttpConnection(
-        server,
-        ROUTES,
-        refuse,
-        most_body_bytes=http.most_body_bytes,
-        fields=http.fields,
-        framing=http.framing,
-        keeps_open=http.keeps_open,
-        reason=http.reason,
-    )
+    return serve_site(server, ROUTES, refuse, server.behaviour.http)

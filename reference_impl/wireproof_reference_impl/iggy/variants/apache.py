@@ -4,7 +4,6 @@ Each also chooses the generation, so that its name alone starts such a server.
 """
 
 from collections.abc import Sequence
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -25,10 +24,10 @@ from wireproof_reference_impl.iggy.apache.session import Call
 from wireproof_reference_impl.iggy.generations import APACHE_SETTINGS
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.preset import Preset, alternative
-from wireproof_spec.decoding import Schema, decode
+from wireproof_spec.decoding import decode
 from wireproof_spec.iggy.apache import evictions, operations, statuses
 from wireproof_spec.iggy.apache.bodies.messages import PollMessages
-from wireproof_spec.iggy.apache.envelope import Envelope, LoginBody, TokenLoginBody
+from wireproof_spec.iggy.apache.envelope import Envelope, LoginBody
 from wireproof_spec.iggy.apache.header import EvictionHeader, ReplyHeader, RequestHeader
 from wireproof_spec.iggy.apache.user_headers import USER_HEADERS
 from wireproof_spec.iggy.header_kinds import KIND_WIDTHS, STRING
@@ -53,7 +52,8 @@ def _accept(original: Original, frames: Sequence[Frame]) -> None:
 
 
 def _without_result(original: Original, node: Node, session: int) -> bytes:
-    return cast(bytes, original(node, session))[_RESULT_SIZE:]
+    body: bytes = original(node, session)
+    return body[_RESULT_SIZE:]
 
 
 def _echo_all(original: Original, header: ReplyHeader, body: bytes = b"") -> object:
@@ -92,7 +92,7 @@ def _check_headers(original: Original, frame: Frame) -> None:
         headers = decode(USER_HEADERS, frame.user_headers)
     except WireError as error:
         raise Unsound(str(error)) from None
-    if any(each.key.kind != STRING for each in headers):
+    if any(header.key.kind != STRING for header in headers):
         raise Unsound("a key of user headers is no string")
 
 
@@ -118,11 +118,11 @@ def _compare_session(original: Original, node: Node, call: Call) -> object:
 def _rest_one_each(
     original: Original, partition: Partition, start: int, count: int
 ) -> list[Batch]:
-    found: list[Batch] = original(partition, start, count)
-    if not found or not found[0].frames[0].delta:
-        return found
-    rest = [replace(found[0], frames=(frame,)) for frame in found[0].frames]
-    return [*rest, *found[1:]]
+    batches: list[Batch] = original(partition, start, count)
+    if not batches or not batches[0].frames[0].delta:
+        return batches
+    rest = [replace(batches[0], frames=(frame,)) for frame in batches[0].frames]
+    return [*rest, *batches[1:]]
 
 
 def _high_positions(original: Original, node: Node) -> object:
@@ -155,13 +155,13 @@ def _any_login(original: Original, call: Call) -> None:
 
 
 def _whole_login(original: Original, envelope: Envelope, body: bytes) -> object:
-    found = original(envelope, body)
-    schema = envelope.login if isinstance(found, LoginBody) else envelope.token_login
+    login_body = original(envelope, body)
+    schema = envelope.login if isinstance(login_body, LoginBody) else envelope.token_login
     try:
-        decode(cast("Schema[LoginBody | TokenLoginBody]", schema), body)
+        decode(schema, body)
     except WireError:
         raise Evicted(evictions.MALFORMED_LOGIN) from None
-    return found
+    return login_body
 
 
 def _check_widths(original: Original, frame: Frame) -> None:
@@ -170,9 +170,9 @@ def _check_widths(original: Original, frame: Frame) -> None:
         headers = decode(USER_HEADERS, frame.user_headers)
     except WireError:
         return
-    for each in headers:
-        width = KIND_WIDTHS.get(each.value.kind, len(each.value.value))
-        if width != len(each.value.value):
+    for header in headers:
+        width = KIND_WIDTHS.get(header.value.kind, len(header.value.value))
+        if width != len(header.value.value):
             raise Unsound("a header value has not the width of its kind")
     if len({each.key for each in headers}) < len(headers):
         raise Unsound("a key of user headers comes twice")
@@ -195,8 +195,8 @@ def _never_stored(original: Original) -> bytes:
 
 
 def _one_each(original: Original, partition: Partition, start: int, count: int) -> list[Batch]:
-    found: list[Batch] = original(partition, start, count)
-    return [replace(batch, frames=(frame,)) for batch in found for frame in batch.frames]
+    batches: list[Batch] = original(partition, start, count)
+    return [replace(batch, frames=(frame,)) for batch in batches for frame in batch.frames]
 
 
 def _always_commit(original: Original, node: Node, request: PollMessages) -> object:

@@ -14,7 +14,14 @@ from wireproof_reference_impl.iggy.client.core.apache.tcp import ApacheTransport
 from wireproof_reference_impl.iggy.client.core.calls import Call, Evicted, Poll, Send
 from wireproof_reference_impl.iggy.client.core.operations import Operation
 from wireproof_reference_impl.iggy.client.core.settings import Settings
-from wireproof_reference_impl.iggy.variants.clients import by_name, one_by_one, without_damaged
+from wireproof_reference_impl.iggy.variants.clients import (
+    DAMAGED_WITHHELD,
+    NAMES_IN_WORDS,
+    NEVER_ASKS_AGAIN,
+    NEVER_COMPARES,
+    POLLS_ONCE,
+    one_by_one,
+)
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_reference_impl.preset import Preset, alternative
 from wireproof_spec.iggy.apache.batch import MessageFrame
@@ -112,8 +119,8 @@ def _name_incarnation(original: Original, self: Session, call: Call) -> Request:
 
 
 def _without_window(original: Original, eviction: object) -> Evicted:
-    found: Evicted = original(eviction)
-    return Evicted(found.code, str(found).partition(";")[0])
+    evicted: Evicted = original(eviction)
+    return Evicted(evicted.code, str(evicted).partition(";")[0])
 
 
 def _as_given(original: Original, message: SentMessage, settings: object) -> object:
@@ -138,11 +145,7 @@ VARIANTS = (
         "As in the pages, only metadata operations advance the request number.",
         around(Session, "header", _number_as_pages),
     ),
-    _variant(
-        "names-in-words",
-        "Stream and topic are named by the names that the server gives them.",
-        around(driver, "read_settings", by_name),
-    ),
+    _variant(*NAMES_IN_WORDS),
     _variant(
         "sends-one-by-one",
         "Each message is sent in a batch of its own.",
@@ -158,21 +161,9 @@ VARIANTS = (
         "User headers are sent in the order of their keys.",
         around(messages, "write_headers", _sorted),
     ),
-    _variant(
-        "never-asks-again",
-        "A damaged message is not polled again.",
-        constant(operations, "may_ask_again", value=False),
-    ),
-    _variant(
-        "damaged-withheld",
-        "A damaged message is left out.",
-        replace_function(operations, "poll", without_damaged),
-    ),
-    _variant(
-        "polls-once",
-        "A poll is not repeated when the connection is lost.",
-        constant(operations, "may_repeat", value=False),
-    ),
+    _variant(*NEVER_ASKS_AGAIN),
+    _variant(*DAMAGED_WITHHELD),
+    _variant(*POLLS_ONCE),
     _variant(
         "again-when-stale",
         "A client that is stale logs in again, and repeats the poll.",
@@ -199,11 +190,7 @@ VARIANTS = (
         around(Session, "__init__", _number_0_12),
         around(Session, "make", _name_incarnation),
     ),
-    _alternative(
-        "never-compares",
-        "No checksum is compared.",
-        constant(operations, "matches", value=True),
-    ),
+    _alternative(*NEVER_COMPARES),
     _alternative(
         "window-untold",
         "The user is not told which versions a server accepts.",

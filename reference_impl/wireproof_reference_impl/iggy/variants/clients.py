@@ -2,7 +2,6 @@
 
 from collections.abc import Generator
 from contextlib import suppress
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -35,14 +34,15 @@ _FIRST_ID = 1 << 100
 
 
 def _available_only(original: Original, wanted: object) -> _Polling:
-    found = yield from cast(_Polling, original(wanted))
-    return tuple(each for each in found if each.state == AVAILABLE)
+    polling: _Polling = original(wanted)
+    polled = yield from polling
+    return tuple(each for each in polled if each.state == AVAILABLE)
 
 
 def without_damaged(wanted: Poll) -> _Polling:
     """Poll, and leave out messages that do not match their checksum."""
-    found = yield from operations.poll_again(wanted)
-    return tuple(filter(operations.matches, found))
+    polled = yield from operations.poll_again(wanted)
+    return tuple(filter(operations.matches, polled))
 
 
 def _ten_times(original: Original, attempts: int) -> bool:
@@ -54,8 +54,8 @@ def _any_state(original: Original, message: Message) -> Message:
 
 
 def _tell_any_state(original: Original, message: Message) -> object:
-    told = dict(original(message))
-    return told if message.state in STATES else {**told, "state": f"unknown: {message.state}"}
+    fields = dict(original(message))
+    return fields if message.state in STATES else {**fields, "state": f"unknown: {message.state}"}
 
 
 def _numbered(settings: Settings) -> Consumer:
@@ -73,11 +73,12 @@ def by_name(original: Original, told: object) -> object:
 
 
 def _poll_ahead(original: Original, wanted: object) -> _Polling:
-    found = yield from cast(_Polling, original(wanted))
-    if found:
+    polling: _Polling = original(wanted)
+    polled = yield from polling
+    if polled:
         with suppress(CallFailed):
-            yield Poll(OFFSET, found[-1].offset + 1, 10)
-    return found
+            yield Poll(OFFSET, polled[-1].offset + 1, 10)
+    return polled
 
 
 def _send_twice(wanted: Send) -> Generator[Call, Answer, None]:
@@ -106,6 +107,33 @@ def _never_lasts(original: Original, transport: object) -> bool:
     return False
 
 
+# The clients of generation apache have these, too.
+NAMES_IN_WORDS = (
+    "names-in-words",
+    "Stream and topic are named by the names that the server gives them.",
+    around(driver, "read_settings", by_name),
+)
+NEVER_COMPARES = (
+    "never-compares",
+    "No checksum is compared.",
+    constant(operations, "matches", value=True),
+)
+NEVER_ASKS_AGAIN = (
+    "never-asks-again",
+    "A damaged message is not polled again.",
+    constant(operations, "may_ask_again", value=False),
+)
+DAMAGED_WITHHELD = (
+    "damaged-withheld",
+    "A damaged message is left out.",
+    replace_function(operations, "poll", without_damaged),
+)
+POLLS_ONCE = (
+    "polls-once",
+    "A poll is not repeated when the connection is lost.",
+    constant(operations, "may_repeat", value=False),
+)
+
 VARIANTS = (
     client_variant(
         "tagged",
@@ -119,36 +147,20 @@ VARIANTS = (
         replace_function(requests, "_consumer", _numbered),
         around(tcp, "payload_schema", _published_but_login),
     ),
-    client_variant(
-        "names-in-words",
-        "Stream and topic are named by the names that the server gives them.",
-        around(driver, "read_settings", by_name),
-    ),
+    client_variant(*NAMES_IN_WORDS),
     client_variant(
         "polls-ahead-of-user",
         "After each poll the client polls what follows, before its user asks for it.",
         around(operations, "poll", _poll_ahead),
     ),
-    client_variant(
-        "never-compares",
-        "No checksum is compared.",
-        constant(operations, "matches", value=True),
-    ),
-    client_variant(
-        "never-asks-again",
-        "A damaged message is not polled again.",
-        constant(operations, "may_ask_again", value=False),
-    ),
+    client_variant(*NEVER_COMPARES),
+    client_variant(*NEVER_ASKS_AGAIN),
     client_variant(
         "asks-ten-times",
         "A damaged message is polled ten times.",
         around(operations, "may_ask_again", _ten_times),
     ),
-    client_variant(
-        "damaged-withheld",
-        "A damaged message is left out.",
-        replace_function(operations, "poll", without_damaged),
-    ),
+    client_variant(*DAMAGED_WITHHELD),
     client_variant(
         "withholds-unavailable",
         "Messages that are not available are left out.",
@@ -160,11 +172,7 @@ VARIANTS = (
         around(messages, "check_state", _any_state),
         around(driver, "tell", _tell_any_state),
     ),
-    client_variant(
-        "polls-once",
-        "A poll is not repeated when the connection is lost.",
-        constant(operations, "may_repeat", value=False),
-    ),
+    client_variant(*POLLS_ONCE),
     client_variant(
         "sends-twice",
         "Messages are sent once more when the connection is lost.",

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -14,6 +13,7 @@ from wireproof_reference_impl.iggy.wire.message_json import message_object
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings
+from wireproof_spec.strict_json import is_array, is_object
 
 _CHUNK_BYTES = 1024
 _MORE_FIELDS = (
@@ -67,13 +67,12 @@ def _json_with_times(value: object) -> bytes:
 
 
 def _time(value: object) -> object:
-    if isinstance(value, list):
-        return [_time(each) for each in cast(list[object], value)]
-    if not isinstance(value, dict):
+    if is_array(value):
+        return [_time(item) for item in value]
+    if not is_object(value):
         return value
-    fields = cast(dict[str, object], value)
-    is_made = "id" in fields and "payload" not in fields
-    return {"created_at": _MADE, **fields} if is_made else fields
+    is_made = "id" in value and "payload" not in value
+    return {"created_at": _MADE, **value} if is_made else value
 
 
 def _headers_backwards(message: Message) -> Mapping[str, object]:

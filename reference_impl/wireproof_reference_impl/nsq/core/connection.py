@@ -1,6 +1,7 @@
 """One client connection: bytes in, commands run in order, frames out."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -8,7 +9,6 @@ from wireproof_reference_impl.nsq.core.access import BadSeal, Security
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.heartbeat import Heartbeat
 from wireproof_reference_impl.nsq.core.node import Node
-from wireproof_reference_impl.nsq.core.pipelined import CommandBatch
 from wireproof_reference_impl.nsq.core.states import MOVES, Event, State
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.wire import packed
@@ -30,6 +30,22 @@ Handler = Callable[["Connection", Sequence[bytes]], Reading | None]
 
 _NOBODY = Identity()
 """The identity of a client before IDENTIFY."""
+
+
+C = TypeVar("C", contravariant=True)
+
+
+class CommandBatch(Protocol[C]):
+    """The interface that runs consecutive commands with the same line together."""
+
+    @property
+    def line(self) -> bytes:
+        """The line with which each of the commands begins."""
+        ...
+
+    def take(self, connection: C, buffer: bytearray, place: int) -> int:
+        """Run the commands in the buffer at `place`; return the position after them."""
+        ...
 
 
 class Connection:

@@ -4,10 +4,10 @@ import json
 import re
 from collections.abc import Callable
 from fnmatch import translate
-from typing import cast
 
 from wireproof_reference_impl.nsq.wire.identity import ExtFilter
 from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_spec.strict_json import members_of
 
 EXACT = 1
 REGEXP = 2
@@ -52,7 +52,5 @@ def _value(header: bytes | None, key: str) -> str | None:
         fields = json.loads(header)
     except ValueError:
         return None
-    if not isinstance(fields, dict):
-        return None
-    value = cast(dict[str, object], fields).get(key)
+    value = members_of(fields).get(key)
     return value if isinstance(value, str) else None

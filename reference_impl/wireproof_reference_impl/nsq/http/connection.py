@@ -9,10 +9,8 @@ from msgspec.structs import replace
 from wireproof_reference_impl.http_stream import (
     CONTINUE,
     BadRequest,
-    End,
-    Event,
     Head,
-    Requests,
+    RequestServer,
     answer_head,
 )
 from wireproof_reference_impl.nsq.behaviour import Behaviour
@@ -70,21 +68,18 @@ class Route(Struct, Generic[S], frozen=True):
     body: str = ""
 
 
-class HttpConnection(Generic[S]):
+class HttpConnection(RequestServer, Generic[S]):
     """The server's side of one HTTP connection, without I/O; requests are answered in order."""
 
     def __init__(self, site: S, routes: Mapping[str, Route[S]]) -> None:
-        self.closed = False
+        super().__init__()
         self.site = site
         self._routes = routes
-        self._requests = Requests()
-        self._output: list[bytes] = []
         self._owes = False
         self._is_late = False
         self._lasts = True
         self._request: Request | None = None
         self._route: Route[S] | None = None
-        self._body = bytearray()
         self._now_ns = 0
 
     def receive(self, data: bytes, now_ns: int) -> None:
@@ -111,12 +106,6 @@ class HttpConnection(Generic[S]):
     def leave(self, now_ns: int) -> None:
         """Do nothing: an HTTP client has no messages in flight."""
 
-    def take_output(self) -> bytes:
-        """Return the bytes to send, and clear the output buffer."""
-        data = b"".join(self._output)
-        self._output.clear()
-        return data
-
     def go_on(self) -> None:
         """Process received bytes, and mark the connection as changed."""
         self._read()
@@ -132,16 +121,6 @@ class HttpConnection(Generic[S]):
                 self._follow(event)
         except BadRequest as fault:
             self._refuse_broken(fault)
-
-    def _follow(self, event: Event) -> None:
-        if isinstance(event, Head):
-            self._begin(event)
-        elif event is End.REQUEST:
-            self._finish()
-        elif event is End.STREAM:
-            self.closed = True
-        else:
-            self._take(event)
 
     def _begin(self, head: Head) -> None:
         path, _, query = head.target.partition(b"?")

@@ -1,14 +1,11 @@
 """Legal variants of lookup servers: order, spelling and delay of their answers."""
 
 import json
-from collections.abc import Mapping
-from typing import cast
 
 from msgspec.structs import replace
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.lookup_changes import (
-    Data,
     Record,
     is_lookup,
     partitions,
@@ -16,6 +13,7 @@ from wireproof_reference_impl.nsq.lookup_changes import (
 )
 from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.preset import Preset, variant
+from wireproof_spec.strict_json import is_array, is_object, items_of, members_of
 
 _DELAY_NS = 150_000_000
 _BESIDE = ("topics", "tombstones")
@@ -23,24 +21,20 @@ _BESIDE = ("topics", "tombstones")
 
 def _backwards(value: object) -> object:
     """Return JSON with the names of every object in reverse order."""
-    if isinstance(value, dict):
-        found = cast(Mapping[str, object], value)
-        return {name: _backwards(found[name]) for name in reversed(list(found))}
-    if isinstance(value, list):
-        return [_backwards(each) for each in cast(list[object], value)]
+    if is_object(value):
+        return {name: _backwards(value[name]) for name in reversed(list(value))}
+    if is_array(value):
+        return [_backwards(item) for item in value]
     return value
 
 
 def _more(value: object) -> object:
     """Return JSON with an unknown name added to every object that has names."""
-    if isinstance(value, dict):
-        found = cast(Mapping[str, object], value)
-        if not found:
-            return found
-        more = {name: _more(below) for name, below in found.items()}
-        return more if all(name.isdigit() for name in found) else {**more, "zz_more": [1]}
-    if isinstance(value, list):
-        return [_more(each) for each in cast(list[object], value)]
+    if is_object(value):
+        more = {name: _more(below) for name, below in value.items()}
+        return more if all(name.isdigit() for name in value) else {**more, "zz_more": [1]}
+    if is_array(value):
+        return [_more(item) for item in value]
     return value
 
 
@@ -62,19 +56,19 @@ def _with_more(request: Request, data: object) -> object:
 
 def _topics_backwards(node: Record) -> Record:
     """Return a node with its topics, and their tombstones, in reverse order."""
-    both = {name: list(reversed(cast(list[object], node[name]))) for name in _BESIDE}
+    both = {name: list(reversed(items_of(node[name]))) for name in _BESIDE}
     return {**node, **both}
 
 
 def _nodes_backwards(request: Request, data: object) -> object:
-    found = cast(Data, data)
+    answer = members_of(data)
     if request.path == "/nodes":
-        return {**found, "producers": [_topics_backwards(node) for node in producers(found)]}
-    if not is_lookup(request) or found["partitions"] is None:
+        return {**answer, "producers": [_topics_backwards(node) for node in producers(answer)]}
+    if not is_lookup(request) or answer["partitions"] is None:
         return data
-    led = dict(reversed(list(partitions(found).items())))
-    turned = list(reversed(producers(found)))
-    return {**found, "partitions": led, "producers": turned}
+    led = dict(reversed(list(partitions(answer).items())))
+    turned = list(reversed(producers(answer)))
+    return {**answer, "partitions": led, "producers": turned}
 
 
 def _other_text(request: Request, refusal: HttpRefusal) -> HttpRefusal:
@@ -87,9 +81,9 @@ def _unknown_is_not_found(request: Request, data: object) -> object:
     Raises:
         HttpRefusal: the answer would list neither.
     """
-    found = cast(Data, data)
-    if is_lookup(request) and not any(found[n] for n in ("channels", "partitions", "producers")):
-        barred = found["partitions"] is None
+    answer = members_of(data)
+    if is_lookup(request) and not any(answer[n] for n in ("channels", "partitions", "producers")):
+        barred = answer["partitions"] is None
         if not barred and not request.text("partition"):
             raise HttpRefusal(404, "TOPIC_NOT_FOUND")
     return data

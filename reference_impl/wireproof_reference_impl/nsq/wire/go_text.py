@@ -3,7 +3,8 @@
 import json
 import re
 from decimal import Decimal
-from typing import cast
+
+from wireproof_spec.strict_json import is_array, is_object
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
@@ -30,12 +31,11 @@ def _escape(character: str) -> str:
 
 def marshal(value: object) -> str:
     """Return a value as JSON as Go writes it: sorted names, `<>&` escaped, numbers as floats."""
-    if isinstance(value, dict):
-        fields = cast(dict[str, object], value)
-        members = (f"{marshal(name)}:{marshal(fields[name])}" for name in sorted(fields))
+    if is_object(value):
+        members = (f"{marshal(name)}:{marshal(value[name])}" for name in sorted(value))
         return "{" + ",".join(members) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(marshal, cast(list[object], value))) + "]"
+    if is_array(value):
+        return "[" + ",".join(map(marshal, value)) + "]"
     if isinstance(value, str):
         text = json.dumps(value, ensure_ascii=False)
         return _NO_UTF8.sub("\\\\ufffd", "".join(_HTML.get(each, each) for each in text))

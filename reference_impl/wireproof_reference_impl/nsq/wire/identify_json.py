@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from typing import cast
 
 from wireproof_reference_impl.nsq.wire.identity import ExtFilter
 from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT
+from wireproof_spec.strict_json import is_object, items_of
 
 Fields = Mapping[str, object]
 
@@ -57,18 +57,14 @@ class IdentifyFields:
     def ext_filter(self) -> ExtFilter | None:
         """Return the filter in IDENTIFY, or None; a filter with invalid values filters nothing."""
         value = self._fields.get("ext_filter")
-        if not isinstance(value, dict):
+        if not is_object(value):
             return None
-        fields = cast(Fields, value)
-        listed = fields.get("filter_data_list")
         return ExtFilter(
-            kind=_number(fields.get("type")),
-            key=str(fields.get("filter_ext_key", "")),
-            data=str(fields.get("filter_data", "")),
-            data_list=tuple(map(str, cast(list[object], listed)))
-            if isinstance(listed, list)
-            else (),
-            inverse=fields.get("inverse") is True,
+            kind=_number(value.get("type")),
+            key=str(value.get("filter_ext_key", "")),
+            data=str(value.get("filter_data", "")),
+            data_list=tuple(map(str, items_of(value.get("filter_data_list")))),
+            inverse=value.get("inverse") is True,
         )
 
 
@@ -81,15 +77,15 @@ def read(data: bytes) -> IdentifyFields:
         BadIdentify: not a JSON object, or a known field of another type.
     """
     try:
-        value = _DECODER.decode(data.decode("utf-8", "replace"))
+        value: object = _DECODER.decode(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise BadIdentify(str(error)) from error
     if value is None:
         value = {}
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise BadIdentify("not an object")
     fields: dict[str, object] = {}
-    for given, each in cast(Fields, value).items():
+    for given, each in value.items():
         name = given.lower()
         _check(name, each)
         if each is not None:

@@ -1,7 +1,7 @@
 """Requests as they come in, and answers as they go out: one JSON object each."""
 
 from collections.abc import Mapping
-from typing import Final, Protocol, cast
+from typing import Final, Protocol
 
 from msgspec import Struct
 
@@ -73,9 +73,9 @@ class Request(Struct, frozen=True):
         """Return the member `name`, a message in its wrapper, with the faults of its text."""
         place = f"/{name}"
         faults = tuple(
-            JsonFault(each.kind, each.pointer.removeprefix(place), each.text)
-            for each in self.faults
-            if each.pointer.startswith(place)
+            JsonFault(fault.kind, fault.pointer.removeprefix(place), fault.text)
+            for fault in self.faults
+            if fault.pointer.startswith(place)
         )
         return Document(b"", Kind.MESSAGE, self.fields.get(name), faults)
 
@@ -90,8 +90,8 @@ class Request(Struct, frozen=True):
                 raise Unsupported(name)
 
     def _wrong(self, name: str, due: str) -> Refusal:
-        found = "nothing" if name not in self.fields else f"{self.fields[name]!r}"
-        return Refusal(BAD_PARAMETER, f"{self.op}: expected {name} as {due}, found {found}")
+        shown = "nothing" if name not in self.fields else f"{self.fields[name]!r}"
+        return Refusal(BAD_PARAMETER, f"{self.op}: expected {name} as {due}, found {shown}")
 
 
 def read_request(data: bytes) -> Request:
@@ -122,8 +122,8 @@ def result(id: int, fields: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 def failure(id: int, refusal: Refusal) -> dict[str, JsonValue]:
     """Return the answer to the request `id`, which was refused."""
-    error = {"code": str(refusal.code), "message": refusal.reason}
-    return {"id": id, "error": cast(JsonValue, error)}
+    error: JsonValue = {"code": str(refusal.code), "message": refusal.reason}
+    return {"id": id, "error": error}
 
 
 def unsupported(id: int, what: str) -> dict[str, JsonValue]:

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import Final
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ from wireproof_spec.oms.document import Document
 from wireproof_spec.oms.extension_header import read_whole_number
 from wireproof_spec.oms.names import ATTRIBUTES, HEADER_ATTRIBUTES, Type
 from wireproof_spec.oms.rules import RULES
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.strict_json import JsonValue, fields_of
 
 MOST_HEADER_BYTES: Final = 1 << 18
 """Ours: sixteen times what RocketMQ stores of all properties of a message (32767 bytes)."""
@@ -55,15 +55,17 @@ class Sent(Struct, frozen=True):
     @property
     def destination(self) -> str:
         """Return the destination that the sender named."""
-        return cast(str, self.header[names.DESTINATION])
+        return str(self.header[names.DESTINATION])
 
     def number(self, name: str) -> int | None:
         """Return the Long or Integer attribute `name` of the extension header; None if not set."""
-        return cast(int | None, self.extension_header.get(name))
+        value = self.extension_header.get(name)
+        return value if isinstance(value, int) else None
 
     def text(self, name: str) -> str | None:
         """Return the String attribute `name` of the extension header; None if not set."""
-        return cast(str | None, self.extension_header.get(name))
+        value = self.extension_header.get(name)
+        return value if isinstance(value, str) else None
 
 
 def read_sent(document: Document) -> Sent:
@@ -73,16 +75,17 @@ def read_sent(document: Document) -> Sent:
         Refusal: the message breaks a rule on documents, or its header is too large.
     """
     check_rules(document)
-    message = cast(Mapping[str, JsonValue], document.message)
-    extension_header = cast(KeyValue, message.get(names.EXTENSION_HEADER, {}))
+    message = document.message
+    assert isinstance(message, dict)
+    extension_header = fields_of(message.get(names.EXTENSION_HEADER))
     check_size(extension_header)
     data = message.get(names.DATA)
     version = message.get(names.VERSION)
     return Sent(
         version=version if isinstance(version, str) else DEFAULT_VERSION,
-        header=_with_ints(cast(KeyValue, message[names.HEADER]), HEADER_ATTRIBUTES),
+        header=_with_ints(fields_of(message[names.HEADER]), HEADER_ATTRIBUTES),
         extension_header=_with_ints(extension_header, ATTRIBUTES),
-        properties=cast(KeyValue, message[names.PROPERTIES]),
+        properties=fields_of(message[names.PROPERTIES]),
         data=base64.b64decode(data) if isinstance(data, str) else None,
     )
 

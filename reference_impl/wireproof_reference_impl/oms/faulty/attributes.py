@@ -3,13 +3,17 @@
 import unicodedata
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 from urllib.parse import unquote_plus
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
-from wireproof_reference_impl.oms.faulty.effect import change_attribute, change_received, wrap
+from wireproof_reference_impl.oms.faulty.effect import (
+    change_attribute,
+    change_received,
+    number_of,
+    wrap,
+)
 from wireproof_reference_impl.oms.faulty.ways import boundary, condition, missing, wrong_value
 from wireproof_reference_impl.overrides import Override
 from wireproof_spec.oms import names
@@ -27,11 +31,11 @@ def _drop(name: str) -> Override:
 
 
 def _text(name: str, change: Text) -> Override:
-    return change_attribute(name, lambda told: change(cast(str, told)))
+    return change_attribute(name, lambda told: change(str(told)))
 
 
 def _longs(change: Callable[[int], int]) -> tuple[Override, ...]:
-    return tuple(change_attribute(name, lambda told: change(cast(int, told))) for name in LONGS)
+    return tuple(change_attribute(name, lambda told: change(number_of(told))) for name in LONGS)
 
 
 @missing("round-trip.correlation-id round-trip.claimed")
@@ -171,7 +175,7 @@ def texts_normalized(text: str) -> str:
 
 
 def _as_number(told: JsonValue) -> JsonValue:
-    text = cast(str, told)
+    text = str(told)
     return int(text) if text.isascii() and text.isdigit() else text
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core import documents
@@ -12,7 +11,7 @@ from wireproof_reference_impl.oms.faulty.effect import change_header, change_tol
 from wireproof_reference_impl.oms.faulty.ways import boundary, extra, missing, wrong_value
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.oms import names
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.strict_json import JsonValue, fields_of
 
 TEXT = "extension-header.text"
 TIMES = "store.timestamp store.timestamp-unit store.timestamp-stable store.timestamp-after-birth"
@@ -36,7 +35,7 @@ def _part(name: str, value: JsonValue) -> Override:
 
     def wrong(original: Original, message: Message, extension_header: JsonObject) -> JsonObject:
         document: JsonObject = original(message, extension_header)
-        cast(JsonObject, document[names.MESSAGE])[name] = value
+        fields_of(document[names.MESSAGE])[name] = value
         return document
 
     return around(documents, "message_document", wrong)
@@ -47,7 +46,7 @@ def _without(name: str) -> Override:
 
     def wrong(original: Original, message: Message, extension_header: JsonObject) -> JsonObject:
         document: JsonObject = original(message, extension_header)
-        cast(JsonObject, document[names.MESSAGE]).pop(name, None)
+        fields_of(document[names.MESSAGE]).pop(name, None)
         return document
 
     return around(documents, "message_document", wrong)

@@ -1,7 +1,7 @@
 """What faults of the OpenMessaging server change: seams of its core."""
 
 from collections.abc import Callable
-from typing import cast
+from decimal import Decimal
 
 from msgspec.structs import replace
 
@@ -16,7 +16,7 @@ from wireproof_reference_impl.oms.core.ready_queue import Arrival
 from wireproof_reference_impl.oms.core.sent import Sent
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_spec.oms import names
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.strict_json import JsonValue, fields_of
 
 _LAST = 1 << 20
 """A number of arrival behind all others."""
@@ -44,7 +44,7 @@ def _change_delivered(part: str, change: PartChange) -> Override:
         original: Original, message: Message, count: int, behaviour: Behaviour
     ) -> JsonObject:
         document: JsonObject = original(message, count, behaviour)
-        change(cast(JsonObject, cast(JsonObject, document[names.MESSAGE])[part]), message, count)
+        change(part_of(document, part), message, count)
         return document
 
     return around(documents, "delivered_document", wrong)
@@ -54,9 +54,9 @@ def change_told(change: Callable[[JsonObject, Message], None]) -> Override:
     """Return an override that changes a message's extension header for senders and consumers."""
 
     def wrong(original: Original, message: Message, behaviour: Behaviour) -> JsonObject:
-        told: JsonObject = original(message, behaviour)
-        change(told, message)
-        return told
+        attributes: JsonObject = original(message, behaviour)
+        change(attributes, message)
+        return attributes
 
     return around(documents, "attributes", wrong)
 
@@ -65,9 +65,9 @@ def change_header(change: Callable[[JsonObject, Message], None]) -> Override:
     """Return an override that changes a message's header for senders and consumers."""
 
     def wrong(original: Original, message: Message) -> JsonObject:
-        told: JsonObject = original(message)
-        change(told, message)
-        return told
+        header: JsonObject = original(message)
+        change(header, message)
+        return header
 
     return around(documents, "header", wrong)
 
@@ -146,14 +146,14 @@ def given_to_new_groups(kept: type, method: str) -> tuple[Override, ...]:
     messages: list[Message] = []
 
     def keep(original: Original, owner: object, *arguments: object) -> object:
-        messages.extend(each for each in arguments if isinstance(each, Message))
+        messages.extend(argument for argument in arguments if isinstance(argument, Message))
         return original(owner, *arguments)
 
     def begin(original: Original, destination: Destination, name: str) -> object:
         before = destination.group_count
         group: Group = original(destination, name)
         if destination.group_count > before:
-            own = [each for each in messages if each.sent.destination == destination.name]
+            own = [message for message in messages if message.sent.destination == destination.name]
             group.offer(Arrival(_LAST + number, each) for number, each in enumerate(own))
         return group
 
@@ -186,7 +186,18 @@ class OfLast:
 
 def extension_header(document: JsonObject) -> JsonObject:
     """Return the extension header inside the document of a message."""
-    return cast(JsonObject, cast(JsonObject, document[names.MESSAGE])[names.EXTENSION_HEADER])
+    return part_of(document, names.EXTENSION_HEADER)
+
+
+def part_of(document: JsonObject, part: str) -> JsonObject:
+    """Return a part of a message, itself and no copy, such as its header."""
+    return fields_of(fields_of(document[names.MESSAGE])[part])
+
+
+def number_of(value: JsonValue) -> int:
+    """Return the number that an attribute of a type of numbers holds."""
+    assert isinstance(value, int | Decimal)
+    return int(value)
 
 
 def wrap(number: int, bits: int) -> int:

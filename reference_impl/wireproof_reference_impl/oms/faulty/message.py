@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.behaviour import Behaviour
@@ -10,7 +9,7 @@ from wireproof_reference_impl.oms.core import body, documents
 from wireproof_reference_impl.oms.core.broker import Broker
 from wireproof_reference_impl.oms.core.documents import JsonObject
 from wireproof_reference_impl.oms.core.message import Message
-from wireproof_reference_impl.oms.faulty.effect import change_header
+from wireproof_reference_impl.oms.faulty.effect import change_header, number_of, part_of
 from wireproof_reference_impl.oms.faulty.ways import (
     boundary,
     condition,
@@ -42,14 +41,14 @@ def _keep(name: str) -> Override:
 
 def _number(name: str, change: Callable[[int], int]) -> Override:
     def wrong(told: JsonObject, message: Message) -> None:
-        told[name] = change(cast(int, told[name]))
+        told[name] = change(number_of(told[name]))
 
     return change_header(wrong)
 
 
 def _text(name: str, change: Callable[[str], str]) -> Override:
     def wrong(told: JsonObject, message: Message) -> None:
-        told[name] = change(cast(str, told[name]))
+        told[name] = change(str(told[name]))
 
     return change_header(wrong)
 
@@ -176,7 +175,7 @@ def _answered(change: Callable[[JsonObject, Message], None]) -> Override:
 
     def wrong(original: Original, message: Message, behaviour: Behaviour) -> JsonObject:
         document: JsonObject = original(message, behaviour)
-        change(cast(JsonObject, cast(JsonObject, document[names.MESSAGE])[names.HEADER]), message)
+        change(part_of(document, names.HEADER), message)
         return document
 
     return around(documents, "sent_document", wrong)

@@ -1,7 +1,6 @@
 """Faults of messages that come again although they may not, or that others push aside."""
 
 from collections.abc import Callable
-from typing import cast
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core.broker import Broker, Received
@@ -24,7 +23,7 @@ def _copied(is_copied: Callable[[Delivery], bool]) -> Override:
     """Return an override by which some messages come twice."""
 
     def take(original: Original, group: Group, now: int) -> object:
-        delivery = cast(Delivery | None, original(group, now))
+        delivery: Delivery | None = original(group, now)
         if delivery is not None and is_copied(delivery):
             group.offer([delivery.arrival])
         return delivery
@@ -37,7 +36,7 @@ def _copied_late(qos: int) -> tuple[Override, ...]:
     waiting: list[tuple[Group, int, Arrival]] = []
 
     def take(original: Original, group: Group, now: int) -> object:
-        delivery = cast(Delivery | None, original(group, now))
+        delivery: Delivery | None = original(group, now)
         if delivery is not None and _has_qos(delivery, qos):
             waiting.append((group, now + _LATE_MS, delivery.arrival))
         return delivery
@@ -84,9 +83,9 @@ def exactly_once_again() -> Change:
 @missing("message.exactly-once", around(Group, "take"))
 def exactly_once_lost(original: Original, group: Group, now: int) -> object:
     """A message of qos 2 does not come."""
-    delivery = cast(Delivery | None, original(group, now))
+    delivery: Delivery | None = original(group, now)
     while delivery is not None and _has_qos(delivery, EXACTLY):
-        delivery = cast(Delivery | None, original(group, now))
+        delivery = original(group, now)
     return delivery
 
 
@@ -96,9 +95,9 @@ def correlation_id_of_the_next(
 ) -> object:
     """A message has the correlationId of the next one that is delivered with it."""
     received: list[Received] = original(broker, *arguments, **named)
-    told = [extension_header(each.document) for each in received]
-    texts = [each.get(names.CORRELATION_ID) for each in told]
-    for one, following in zip(told, texts[1:], strict=False):
+    headers = [extension_header(each.document) for each in received]
+    texts = [header.get(names.CORRELATION_ID) for header in headers]
+    for one, following in zip(headers, texts[1:], strict=False):
         if names.CORRELATION_ID in one and following is not None:
             one[names.CORRELATION_ID] = following
     return received

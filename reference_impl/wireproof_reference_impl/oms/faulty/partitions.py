@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from itertools import count as counting
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -43,9 +42,10 @@ def _replace_unknown(change: Callable[[int, int], int]) -> Override:
 
     def wrong(original: Original, wanted: int, *, count: int, first: int) -> int:
         try:
-            return cast(int, original(wanted, count=count, first=first))
+            chosen: int = original(wanted, count=count, first=first)
         except Refusal:
             return change(wanted - first, count)
+        return chosen
 
     return around(partitioning, "existing_partition", wrong)
 

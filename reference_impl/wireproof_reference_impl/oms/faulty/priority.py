@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.core import broker, priority, ready_queue
@@ -11,7 +10,12 @@ from wireproof_reference_impl.oms.core.message import Message
 from wireproof_reference_impl.oms.core.ready_queue import Arrival, Rank
 from wireproof_reference_impl.oms.core.refusal import BAD_PARAMETER, Refusal
 from wireproof_reference_impl.oms.core.sent import Sent
-from wireproof_reference_impl.oms.faulty.effect import change_attribute, change_received, wrap
+from wireproof_reference_impl.oms.faulty.effect import (
+    change_attribute,
+    change_received,
+    number_of,
+    wrap,
+)
 from wireproof_reference_impl.oms.faulty.ways import boundary, condition, missing, wrong_value
 from wireproof_reference_impl.overrides import Original, Override, around, replace_function
 from wireproof_spec.oms import names
@@ -20,7 +24,7 @@ from wireproof_spec.strict_json import JsonValue
 
 
 def _tell(change: Callable[[int], int]) -> Override:
-    return change_attribute(names.PRIORITY, lambda told: change(cast(int, told)))
+    return change_attribute(names.PRIORITY, lambda told: change(number_of(told)))
 
 
 def _default(value: int) -> Override:

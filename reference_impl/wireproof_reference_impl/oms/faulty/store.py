@@ -1,7 +1,6 @@
 """Faults of what the storing server sets."""
 
 from collections.abc import Callable
-from typing import cast
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.oms.behaviour import Behaviour
@@ -171,7 +170,7 @@ def store_host_of_the_sender_in_front(told: JsonObject, message: Message) -> Non
 
 def _host(change: Callable[[str], str | None]) -> Override:
     def wrong(told: JsonObject, message: Message) -> None:
-        host = change(cast(str, told[names.STORE_HOST]))
+        host = change(str(told[names.STORE_HOST]))
         if host is None:
             del told[names.STORE_HOST]
         else:

@@ -1,7 +1,6 @@
 """Faults of transactions."""
 
 from collections.abc import Callable
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -95,9 +94,9 @@ def prepared_delivered() -> Change:
     """A message is delivered before its transaction is committed."""
 
     def prepare(original: Original, broker: Broker, document: Document, **named: object) -> object:
-        told: JsonObject = original(broker, document, **named)
-        broker.commit(cast(str, extension_header(told)[names.TRANSACTION_ID]))
-        return told
+        document_sent: JsonObject = original(broker, document, **named)
+        broker.commit(str(extension_header(document_sent)[names.TRANSACTION_ID]))
+        return document_sent
 
     def end(original: Original, transactions: Transactions, transaction_id: str) -> object:
         try:

@@ -64,7 +64,7 @@ class Examples:
         """Start to watch the Hypothesis examples of a test item, if it has any."""
         function = getattr(item, "obj", None)
         listener = cast(_Listener | None, item.config.pluginmanager.getplugin(LISTENER))
-        handle = cast(_Handle | None, getattr(function, "hypothesis", None))
+        handle: _Handle | None = getattr(function, "hypothesis", None)
         if listener is None or not getattr(function, "is_hypothesis_test", False):
             return cls(None, None, folder)
         return cls(listener.allure_logger, handle, folder)

@@ -11,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wireproof_spec.decoding import Schema, decode, encode
+from wireproof_spec.grammar.layout import Bytes, Int32ul, Int64ul, Int128ul, Record, field
+from wireproof_spec.grammar.lengths import Declared, Each
 from wireproof_spec.iggy.apache.checksum import join_checksums, xxh3_64
-from wireproof_spec.layout import Bytes, Int32ul, Int64ul, Int128ul, Record, field
-from wireproof_spec.lengths import Declared, Each
 from wireproof_spec.wire_error import WireError
 
 BATCH_HEADER_SIZE = 256
@@ -212,7 +212,7 @@ def split_batches(data: bytes) -> tuple[tuple[int, bytes], ...]:
     Raises:
         WireError: a batch is cut short, or declares less than its header.
     """
-    found: list[tuple[int, bytes]] = []
+    batches: list[tuple[int, bytes]] = []
     at = 0
     while at < len(data):
         head = data[at : at + BATCH_HEADER_SIZE]
@@ -224,6 +224,6 @@ def split_batches(data: bytes) -> tuple[tuple[int, bytes], ...]:
             expected = f"{BATCH_HEADER_SIZE} to {left}"
             name, place = "header.batch_length", at + _LENGTH_AT
             raise _refuse("message.layout", name, place, expected, length)
-        found.append((at, data[at : at + length]))
+        batches.append((at, data[at : at + length]))
         at += length
-    return tuple(found)
+    return tuple(batches)

@@ -21,6 +21,7 @@ from wireproof_spec.iggy.apache.header import (
 )
 from wireproof_spec.stream import NEED_MORE as NEED_MORE
 from wireproof_spec.stream import NeedMore as NeedMore
+from wireproof_spec.stream import StreamBuffer
 from wireproof_spec.wire_error import WireError
 
 MAX_FRAME_SIZE = 64 << 20
@@ -111,24 +112,13 @@ def decode_answer(frame: Frame) -> Answer:
     )
 
 
-class FrameReader:
+class FrameReader(StreamBuffer):
     """Reads frames from a stream that may arrive in pieces of any size."""
 
     def __init__(self, limit: int = MAX_FRAME_SIZE) -> None:
         """Create a reader; `limit` is the largest size in bytes that a header may declare."""
+        super().__init__()
         self.limit = limit
-        self._buffer = bytearray()
-        self.offset = 0
-        """Where the next frame starts, counted from the start of the stream."""
-
-    @property
-    def pending(self) -> bytes:
-        """The bytes fed so far that belong to an incomplete frame."""
-        return bytes(self._buffer)
-
-    def feed(self, data: bytes) -> None:
-        """Append bytes received from the stream."""
-        self._buffer += data
 
     def next_frame(self) -> Frame | NeedMore:
         """Return the next complete frame, or NEED_MORE.
@@ -151,6 +141,5 @@ class FrameReader:
         if len(self._buffer) < size:
             return NEED_MORE
         frame = Frame(bytes(self._buffer[:HEADER_SIZE]), bytes(self._buffer[HEADER_SIZE:size]))
-        del self._buffer[:size]
-        self.offset += size
+        self._drop(size)
         return frame

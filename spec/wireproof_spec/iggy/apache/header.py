@@ -7,7 +7,7 @@ request, and must send zeros itself.
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Bytes, Int8ub, Int32ul, Int64ul, Int128ul, Record, field
+from wireproof_spec.grammar.layout import Bytes, Int8ub, Int32ul, Int64ul, Int128ul, Record, field
 
 HEADER_SIZE = 256
 SIZE_AT = 48
@@ -22,8 +22,8 @@ HIGHEST_COMMAND = 29
 """The commands between are for replicas only."""
 
 
-class RequestHeader(Struct, frozen=True, gc=False):
-    """The header of a request; `size` counts it and the body. `code` belongs to operation 2."""
+class _Front(Struct, frozen=True, gc=False):
+    """The 128 bytes with which every header begins."""
 
     checksum: int = 0
     checksum_body: int = 0
@@ -31,9 +31,15 @@ class RequestHeader(Struct, frozen=True, gc=False):
     size: int = HEADER_SIZE
     view: int = 0
     release: int = 0
-    command: int = REQUEST_COMMAND
+    command: int = 0
     replica: int = 0
     reserved_front: bytes = bytes(66)
+
+
+class RequestHeader(_Front, frozen=True, gc=False):
+    """The header of a request; `size` counts it and the body. `code` belongs to operation 2."""
+
+    command: int = REQUEST_COMMAND
     client: int = 0
     request_checksum: int = 0
     timestamp: int = 0
@@ -46,18 +52,10 @@ class RequestHeader(Struct, frozen=True, gc=False):
     reserved: bytes = bytes(56)
 
 
-class ReplyHeader(Struct, frozen=True, gc=False):
+class ReplyHeader(_Front, frozen=True, gc=False):
     """The header of a reply; with a `status` other than 0 the body is empty."""
 
-    checksum: int = 0
-    checksum_body: int = 0
-    cluster: int = 0
-    size: int = HEADER_SIZE
-    view: int = 0
-    release: int = 0
     command: int = REPLY_COMMAND
-    replica: int = 0
-    reserved_front: bytes = bytes(66)
     request_checksum: int = 0
     context: int = 0
     client: int = 0
@@ -71,18 +69,10 @@ class ReplyHeader(Struct, frozen=True, gc=False):
     reserved: bytes = bytes(36)
 
 
-class EvictionHeader(Struct, frozen=True, gc=False):
+class EvictionHeader(_Front, frozen=True, gc=False):
     """An eviction, which has no body; the versions are 0 unless the reason is 14."""
 
-    checksum: int = 0
-    checksum_body: int = 0
-    cluster: int = 0
-    size: int = HEADER_SIZE
-    view: int = 0
-    release: int = 0
     command: int = EVICTION_COMMAND
-    replica: int = 0
-    reserved_front: bytes = bytes(66)
     client: int = 0
     server_protocol_version: int = 0
     server_protocol_version_min: int = 0

@@ -1,7 +1,7 @@
 """The parts of login bodies that stand in every protocol number."""
 
+from wireproof_spec.grammar.layout import Field, Int32ul, Int64ul, field
 from wireproof_spec.iggy.bodies.text_fields import long_text, short_text
-from wireproof_spec.layout import Field, Int32ul, Int64ul, field
 
 _NAME_BOUNDS = (1, 255)
 

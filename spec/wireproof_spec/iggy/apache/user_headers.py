@@ -7,9 +7,9 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Bytes, Int8ub, Int32ul, Ranged, Record, field
+from wireproof_spec.grammar.lengths import Declared, Each
 from wireproof_spec.iggy.header_kinds import STRING
-from wireproof_spec.layout import Bytes, Int8ub, Int32ul, Ranged, Record, field
-from wireproof_spec.lengths import Declared, Each
 
 _BOUNDS = (1, 255)
 _KINDS = (1, 255)

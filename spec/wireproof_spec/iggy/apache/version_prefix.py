@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Record
 from wireproof_spec.iggy.apache.login_fields import version_fields
-from wireproof_spec.layout import Record
 
 
 class VersionPrefix(Struct, frozen=True, gc=False):

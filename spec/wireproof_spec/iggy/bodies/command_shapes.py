@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Record
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies import (
     consumer_groups,
@@ -17,7 +18,6 @@ from wireproof_spec.iggy.bodies import (
     users,
 )
 from wireproof_spec.iggy.generation import OWN_CREATE_FORM, CreateForm, Generation
-from wireproof_spec.layout import Record
 
 
 class Nothing(Struct, frozen=True, gc=False):

@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Int8ub, Int32ul, Ranged, Record, Shape, field
 from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
 from wireproof_spec.iggy.kinds import CONSUMER_KIND, GROUP_KIND
-from wireproof_spec.layout import Int8ub, Int32ul, Ranged, Record, Shape, field
 
 
 class Consumer(Struct, frozen=True, gc=False):

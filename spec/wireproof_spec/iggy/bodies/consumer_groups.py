@@ -4,9 +4,9 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Int32ul, Record, field
+from wireproof_spec.grammar.lengths import Count, Each, Many
 from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
-from wireproof_spec.layout import Int32ul, Record, field
-from wireproof_spec.lengths import Count, Each, Many
 
 
 class GroupRequest(Struct, frozen=True, gc=False):

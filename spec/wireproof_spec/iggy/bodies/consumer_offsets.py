@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Field, Int32ul, Int64ul, Record, field
 from wireproof_spec.iggy.bodies.consumer import CONSUMER, CONSUMER_TAGGED, Consumer
 from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
-from wireproof_spec.layout import Field, Int32ul, Int64ul, Record, field
 
 
 class GetConsumerOffset(Struct, frozen=True, gc=False):

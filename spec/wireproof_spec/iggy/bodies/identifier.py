@@ -4,8 +4,17 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Bytes, Field, Int8ub, Int32ul, Literal, Ranged, Record, field
-from wireproof_spec.lengths import BoundsBy, Declared
+from wireproof_spec.grammar.layout import (
+    Bytes,
+    Field,
+    Int8ub,
+    Int32ul,
+    Literal,
+    Ranged,
+    Record,
+    field,
+)
+from wireproof_spec.grammar.lengths import BoundsBy, Declared
 
 NUMERIC = 1
 STRING = 2

@@ -4,9 +4,9 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Bytes, Int8ub, Ranged, Record, field
+from wireproof_spec.grammar.lengths import BoundsBy, Declared
 from wireproof_spec.iggy.kinds import BALANCED, MESSAGES_KEY, PARTITION_ID
-from wireproof_spec.layout import Bytes, Int8ub, Ranged, Record, field
-from wireproof_spec.lengths import BoundsBy, Declared
 
 
 class Partitioning(Struct, frozen=True, gc=False):

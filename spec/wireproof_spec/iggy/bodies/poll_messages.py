@@ -4,13 +4,13 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Field, Int8ub, Int32ul, Int64ul, Ranged, Record, field
+from wireproof_spec.grammar.lengths import Count, Many
 from wireproof_spec.iggy.bodies.consumer import CONSUMER, CONSUMER_TAGGED, Consumer
 from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.kinds import NEXT, OFFSET
 from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message
-from wireproof_spec.layout import Field, Int8ub, Int32ul, Int64ul, Ranged, Record, field
-from wireproof_spec.lengths import Count, Many
 
 
 class PollMessages(Struct, frozen=True, gc=False):

@@ -7,11 +7,11 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Bytes, Int32ul, Int128ul, Record, Shape, field
+from wireproof_spec.grammar.lengths import Declared, Each
 from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
 from wireproof_spec.iggy.bodies.partitioning import PARTITIONING, Partitioning
 from wireproof_spec.iggy.headers import Header, headers_field
-from wireproof_spec.layout import Bytes, Int32ul, Int128ul, Record, Shape, field
-from wireproof_spec.lengths import Declared, Each
 
 
 class SentMessage(Struct, frozen=True, gc=False):

@@ -3,12 +3,12 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Int32ul, Int64ul, Record, Shape, field
+from wireproof_spec.grammar.lengths import Each
 from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier, number_as_identifier
 from wireproof_spec.iggy.bodies.text_fields import long_text, rest_of_frame, short_text
 from wireproof_spec.iggy.bodies.topics import TOPIC, TOPIC_TAGGED, Topic
 from wireproof_spec.iggy.names import NAME_BOUNDS
-from wireproof_spec.layout import Int32ul, Int64ul, Record, Shape, field
-from wireproof_spec.lengths import Each
 
 
 class StreamRequest(Struct, frozen=True, gc=False):

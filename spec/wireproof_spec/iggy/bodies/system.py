@@ -4,8 +4,7 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.iggy.bodies.text_fields import long_text
-from wireproof_spec.layout import (
+from wireproof_spec.grammar.layout import (
     Field,
     Float32l,
     Int8ub,
@@ -15,7 +14,8 @@ from wireproof_spec.layout import (
     Shape,
     field,
 )
-from wireproof_spec.lengths import Count, Each, Many
+from wireproof_spec.grammar.lengths import Count, Each, Many
+from wireproof_spec.iggy.bodies.text_fields import long_text
 
 
 class Stats(Struct, frozen=True, gc=False):

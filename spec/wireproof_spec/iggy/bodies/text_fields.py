@@ -2,9 +2,9 @@
 
 from construct import this
 
-from wireproof_spec.layout import Bytes, Field, Int8ub, Int32ul, Rest, field
-from wireproof_spec.lengths import Declared
-from wireproof_spec.texts import Utf8
+from wireproof_spec.grammar.layout import Bytes, Field, Int8ub, Int32ul, Rest, field
+from wireproof_spec.grammar.lengths import Declared
+from wireproof_spec.grammar.texts import Utf8
 
 
 def rest_of_frame(name: str) -> Field:

@@ -3,11 +3,11 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Int8ub, Int32ul, Int64ul, Record, Shape, field
+from wireproof_spec.grammar.lengths import Each
 from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier, number_as_identifier
 from wireproof_spec.iggy.bodies.text_fields import long_text, rest_of_frame, short_text
 from wireproof_spec.iggy.names import NAME_BOUNDS
-from wireproof_spec.layout import Int8ub, Int32ul, Int64ul, Record, Shape, field
-from wireproof_spec.lengths import Each
 
 
 class TopicRequest(Struct, frozen=True, gc=False):

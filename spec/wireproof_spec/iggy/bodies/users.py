@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Int32ul, Record, field
 from wireproof_spec.iggy.bodies.text_fields import long_text, short_text
-from wireproof_spec.layout import Int32ul, Record, field
 
 
 class LoginUser(Struct, frozen=True, gc=False):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
+from typing import Literal, NotRequired, TypeAlias, TypedDict, TypeVar
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Direction: TypeAlias = Literal["send", "recv", "http"]
@@ -159,24 +159,27 @@ class _NsqlookupdRow(TypedDict):
     response: _Response
 
 
+R = TypeVar("R")
+
+
 @cache
 def nsqd_tcp() -> tuple[Scenario, ...]:
     """Return the recorded exchanges with nsqd over TCP."""
-    rows = cast(list[_ScenarioRow], _rows("nsqd-tcp.jsonl"))
+    rows = _rows("nsqd-tcp.jsonl", _ScenarioRow)
     return tuple(map(_scenario, rows))
 
 
 @cache
 def nsqd_http() -> tuple[HttpExchange, ...]:
     """Return the recorded requests to nsqd's HTTP publish API, with their responses."""
-    rows = cast(list[_NsqdHttpRow], _rows("nsqd-http.jsonl"))
+    rows = _rows("nsqd-http.jsonl", _NsqdHttpRow)
     return tuple(map(_nsqd_exchange, rows))
 
 
 @cache
 def nsqlookupd_http() -> tuple[HttpExchange, ...]:
     """Return the recorded HTTP requests to both kinds of nsqlookupd, with their responses."""
-    rows = cast(list[_NsqlookupdRow], _rows("nsqlookupd-http.jsonl"))
+    rows = _rows("nsqlookupd-http.jsonl", _NsqlookupdRow)
     return tuple(map(_nsqlookupd_exchange, rows))
 
 
@@ -185,7 +188,8 @@ def folder() -> Traversable:
     return resources.files(__name__)
 
 
-def _rows(name: str) -> list[object]:
+def _rows(name: str, kind: type[R]) -> list[R]:
+    """Return the rows of a file, which are of this kind."""
     text = (folder() / name).read_text("utf-8")
     return [json.loads(line) for line in text.splitlines()]
 

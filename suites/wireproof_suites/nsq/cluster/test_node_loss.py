@@ -5,9 +5,9 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.wire.waiting import until
 from wireproof_suites.nsq.steps.leader_changes import (
     bring_back,
     publish_when_ready,
@@ -24,10 +24,10 @@ def test_node_gone(broker: Broker, cluster: Cluster, movable_topic: Topic) -> Ob
     tale.consumer().close()
     tale.publish(5)
     cluster.node_down(topic)
-    found = cluster.next_leader(topic)
-    if found is None:
+    leader = cluster.next_leader(topic)
+    if leader is None:
         return observed("not-named", overdue=True)
-    tale.topic = found
+    tale.topic = leader
     return tale.rest(tale.consumer())
 
 
@@ -42,10 +42,10 @@ def test_node_of_an_ordered_topic_gone(
         tale.publish(5)
         tale.finish(consumer, 1)
     cluster.node_down(topic)
-    found = cluster.next_leader(topic)
-    if found is None:
+    leader = cluster.next_leader(topic)
+    if leader is None:
         return observed("not-named", overdue=True)
-    tale.topic = found
+    tale.topic = leader
     return tale.rest(tale.consumer())
 
 
@@ -56,13 +56,13 @@ def test_publish_with_a_node_gone(
     """After a leader fails, the new leader accepts and delivers messages."""
     topic = wait_for_leader(broker, cluster, movable_topic)
     cluster.node_down(topic)
-    found = cluster.next_leader(topic)
-    if found is None:
+    leader = cluster.next_leader(topic)
+    if leader is None:
         return observed("not-named", overdue=True)
-    tale = story(broker, found, in_use=False)
+    tale = story(broker, leader, in_use=False)
     consumer = tale.consumer()
     body = broker.unique_body()
-    answer = observe(publish_when_ready(broker, found, body))
+    answer = observe(publish_when_ready(broker, leader, body))
     tale.owed.append(body)
     return tale.rest(consumer) if answer.value == "ok" else answer
 

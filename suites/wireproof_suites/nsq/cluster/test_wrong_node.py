@@ -9,10 +9,10 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.observe.observations import observe, observe_absence
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire import frames
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
+from wireproof_kit.wire.outgoing import Outgoing
+from wireproof_kit.wire.waiting import until
 from wireproof_suites.nsq.steps.leader_changes import ask_at, publish_when_ready
 
 TRACE_ID = 77

@@ -12,7 +12,6 @@ from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.delivery import Delivery
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.frames import (
     cls,
     identify,
@@ -21,6 +20,7 @@ from wireproof_kit.nsq.wire.frames import (
 )
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
+from wireproof_kit.wire.waiting import until
 from wireproof_suites.nsq.steps.publish_results import then_goes_on
 from wireproof_suites.nsq.steps.subscriptions import receive_all
 
@@ -80,8 +80,8 @@ def test_heartbeat_interval(broker: Broker, plain_topic: Topic) -> Observation:
         return observed("none", overdue=not ended)
     shortest = min(later - earlier for earlier, later in pairwise(came))
     if shortest > LATE_INTERVALS * INTERVAL_S:
-        told = Difference("interval", None, f"{INTERVAL_S:g} s", f"{shortest:.2f} s")
-        return observed("late", difference=told)
+        difference = Difference("interval", None, f"{INTERVAL_S:g} s", f"{shortest:.2f} s")
+        return observed("late", difference=difference)
     return observed("at-interval")
 
 

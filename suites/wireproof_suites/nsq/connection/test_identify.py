@@ -12,8 +12,8 @@ from wireproof_kit.nsq.wire.frames import (
     rdy,
     subscribe,
 )
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_suites.nsq.connection.identify_response import observe_identify
 from wireproof_suites.nsq.steps.deliveries import answered_and
 

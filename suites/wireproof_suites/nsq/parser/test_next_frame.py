@@ -10,8 +10,8 @@ from wireproof_kit.nsq.observe.observations import observe, observe_delivery
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Closed, Silent
 from wireproof_kit.nsq.wire.frames import pub_ext
-from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
 from wireproof_kit.observation import Observation
+from wireproof_kit.wire.outgoing import Outgoing, join_pieces
 from wireproof_suites.nsq.steps.publish_results import followed_by, then_others, then_received
 
 HEADER = {"k": "v"}

@@ -11,8 +11,8 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Response
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.frames import fin, pub_ext, rdy, req, touch
-from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
 from wireproof_kit.observation import Observation, first_unlike, observed
+from wireproof_kit.wire.outgoing import Outgoing, join_pieces
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.frame_edits import within
 from wireproof_suites.nsq.steps.partitions import READY

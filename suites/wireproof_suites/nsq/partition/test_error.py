@@ -8,7 +8,6 @@ from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import observe, observe_absence, observe_delivery
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.frames import (
     Partition,
     Word,
@@ -21,6 +20,7 @@ from wireproof_kit.nsq.wire.frames import (
 )
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.wire.waiting import until
 from wireproof_suites.nsq.steps.frame_edits import header_of
 from wireproof_suites.nsq.steps.partitions import BAD_NAMES, UNKNOWN_TOPIC, answer_to, then_state
 from wireproof_suites.nsq.steps.publish_results import followed_by

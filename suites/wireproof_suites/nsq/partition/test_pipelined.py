@@ -5,8 +5,8 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.frames import pub
-from wireproof_kit.nsq.wire.outgoing import join_pieces
 from wireproof_kit.observation import Observation, first_unlike, observed
+from wireproof_kit.wire.outgoing import join_pieces
 from wireproof_suites.nsq.steps.partitions import READY, read_own
 from wireproof_suites.nsq.steps.subscriptions import read_ids, receive_all
 

@@ -9,8 +9,8 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.observations import observe, observe_absence
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.frames import OWN, Partition, pub, pub_ext
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, compared, uncompared
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 
 HEADER = {"k": "v"}

@@ -1,6 +1,6 @@
 """Frames of a chosen shape: cut at a field, of a chosen size, with a header of a chosen length."""
 
-from wireproof_kit.nsq.wire.outgoing import Outgoing
+from wireproof_kit.wire.outgoing import Outgoing
 
 
 def header_of(length: int) -> bytes:

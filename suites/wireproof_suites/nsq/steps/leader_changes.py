@@ -9,11 +9,11 @@ from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.lookup.servers import is_same
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.answers import Answer
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.wire.outgoing import Outgoing
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.nsq.error_codes import E_FAILED_ON_NOT_LEADER, E_FAILED_ON_NOT_WRITABLE
 from wireproof_spec.nsq.names import SUB, SUB_ORDERED
 
@@ -41,10 +41,10 @@ def wait_for_leader(broker: Broker, cluster: Cluster, topic: Topic) -> Topic:
             return candidate
         return next((at for at in cluster.others(candidate) if _takes(broker, at)), None)
 
-    found = until(look, seconds=broker.patience.settling_seconds())
-    if found is None:
+    leader = until(look, seconds=broker.patience.settling_seconds())
+    if leader is None:
         raise ArrangementFailed(f"no node leads {topic.name}")
-    return found
+    return leader
 
 
 def wait_until_named(
@@ -53,8 +53,8 @@ def wait_until_named(
     """Wait until lookups name the topic's node; return None if they never do."""
 
     def look() -> Topic | None:
-        found = cluster.leader_of(topic, access=access)
-        return found if found and is_same(found.address, topic.address) else None
+        leader = cluster.leader_of(topic, access=access)
+        return leader if leader and is_same(leader.address, topic.address) else None
 
     return until(look, seconds=broker.patience.settling_seconds(), every=0.5)
 

@@ -10,9 +10,9 @@ from wireproof_kit.nsq.lookup.answer import read_servers
 from wireproof_kit.nsq.lookup.errors import LookupRequest
 from wireproof_kit.nsq.lookup.servers import DISABLE_PATH, LookupClient, is_same
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.observation import Observation
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.clauses.catalogue import matches
 
 ACCESS = ("r", "w")

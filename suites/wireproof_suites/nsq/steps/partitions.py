@@ -8,9 +8,9 @@ from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.frames import OWN, Partition, pub, pub_trace
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.wire.outgoing import Outgoing
 
 READY = 50
 UNKNOWN_TOPIC = "wp_nobody_made_this"

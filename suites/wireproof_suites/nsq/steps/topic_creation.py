@@ -9,11 +9,11 @@ from wireproof_kit.nsq.lookup.answer import TopicInfo
 from wireproof_kit.nsq.lookup.servers import CREATE_PATHS, LookupClient, best_refusal
 from wireproof_kit.nsq.observe.observations import observe_http
 from wireproof_kit.nsq.topics.topic import LedPartition, Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.wire.waiting import until
 from wireproof_suites.nsq.steps.deliveries import deliver
 from wireproof_suites.nsq.steps.lookup_requests import POLL_SECONDS, eventually, look
 

@@ -2,11 +2,11 @@
 
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.topics.topic import Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire.answers import Response
 from wireproof_kit.nsq.wire.connection import GOES_ON
 from wireproof_kit.observation import observed
 from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
 
 POLL_SECONDS = 0.1

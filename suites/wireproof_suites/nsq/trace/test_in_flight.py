@@ -13,9 +13,9 @@ from wireproof_kit.nsq.observe.observations import observe
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.frames import Header, nop, touch
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.runner.patience import PUSH, REDELIVERY, Wait
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_suites.nsq.steps.publish_results import followed_by
 
 Acknowledge = Callable[[bytes], Outgoing]
@@ -81,8 +81,8 @@ def touch_and_wait(broker: Broker, topic: Topic) -> Observation:
     if again is None:
         return observed("missing", overdue=True)
     if passed < TIMEOUT_S - EARLY_BY_S:
-        found = Difference("time-out", None, f"{TIMEOUT_S} s after TOUCH", f"{passed:.2f} s")
-        return observed("too-early", difference=found)
+        difference = Difference("time-out", None, f"{TIMEOUT_S} s after TOUCH", f"{passed:.2f} s")
+        return observed("too-early", difference=difference)
     return observed("renewed")
 
 
@@ -210,8 +210,10 @@ def test_touch_once(broker: Broker, fresh_plain_topic: Topic) -> Observation:
         return observed("too-late", overdue=True)
     passed = again[touched][1] - again[left][1]
     if passed > LONGER_S - EARLY_BY_S:
-        found = Difference("time-out", None, "that of the other message", f"{passed:.2f} s later")
-        return observed("too-late", overdue=True, difference=found)
+        difference = Difference(
+            "time-out", None, "that of the other message", f"{passed:.2f} s later"
+        )
+        return observed("too-late", overdue=True, difference=difference)
     return observed("renewed")
 
 
@@ -243,11 +245,13 @@ def test_negotiated_timeout(broker: Broker, fresh_plain_topic: Topic) -> Observa
     if again is None and passed < HONOURED_S:
         return observed("missing", overdue=True)  # the connection ended
     if again is None:
-        told = Difference("time-out", None, f"{TIMEOUT_S:g} s", f"more than {HONOURED_S:g} s")
-        return observed("not-honoured", difference=told)
+        difference = Difference(
+            "time-out", None, f"{TIMEOUT_S:g} s", f"more than {HONOURED_S:g} s"
+        )
+        return observed("not-honoured", difference=difference)
     if passed < TIMEOUT_S - EARLY_BY_S - TAKEN_LATE_S:
-        told = Difference("time-out", None, f"{TIMEOUT_S:g} s", f"{passed:.2f} s")
-        return observed("too-early", difference=told)
+        difference = Difference("time-out", None, f"{TIMEOUT_S:g} s", f"{passed:.2f} s")
+        return observed("too-early", difference=difference)
     return observed("honoured")
 
 

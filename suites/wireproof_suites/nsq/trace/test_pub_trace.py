@@ -13,8 +13,8 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.answers import Answer
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.frames import mpub, mpub_trace, pub, pub_trace
-from wireproof_kit.nsq.wire.outgoing import join_pieces
 from wireproof_kit.observation import Difference, Observation, first_unlike, observed
+from wireproof_kit.wire.outgoing import join_pieces
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.deliveries import NO_EXT_LAYOUTS
 from wireproof_suites.nsq.steps.message_contents import CONTENTS
@@ -141,7 +141,7 @@ def test_same_id_twice(broker: Broker, plain_topic: Topic) -> Observation:
         broker.publish_accepted(plain_topic, broker.unique_body(), trace_id=77) for _ in range(2)
     ]
     responses = [read_trace(answer) for answer in answers]
-    ids = [(each.internal_id, each.trace_id) for each in responses if each]
+    ids = [(response.internal_id, response.trace_id) for response in responses if response]
     if len(ids) < 2:
         return first_unlike(map(observe, answers), "trace")
     if ids[0][1] != 77 or ids[1][1] != 77:
@@ -249,10 +249,10 @@ def test_size_grows(broker: Broker, plain_topic: Topic, more: int) -> Observatio
         return unread(answers, observed("no-trace"))
     grown = second.disk_queue_data_size - first.disk_queue_data_size
     if first.disk_queue_data_size < len(body) or second.disk_queue_data_size < len(body) + more:
-        found = f"{first.disk_queue_data_size} and {second.disk_queue_data_size}"
+        sizes = f"{first.disk_queue_data_size} and {second.disk_queue_data_size}"
         return observed(
             "less-than-the-body",
-            difference=Difference("disk_queue_data_size", 26, "at least the body", found),
+            difference=Difference("disk_queue_data_size", 26, "at least the body", sizes),
         )
     if grown == more:
         return observed("by-the-body")

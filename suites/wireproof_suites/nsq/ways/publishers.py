@@ -10,8 +10,8 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import Answer, Response
 from wireproof_kit.nsq.wire.http import Query
-from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.nsq.names import TRACE_ID
 
 BATCH = 3
@@ -49,7 +49,7 @@ def publish(
             broker.publish(topic, body, own, trace_id=trace_id)
             for body, own, trace_id in zip(bodies, headers, traces, strict=True)
         ]
-    return _first(None if isinstance(each, Response) else observe(each) for each in answers)
+    return _first(None if isinstance(answer, Response) else observe(answer) for answer in answers)
 
 
 def _header(header: Header, number: int, trace_id: int | None) -> dict[str, str]:
@@ -59,7 +59,7 @@ def _header(header: Header, number: int, trace_id: int | None) -> dict[str, str]
 
 
 def _first(refusals: Iterator[Observation | None]) -> Observation | None:
-    return next((each for each in refusals if each is not None), None)
+    return next((refusal for refusal in refusals if refusal is not None), None)
 
 
 def pub(topic: Topic, body: bytes, header: Header | None, trace_id: int | None = None) -> Outgoing:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, cast
+from typing import Final
 
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import STRING, kind_code
@@ -22,7 +22,7 @@ Decode = Callable[[str, str], bytes]
 
 def is_apache(messages: Sequence[Mapping[str, JsonValue]]) -> bool:
     """Return True if messages in JSON have a member of generation apache."""
-    return any(HEADERS in each for each in messages)
+    return any(HEADERS in message for message in messages)
 
 
 def read_message(value: Mapping[str, JsonValue], decode: Decode) -> SentMessage:
@@ -64,7 +64,7 @@ def _headers(value: JsonValue, decode: Decode) -> Iterator[Header]:
 
 
 def _typed(pair: Mapping[str, JsonValue], name: str, decode: Decode) -> tuple[int, bytes]:
-    part = cast("Mapping[str, JsonValue] | None", pair.get(name))
+    part = pair.get(name)
     kind, value = (part.get("kind"), part.get("value")) if isinstance(part, dict) else (None, None)
     code = kind_code(kind) if isinstance(kind, str) else None
     if code is None or not isinstance(value, str):

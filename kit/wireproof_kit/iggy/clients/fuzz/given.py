@@ -6,7 +6,6 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from wireproof_kit.iggy.clients.script import Transport
 from wireproof_spec.decoding import decode
@@ -15,6 +14,7 @@ from wireproof_spec.iggy.bodies.poll_messages import polled_messages_schema
 from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE
 from wireproof_spec.iggy.generation import GENERATIONS, Generation
 from wireproof_spec.iggy.message import Message
+from wireproof_spec.strict_json import fields_of, values_of
 from wireproof_spec.wire_error import WireError
 
 _STATUS_SIZE = 4
@@ -39,7 +39,7 @@ class Given:
 
     def add_messages(self, messages: Sequence[Message]) -> None:
         """Take note of the messages of an answer as usual."""
-        self._messages |= {(each.offset, each.payload) for each in messages}
+        self._messages |= {(message.offset, message.payload) for message in messages}
 
     def add_case(self, data: bytes, *, whole: bool = False) -> None:
         """Take note of the bytes of a case; nobody can misread a ``whole`` one over TCP."""
@@ -59,9 +59,9 @@ class Given:
 
     def find_made_up(self, told: Fields) -> str:
         """Return what the user is told of a message that was not sent; empty if nothing."""
-        for each in cast(Sequence[Fields], told.get("messages", [])):
+        for message in map(fields_of, values_of(told.get("messages"))):
             try:
-                offset, payload = int(str(each["offset"])), from_base64(str(each["payload"]))
+                offset, payload = int(str(message["offset"])), from_base64(str(message["payload"]))
             except (KeyError, ValueError, LineFault):
                 continue  # what a line must have is checked elsewhere
             if (offset, payload) not in self._messages and not self._may_hold(offset, payload):

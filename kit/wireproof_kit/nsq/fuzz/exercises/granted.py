@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Final, cast
+from typing import Final
 
 from wireproof_kit.fuzz.driver import Answer, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import wait
@@ -32,6 +32,7 @@ from wireproof_kit.runner.patience import machine_load
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
 from wireproof_spec.nsq.limits import DISABLED, MIN_HEARTBEAT_INTERVAL_MS, MIN_MSG_TIMEOUT_MS
+from wireproof_spec.strict_json import members_of
 
 COUNT: Final = 12
 """The number of messages that the clients share."""
@@ -183,8 +184,8 @@ def _read_timeout(identity: bytes) -> float:
         said: object = json.loads(identity)
     except ValueError:
         return 0.0
-    found = cast(dict[str, object], said).get("msg_timeout") if isinstance(said, dict) else None
-    return found / 1000 if isinstance(found, int) else 0.0
+    timeout_ms = members_of(said).get("msg_timeout")
+    return timeout_ms / 1000 if isinstance(timeout_ms, int) else 0.0
 
 
 def _publish(publisher: CaseConnection, published: Published, clients: ClientOpener) -> bool:
@@ -263,7 +264,7 @@ def _meddle(holder: Holder, stranger: CaseConnection, seconds: float) -> None:
     commands = [names.FIN + b" %b\n", names.REQ + b" %b 0\n", names.TOUCH + b" %b\n"]
     said = b"".join(command % ids[n % len(ids)] for n, command in enumerate(commands))
     stranger.send(said + command_line(names.CLS))
-    _await(stranger, lambda: any(each.kind == CLOSING for each in stranger.answers), seconds)
+    _await(stranger, lambda: any(answer.kind == CLOSING for answer in stranger.answers), seconds)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from wireproof_reference_impl.iggy.apache.http.access import (
     protected,
 )
 from wireproof_reference_impl.iggy.apache.node import Node
-from wireproof_reference_impl.iggy.http.connection import HttpConnection, json_answer
+from wireproof_reference_impl.iggy.http.connection import HttpConnection, json_answer, serve_site
 from wireproof_reference_impl.iggy.wire.exchange import Answer, Routes, text
 from wireproof_reference_impl.iggy.wire.status import Refusal
 
@@ -58,14 +58,4 @@ def connection(node: Node) -> HttpConnection[Node]:
         body = node.behaviour.json.encode(error_object(refusal))
         return json_answer(body, refusal.status.http)
 
-    http = node.behaviour.http
-    return HttpConnection(
-        node,
-        ROUTES,
-        refuse,
-        most_body_bytes=http.most_body_bytes,
-        fields=http.fields,
-        framing=http.framing,
-        keeps_open=http.keeps_open,
-        reason=http.reason,
-    )
+    return serve_site(node, ROUTES, refuse, node.behaviour.http)

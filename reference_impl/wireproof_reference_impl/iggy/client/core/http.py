@@ -3,7 +3,6 @@
 import base64
 import json
 from collections.abc import Mapping
-from typing import cast
 from urllib.parse import quote, urlencode
 
 import h11
@@ -117,8 +116,8 @@ def check_status(status: int, body: bytes) -> None:
         Refused: the status is not one of success.
     """
     if status not in _OK:
-        told = body[:200].decode("utf-8", "replace")
-        raise Refused(status, f"the server refuses with HTTP status {status}: {told}")
+        beginning = body[:200].decode("utf-8", "replace")
+        raise Refused(status, f"the server refuses with HTTP status {status}: {beginning}")
 
 
 def read_token(body: bytes) -> str:
@@ -128,9 +127,10 @@ def read_token(body: bytes) -> str:
         Unreadable: there is none.
     """
     try:
-        return cast(str, json.loads(body)["access_token"]["token"])
+        token: str = json.loads(body)["access_token"]["token"]
     except (ValueError, LookupError, TypeError, RecursionError):
         raise Unreadable("the answer to the login has no token") from None
+    return token
 
 
 def request_of(call: Call, settings: Settings) -> tuple[str, str, object]:
@@ -174,7 +174,7 @@ def message_object(message: SentMessage) -> dict[str, object]:
     return {
         "id": message.id,
         "payload": _base64(message.payload),
-        "headers": {each.key: header_object(each) for each in message.headers} or None,
+        "headers": {header.key: header_object(header) for header in message.headers} or None,
     }
 
 
@@ -187,8 +187,8 @@ def apache_object(message: SentMessage) -> dict[str, object]:
         "id": message.id if message.id < 1 << 64 else str(message.id),
         "payload": _base64(message.payload),
         "user_headers": [
-            {"key": typed_object(STRING, each.key.encode()), "value": header_object(each)}
-            for each in message.headers
+            {"key": typed_object(STRING, header.key.encode()), "value": header_object(header)}
+            for header in message.headers
         ],
     }
 

@@ -2,10 +2,9 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
-from typing import cast
 
 from wireproof_reference_impl.iggy.client.core.calls import Unreadable
+from wireproof_spec.strict_json import is_object
 
 
 def member(value: object, name: str) -> object:
@@ -14,9 +13,9 @@ def member(value: object, name: str) -> object:
     Raises:
         Unreadable: the value is no object, or lacks the member.
     """
-    if not isinstance(value, Mapping) or name not in value:
+    if not is_object(value) or name not in value:
         raise Unreadable(f"expected an object with {name}")
-    return cast(Mapping[str, object], value)[name]
+    return value[name]
 
 
 def integer(value: object, name: str, bits: int) -> int:
@@ -37,10 +36,10 @@ def text(value: object, name: str) -> str:
     Raises:
         Unreadable: it is not.
     """
-    found = member(value, name)
-    if not isinstance(found, str):
+    content = member(value, name)
+    if not isinstance(content, str):
         raise Unreadable(f"{name}: expected a text")
-    return found
+    return content
 
 
 def data(value: object, name: str) -> bytes:

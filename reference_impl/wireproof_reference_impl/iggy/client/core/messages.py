@@ -1,8 +1,5 @@
 """Reads polled messages, from the binary layout and from JSON."""
 
-from collections.abc import Mapping
-from typing import cast
-
 from wireproof_reference_impl.iggy.client.core.apache import messages as apache
 from wireproof_reference_impl.iggy.client.core.calls import Unreadable
 from wireproof_reference_impl.iggy.client.core.json_values import data, integer, member, text
@@ -14,6 +11,7 @@ from wireproof_spec.iggy.header_kinds import kind_code
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.states import STATES, state_code
+from wireproof_spec.strict_json import is_array, is_object
 from wireproof_spec.wire_error import WireError
 
 _BITS = {"offset": 64, "timestamp": 64, "id": 128, "checksum": 32}
@@ -56,10 +54,10 @@ def read_json(body: bytes, generation: ServedGeneration) -> tuple[Message, ...]:
         raise Unreadable(str(error)) from None
     if generation != "published":
         value = member(value, "messages")
-    if not isinstance(value, list):
+    if not is_array(value):
         raise Unreadable(f"expected a list of messages, found {type(value).__name__}")
     read = apache.read_object if generation == "apache" else read_object
-    return tuple(map(read, cast(list[object], value)))
+    return tuple(map(read, value))
 
 
 def read_object(value: object) -> Message:
@@ -88,10 +86,9 @@ def read_headers(value: object) -> tuple[Header, ...]:
     """
     if value is None:
         return ()
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         raise Unreadable(f"headers: expected an object or null, found {type(value).__name__}")
-    headers = cast(Mapping[str, object], value)
-    return tuple(_header(key, each) for key, each in headers.items())
+    return tuple(_header(key, header) for key, header in value.items())
 
 
 def _header(key: str, value: object) -> Header:

@@ -1,6 +1,5 @@
 """Faults of headers, replies, result sections and evictions."""
 
-from typing import cast
 from weakref import WeakSet
 
 from msgspec.structs import replace
@@ -155,7 +154,8 @@ def bad_size_ends_all_connections() -> Change:
 @extra("evict.shape", instead(replies, "write_eviction"))
 def eviction_with_body(original: Original, header: EvictionHeader) -> bytes:
     """An eviction has a body of one byte."""
-    return cast(bytes, original(replace(header, size=HEADER_SIZE + 1))) + b"!"
+    data: bytes = original(replace(header, size=HEADER_SIZE + 1))
+    return data + b"!"
 
 
 @wrong_value("evict.reason login.credentials login.malformed login.legacy", evicting)
@@ -212,7 +212,8 @@ def rejection_with_index_one(original: Original, code: int) -> bytes:
 @extra("reply.result-rejected", instead(replies, "rejection"))
 def rejection_with_payload(original: Original, code: int) -> bytes:
     """Bytes stand behind the entry of a rejection."""
-    return cast(bytes, original(code)) + b"rejected"
+    data: bytes = original(code)
+    return data + b"rejected"
 
 
 @missing("reply.result-rejected", instead(replies, "rejection"))

@@ -1,7 +1,5 @@
 """Faults of login and logout."""
 
-from typing import cast
-
 from msgspec.structs import replace
 
 from wireproof_reference_impl.faults import list_faults
@@ -35,7 +33,8 @@ _NEXT = pack_version(0, 12, 0)
 @missing("login.reply", instead(login, "logged_in"))
 def login_reply_without_text(original: Original, node: Node, session: int) -> bytes:
     """The version text in the reply to a login is empty."""
-    return cast(bytes, original(node, session))[: _VERSION_AT + 4] + b"\0"
+    body: bytes = original(node, session)
+    return body[: _VERSION_AT + 4] + b"\0"
 
 
 @condition("login.version", instead(login, "logged_in"))
@@ -193,28 +192,28 @@ def streams_listed_without_login(original: Original, node: Node, call: Call) -> 
 @boundary("login.names", instead(login, "read_login"))
 def long_sdk_name_refused(original: Original, envelope: Envelope, body: bytes) -> object:
     """A login is refused if the name of its SDK has more than 100 bytes."""
-    found = original(envelope, body)
-    if len(found.sdk_name) > _SHORT:
+    login_body = original(envelope, body)
+    if len(login_body.sdk_name) > _SHORT:
         raise Evicted(evictions.MALFORMED_LOGIN)
-    return found
+    return login_body
 
 
 @boundary("login.names", instead(login, "read_login"))
 def short_sdk_version_refused(original: Original, envelope: Envelope, body: bytes) -> object:
     """A login is refused if the version of its SDK has one byte."""
-    found = original(envelope, body)
-    if len(found.sdk_version) == 1:
+    login_body = original(envelope, body)
+    if len(login_body.sdk_version) == 1:
         raise Evicted(evictions.MALFORMED_LOGIN)
-    return found
+    return login_body
 
 
 @missing("login.context", instead(login, "read_login"))
 def context_refused(original: Original, envelope: Envelope, body: bytes) -> object:
     """A login with a context is refused."""
-    found = original(envelope, body)
-    if found.context:
+    login_body = original(envelope, body)
+    if login_body.context:
         raise Evicted(evictions.MALFORMED_LOGIN)
-    return found
+    return login_body
 
 
 @missing("login.logout", instead(login, "logout"))

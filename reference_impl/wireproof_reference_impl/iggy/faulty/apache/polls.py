@@ -1,7 +1,7 @@
 """Faults of polls and of stored offsets, over TCP and HTTP."""
 
 from collections.abc import Callable, Mapping
-from typing import cast
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -68,7 +68,8 @@ def head_partition_from_one(head: PollHead, found: Polled) -> PollHead:
 @missing("poll.head poll.empty", instead(messages, "write_polled"))
 def head_without_partition(original: Original, envelope: Envelope, found: Polled) -> bytes:
     """The reply to a poll begins with the newest offset: the partition is missing."""
-    return cast(bytes, original(envelope, found))[4:]
+    body: bytes = original(envelope, found)
+    return body[4:]
 
 
 @wrong_value("poll.current", change_head)
@@ -108,7 +109,7 @@ def whole_batch_returned(
 ) -> object:
     """A poll that begins within a batch returns the whole batch."""
     part: Batch = original(partition, batch, start, last)
-    return replace(batch, frames=tuple(each for each in batch.frames if _before(each, part)))
+    return replace(batch, frames=tuple(frame for frame in batch.frames if _before(frame, part)))
 
 
 def _before(frame: Frame, part: Batch) -> bool:
@@ -183,7 +184,7 @@ def timestamp_excluded(
     right: int | None, partition: Partition, request: PollMessages
 ) -> int | None:
     """A poll by timestamp begins behind the batch of exactly that time."""
-    later = (each for each in partition.batches if each.base_timestamp > request.value)
+    later = (batch for batch in partition.batches if batch.base_timestamp > request.value)
     return next((each.base_offset for each in later), None)
 
 
@@ -248,10 +249,10 @@ def stored_offset_off_by_one(
 
 def _unless(refused: Callable[[StoreConsumerOffset], bool]) -> Function:
     def read(original: Original, body: bytes) -> object:
-        found: StoreConsumerOffset = original(body)
-        if refused(found):
+        request: StoreConsumerOffset = original(body)
+        if refused(request):
             raise not_found()
-        return found
+        return request
 
     return read
 
@@ -288,7 +289,7 @@ def missing_ack_of_deletion_taken(original: Original, body: bytes) -> object:
     return _with_ack(original, body)
 
 
-Object = Mapping[str, object]
+Object = Mapping[str, Any]
 
 
 def _in_json(change: Callable[[Object, Batch, Frame], Object]) -> Effect:
@@ -302,21 +303,19 @@ def _in_json(change: Callable[[Object, Batch, Frame], Object]) -> Effect:
 
 def _in_header(change: Callable[[Object], Object]) -> Effect:
     """Return an effect that changes the header of each message of a poll over HTTP."""
-    return _in_json(
-        lambda found, batch, frame: {**found, "header": change(cast(Object, found["header"]))}
-    )
+    return _in_json(lambda found, batch, frame: {**found, "header": change(found["header"])})
 
 
 @wrong_value("json.same", _in_header)
 def json_checksum_flipped(header: Object) -> Object:
     """The checksum of a message over HTTP is not the one over TCP."""
-    return {**header, "checksum": cast(int, header["checksum"]) ^ 1}
+    return {**header, "checksum": header["checksum"] ^ 1}
 
 
 @condition("json.same json.id", _in_header)
 def json_id_cut(header: Object) -> Object:
     """An id over HTTP lacks its higher 64 bits."""
-    return {**header, "id": cast(int, header["id"]) % (1 << 64)}
+    return {**header, "id": header["id"] % (1 << 64)}
 
 
 @wrong_value("json.id", _in_header)
@@ -328,7 +327,7 @@ def apache_json_id_as_text(header: Object) -> Object:
 @missing("json.shape", _in_json)
 def json_without_header(found: Object, batch: Batch, frame: Frame) -> Object:
     """The fields of a message over HTTP stand beside its payload, not in a header."""
-    return {**cast(Object, found["header"]), "payload": found["payload"]}
+    return {**found["header"], "payload": found["payload"]}
 
 
 @wrong_value("json.base64", _in_json)

@@ -1,7 +1,6 @@
 """Faults of a client in the requests that it sends."""
 
 from collections.abc import Callable, Mapping
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -61,7 +60,8 @@ def _with_member(name: str, value: object) -> Override:
 
 
 def _object(original: Original, message: SentMessage) -> Mapping[str, object]:
-    return cast(Mapping[str, object], original(message))
+    fields: Mapping[str, object] = original(message)
+    return fields
 
 
 @wrong_value("send-layout", _each)
@@ -85,7 +85,9 @@ def sends_no_headers(message: SentMessage) -> SentMessage:
 @wrong_value("send-layout", _each)
 def sends_string_headers(message: SentMessage) -> SentMessage:
     """Every header is sent with the kind string."""
-    return replace(message, headers=tuple(replace(each, kind=STRING) for each in message.headers))
+    return replace(
+        message, headers=tuple(replace(header, kind=STRING) for header in message.headers)
+    )
 
 
 @wrong_value("send-layout", _on_send)

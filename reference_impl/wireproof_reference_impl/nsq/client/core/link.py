@@ -1,7 +1,7 @@
 """A connection that is opened, identified, watched, and opened again when it is lost."""
 
 import json
-from typing import Protocol, cast
+from typing import Protocol
 
 from wireproof_reference_impl.nsq.client.core import commands
 from wireproof_reference_impl.nsq.client.core.connection import (
@@ -15,6 +15,7 @@ from wireproof_reference_impl.nsq.client.core.connection import (
 from wireproof_reference_impl.nsq.client.core.effects import Address
 from wireproof_reference_impl.nsq.client.core.host import Alarm, Host
 from wireproof_reference_impl.nsq.client.core.settings import Settings
+from wireproof_spec.strict_json import members_of
 
 _SILENT_INTERVALS = 2.5
 """A node that misses two heartbeats is gone, though the connection still seems open."""
@@ -151,7 +152,7 @@ def read_features(data: bytes) -> dict[str, object]:
         value: object = json.loads(data)
     except (ValueError, RecursionError):
         return {}
-    return cast(dict[str, object], value) if isinstance(value, dict) else {}
+    return members_of(value)
 
 
 def refuse_identity(link: Link, event: Refused) -> None:

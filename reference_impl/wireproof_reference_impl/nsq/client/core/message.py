@@ -1,7 +1,6 @@
 """A delivered message, read as its subscription says: with header, with a place in the queue."""
 
 import json
-from typing import cast
 
 from msgspec import Struct
 
@@ -9,6 +8,7 @@ from wireproof_spec.decoding import decode
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
 from wireproof_spec.nsq.message import Extend, message_schema
+from wireproof_spec.strict_json import is_object
 from wireproof_spec.wire_error import WireError
 
 _ID_AT = 10
@@ -86,9 +86,8 @@ def _read_extend(extend: Extend | None, id: bytes) -> tuple[dict[str, object] | 
         value: object = json.loads(extend.data)
     except (ValueError, RecursionError) as error:
         raise BadMessage(f"the header is no JSON: {error}", id) from None
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise BadMessage("the header is no JSON object", id)
-    members = cast(dict[str, object], value)
-    own = {k: v for k, v in members.items() if not k.startswith(names.INTERNAL_PREFIX)}
-    tag = members.get(names.CLIENT_DISPATCH_TAG)
+    own = {k: v for k, v in value.items() if not k.startswith(names.INTERNAL_PREFIX)}
+    tag = value.get(names.CLIENT_DISPATCH_TAG)
     return own, tag if isinstance(tag, str) else ""

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import cast
 
 from msgspec import Struct
 
 from wireproof_reference_impl.nsq.client.core.effects import Address
 from wireproof_spec.nsq.names import EXTEND_SUPPORT
+from wireproof_spec.strict_json import is_object, items_of, members_of
 
 _PORTS = range(1, 1 << 16)
 
@@ -59,7 +59,7 @@ def read_lookup(body: bytes) -> Topology:
         BadAnswer: the body is no JSON object.
     """
     fields = read_object(body)
-    partitions, meta = _members(fields.get("partitions")), _members(fields.get("meta"))
+    partitions, meta = members_of(fields.get("partitions")), members_of(fields.get("meta"))
     leaders = {
         int(number): address
         for number, node in partitions.items()
@@ -67,7 +67,9 @@ def read_lookup(body: bytes) -> Topology:
     }
     originals: list[Address] = []
     if "partitions" not in fields:
-        originals = [each for node in _list(fields.get("producers")) if (each := _address(node))]
+        originals = [
+            each for node in items_of(fields.get("producers")) if (each := _address(node))
+        ]
     return Topology(
         leaders=leaders,
         originals=tuple(dict.fromkeys(originals)),
@@ -83,9 +85,11 @@ def read_listlookup(body: bytes) -> tuple[str, ...]:
     Raises:
         BadAnswer: the body is no JSON object.
     """
-    nodes = map(_members, _list(read_object(body).get("lookupdnodes")))
-    found = [(node.get("NodeIP"), node.get("HttpPort")) for node in nodes]
-    return tuple(f"{host}:{port}" for host, port in found if _is_named(host) and _is_named(port))
+    nodes = map(members_of, items_of(read_object(body).get("lookupdnodes")))
+    addresses = [(node.get("NodeIP"), node.get("HttpPort")) for node in nodes]
+    return tuple(
+        f"{host}:{port}" for host, port in addresses if _is_named(host) and _is_named(port)
+    )
 
 
 def read_object(body: bytes) -> dict[str, object]:
@@ -98,11 +102,10 @@ def read_object(body: bytes) -> dict[str, object]:
         value: object = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise BadAnswer(f"no JSON: {error}") from None
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise BadAnswer("no JSON object")
-    fields = cast(dict[str, object], value)
     # By the answer and not by what was asked for: a server may not know the v1 form.
-    return _members(fields["data"]) if "status_code" in fields and "data" in fields else fields
+    return members_of(value["data"]) if "status_code" in value and "data" in value else value
 
 
 def merge(answers: Iterable[Topology]) -> Topology:
@@ -121,7 +124,7 @@ def merge(answers: Iterable[Topology]) -> Topology:
 
 def _address(node: object) -> Address | None:
     """Return where a node listens: what it calls itself, not from where it registered."""
-    fields = _members(node)
+    fields = members_of(node)
     host, port = fields.get("broadcast_address"), fields.get("tcp_port")
     if _is_named(host) and isinstance(port, int) and port in _PORTS:
         return str(host), port
@@ -134,11 +137,3 @@ def _is_named(value: object) -> bool:
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 0
-
-
-def _members(value: object) -> dict[str, object]:
-    return cast(dict[str, object], value) if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return cast(list[object], value) if isinstance(value, list) else []

@@ -6,7 +6,6 @@
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -25,7 +24,9 @@ from wireproof_reference_impl.nsq.faulty.clients.ways import (
     missing,
     wrong_value,
 )
+from wireproof_reference_impl.nsq.lookup_changes import lookup_nodes
 from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_spec.strict_json import is_object, members_of
 
 _configured: list[str] = []
 """The node that the kit names for clients without lookup servers."""
@@ -210,8 +211,8 @@ def listed_unused(_: Original, listed: tuple[str, ...], configured: tuple[str, .
 @wrong_value("client-lookup.listed-form", around(lookups, "read_listlookup"))
 def listed_at_tcp_port(_: Original, body: bytes) -> tuple[str, ...]:
     """Listed lookup servers are asked at their TcpPort."""
-    nodes = cast(list[Mapping[str, object]], topology.read_object(body)["lookupdnodes"])
-    return tuple(f"{each['NodeIP']}:{each['TcpPort']}" for each in nodes)
+    nodes = lookup_nodes(topology.read_object(body))
+    return tuple(f"{node['NodeIP']}:{node['TcpPort']}" for node in nodes)
 
 
 @missing("client.listlookup-failure")
@@ -269,21 +270,21 @@ def node_with_more_unread(original: Original, node: object) -> object:
 @wrong_value("client.address", around(topology, "_address"))
 def at_remote_address(original: Original, node: object) -> object:
     """A client connects to remote_address, from which a node registered."""
-    host, _, port = str(topology._members(node).get("remote_address")).partition(":")
+    host, _, port = str(members_of(node).get("remote_address")).partition(":")
     return original({"broadcast_address": host, "tcp_port": int(port)})
 
 
 @wrong_value("client.address", around(topology, "_address"))
 def at_http_port(original: Original, node: object) -> object:
     """A client connects to http_port instead of tcp_port."""
-    fields = topology._members(node)
+    fields = members_of(node)
     return original({**fields, "tcp_port": fields.get("http_port")})
 
 
 @condition("client-lookup.unknown", _read)
 def meta_with_more_unread(read: Topology, body: bytes) -> Topology:
     """A lookup answer with a member in meta that the client does not know is not used."""
-    meta = topology._members(topology.read_object(body).get("meta"))
+    meta = members_of(topology.read_object(body).get("meta"))
     known = {"partition_num", "replica", "extend_support", "ordered"}
     return read if meta.keys() <= known else Topology()
 
@@ -328,7 +329,7 @@ def dies_at_deep_answer(original: Original, body: bytes) -> object:
 @extra("client-robust.lookup", around(topology, "_address"))
 def dies_at_bad_port(original: Original, node: object) -> object:
     """The process dies at a lookup answer with a port that cannot be."""
-    port = cast(Mapping[str, object], node).get("tcp_port") if isinstance(node, dict) else 1
+    port = node.get("tcp_port") if is_object(node) else 1
     if not isinstance(port, int) or port > 65535:
         die()
     return original(node)

@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import cast
 
 from wireproof_reference_impl.faults import Change, list_faults, setting
 from wireproof_reference_impl.nsq.behaviour import Settings
@@ -22,6 +21,7 @@ from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.nsq.wire.message import Message
 from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_spec.strict_json import is_object, members_of
 
 Rearrange = Callable[[deque[Message]], None]
 
@@ -55,14 +55,10 @@ class _Lookups:
 
     def __call__(self, request: Request, data: object) -> object:
         """Return a lookup answer changed; return any other answer unchanged."""
-        if not isinstance(data, dict):
+        partitions = members_of(data).get("partitions")
+        if not is_object(data) or not is_object(partitions):
             return data
-        answer = cast(dict[str, object], data)
-        partitions = answer.get("partitions")
-        if not isinstance(partitions, dict):
-            return answer
-        named = cast(dict[str, object], partitions)
-        return {**answer, "partitions": self._change(self, _key(request), named)}
+        return {**data, "partitions": self._change(self, _key(request), partitions)}
 
     def first_named(self, key: str, partition: str, node: object) -> object:
         """Return the record of the node that was named first for a partition."""
@@ -85,7 +81,7 @@ def _first_for_ever(lookups: _Lookups, key: str, partitions: Partitions) -> Part
 
 
 def _port(node: object) -> object:
-    return cast(dict[str, object], node).get("tcp_port") if isinstance(node, dict) else None
+    return members_of(node).get("tcp_port")
 
 
 @wrong_value("smart.cluster.named", _name_partitions)
@@ -140,7 +136,7 @@ def lookup_moves_leader_nowhere(lookups: _Lookups, key: str, partitions: Partiti
     return {
         each: node
         if _port(lookups.first_named(key, each, node)) == _port(node)
-        else {**cast(dict[str, object], node), "tcp_port": 1}
+        else {**members_of(node), "tcp_port": 1}
         for each, node in partitions.items()
     }
 
@@ -241,10 +237,10 @@ def lookup_lists_lost_nodes() -> Change:
     def find(
         original: Original, question: Question, server: LookupServer, request: Request
     ) -> object:
-        found = original(question, server, request)
+        answer = original(question, server, request)
         if not is_for_writing(request):
-            return found
-        data: Data = found
+            return answer
+        data: Data = answer
         led = listed.setdefault(request.text("topic"), {})
         led.update(partitions(data))
         return {**data, "partitions": led or data["partitions"]}

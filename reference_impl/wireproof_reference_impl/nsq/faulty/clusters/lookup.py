@@ -7,7 +7,6 @@ topics stays right, so that capabilities still show.
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 
 from wireproof_reference_impl.faults import Change, list_faults, setting
 from wireproof_reference_impl.json_text import compact_json
@@ -44,6 +43,7 @@ from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefus
 from wireproof_reference_impl.nsq.requests.http_request import data as answer_with
 from wireproof_reference_impl.nsq.requests.lookup_rules import escaped_error
 from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_spec.strict_json import members_of
 
 _STRANGER: Record = {
     "id": "127.0.0.1:1",
@@ -90,7 +90,7 @@ def _change_envelope(change: Callable[[Data], object]) -> Settings:
 
 
 def _parse(answer: Answer) -> Data:
-    return cast(Data, json.loads(answer.body))
+    return members_of(json.loads(answer.body))
 
 
 def _stranger_for_unknown(when: When) -> Settings:
@@ -228,8 +228,8 @@ def lookup_unknown_topic_written(refusal: HttpRefusal, v1: bool) -> Answer:
     """A lookup by a producer of a topic that does not exist returns a node."""
     if refusal.code != "Key not found" or refusal.status != 404:
         return escaped_error(refusal, v1)
-    found = {"channels": [], "partitions": {"0": _STRANGER}, "producers": [_STRANGER]}
-    return answer_with(found, v1=v1)
+    answer = {"channels": [], "partitions": {"0": _STRANGER}, "producers": [_STRANGER]}
+    return answer_with(answer, v1=v1)
 
 
 class _StaleAnswers:
@@ -242,7 +242,7 @@ class _StaleAnswers:
         """Return an answer for consumers as it was when it last listed a partition."""
         if not is_lookup(request):
             return data
-        found, topic = cast(Data, data), request.text("topic")
+        found, topic = members_of(data), request.text("topic")
         if partitions(found):
             self._told[topic] = found
         return self._told.get(topic, found) if is_for_reading(request) else found

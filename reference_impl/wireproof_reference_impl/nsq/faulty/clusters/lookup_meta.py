@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.behaviour import Settings
@@ -16,6 +15,7 @@ from wireproof_reference_impl.nsq.lookup_changes import (
     is_for_writing,
     is_lookup,
     is_old,
+    lookup_nodes,
     make_change,
     refuse,
 )
@@ -24,6 +24,7 @@ from wireproof_reference_impl.nsq.lookupd.api import Question
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_spec.strict_json import members_of
 
 Meta = dict[str, object]
 
@@ -33,7 +34,7 @@ def _meta(change: Callable[[Meta], Meta], when: When) -> Settings:
 
     def change_data(data: Data) -> object:
         meta = data.get("meta")
-        return {**data, "meta": change(dict(cast(Meta, meta)))} if meta else data
+        return {**data, "meta": change(dict(members_of(meta)))} if meta else data
 
     return change_some(change_data, when)
 
@@ -43,7 +44,7 @@ def _of_ext(change: Callable[[Meta], Meta]) -> Callable[[Meta], Meta]:
 
 
 def _count(meta: Meta) -> int:
-    return int(cast(int, meta["partition_num"]))
+    return int(str(meta["partition_num"]))
 
 
 def _no_meta(data: Data) -> object:
@@ -58,10 +59,6 @@ def _is_list(request: Request) -> bool:
     return request.path == "/listlookup"
 
 
-def _nodes(data: Data) -> list[Meta]:
-    return cast(list[Meta], data["lookupdnodes"])
-
-
 def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple[Override, ...]:
     """Return overrides that change some answers of a slave."""
     rule = make_change(change, when)
@@ -69,8 +66,8 @@ def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple
     def find(
         original: Original, question: Question, server: LookupServer, request: Request
     ) -> object:
-        found = original(question, server, request)
-        return found if found is None or server.leads else rule(request, found)
+        answer = original(question, server, request)
+        return answer if answer is None or server.leads else rule(request, answer)
 
     return (around(api, "find", find),)
 
@@ -140,14 +137,14 @@ def lookup_extend_support_everywhere(meta: Meta) -> Meta:
 @missing("smart.lookup.listlookup", partial(change_some, when=_is_list))
 def listlookup_master_only(data: Data) -> object:
     """Listlookup lists only the master lookup server."""
-    return {**data, "lookupdnodes": _nodes(data)[:1]}
+    return {**data, "lookupdnodes": lookup_nodes(data)[:1]}
 
 
 @boundary("smart.lookup.listlookup")
 def listlookup_last_left_out() -> Change:
     """Listlookup in the older style omits the last lookup server."""
     return change_some(
-        lambda data: {**data, "lookupdnodes": _nodes(data)[:-1]},
+        lambda data: {**data, "lookupdnodes": lookup_nodes(data)[:-1]},
         lambda r: _is_list(r) and not r.v1,
     )
 
@@ -157,14 +154,14 @@ def listlookup_without_http(data: Data) -> object:
     """Listlookup gives the TCP port as the HTTP port."""
     return {
         **data,
-        "lookupdnodes": [{**node, "HttpPort": node["TcpPort"]} for node in _nodes(data)],
+        "lookupdnodes": [{**node, "HttpPort": node["TcpPort"]} for node in lookup_nodes(data)],
     }
 
 
 @condition("smart.lookup.listlookup", partial(_as_slave, when=_is_list))
 def listlookup_by_the_master_only(data: Data) -> object:
     """Listlookup at a slave lookup server lists only the master."""
-    return {**data, "lookupdnodes": _nodes(data)[:1]}
+    return {**data, "lookupdnodes": lookup_nodes(data)[:1]}
 
 
 @missing("smart.lookup.slaves")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.faulty.ways import (
@@ -31,6 +30,7 @@ from wireproof_reference_impl.nsq.lookup_changes import (
 from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.requests.http_request import Answer, Request, plain
 from wireproof_reference_impl.overrides import replace_function
+from wireproof_spec.strict_json import is_array, items_of, members_of
 
 _SERVICE_PATHS = ("/topics", "/channels", "/nodes")
 
@@ -43,10 +43,7 @@ def _change_lists(change: Callable[[list[object]], list[object]]) -> Callable[[D
     """Return the change of every list of an answer."""
 
     def change_data(data: Data) -> object:
-        return {
-            name: change(cast(list[object], value)) if isinstance(value, list) else value
-            for name, value in data.items()
-        }
+        return {name: change(value) if is_array(value) else value for name, value in data.items()}
 
     return change_data
 
@@ -56,8 +53,8 @@ def nodes_lead_everything(data: Data) -> object:
     """The list of nodes gives every node the partitions of all nodes."""
     led: dict[str, set[str]] = {}
     for node in producers(data):
-        for topic, numbers in cast(dict[str, list[str]], node["partitions"]).items():
-            led.setdefault(topic, set()).update(numbers)
+        for topic, numbers in members_of(node["partitions"]).items():
+            led.setdefault(topic, set()).update(map(str, items_of(numbers)))
     all_of_them = {topic: sorted(numbers) for topic, numbers in led.items()}
     nodes = [{**node, "partitions": all_of_them} for node in producers(data)]
     return {**data, "producers": nodes}
@@ -73,9 +70,9 @@ class _AnyPartition:
         """Return an answer about channels, with those reported before added."""
         if request.path != "/channels":
             return data
-        told = self._told.setdefault(request.text("topic"), [])
-        told += [name for name in channels(cast(Data, data)) if name not in told]
-        return {"channels": list(told)}
+        names = self._told.setdefault(request.text("topic"), [])
+        names += [name for name in channels(members_of(data)) if name not in names]
+        return {"channels": list(names)}
 
 
 @extra("smart.lookup.services-form")
@@ -135,7 +132,7 @@ def ping_answered_otherwise(body: bytes, *, v1: bool) -> Answer:
 def nodes_without_tombstones(data: Data) -> object:
     """The list of nodes omits their tombstones."""
     nodes = [
-        {**node, "tombstones": [False for _ in cast(list[bool], node["tombstones"])]}
+        {**node, "tombstones": [False for _ in items_of(node["tombstones"])]}
         for node in producers(data)
     ]
     return {**data, "producers": nodes}

@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import cast
 
 from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, override_extend, with_body
@@ -10,6 +9,7 @@ from wireproof_reference_impl.nsq.faulty.ways import boundary, condition, missin
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.header import reader
 from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_spec.strict_json import members_of
 
 
 def _limited_length(most: int) -> Part:
@@ -106,12 +106,9 @@ def _lower(header: bytes) -> bytes:
         fields = json.loads(header)
     except ValueError:
         return header
-    if not isinstance(fields, dict):
+    if all(name == name.lower() for name in members_of(fields)):
         return header
-    named = cast(dict[str, object], fields)
-    if all(name == name.lower() for name in named):
-        return header
-    lowered = {name.lower(): value for name, value in named.items()}
+    lowered = {name.lower(): value for name, value in members_of(fields).items()}
     return json.dumps(lowered, separators=(",", ":")).encode()
 
 

@@ -94,48 +94,45 @@ def not_held_closes(command: bytes, code: str, fatal: bool) -> bool:
     return fatal or code in (E_FIN_FAILED, E_REQ_FAILED, E_TOUCH_FAILED)
 
 
-@missing("smart.message-id.touch", around(InFlight, "touch"))
-def touch_not_heeded(
-    original: Original,
-    in_flight: InFlight,
-    internal_id: int,
-    subscriber: Subscriber,
-    *,
-    now_ns: int,
-    most_ns: int,
-) -> None:
+def _touching(grant: Callable[[int, int, int], tuple[int, int]]) -> Override:
+    """Return the override under which TOUCH grants another time.
+
+    `grant` gets now, the most that is granted in all, and a message's time-out, and returns from
+    when TOUCH counts and the most.
+    """
+
+    def touch(
+        original: Original,
+        in_flight: InFlight,
+        internal_id: int,
+        subscriber: Subscriber,
+        *,
+        now_ns: int,
+        most_ns: int,
+    ) -> None:
+        now_ns, most_ns = grant(now_ns, most_ns, subscriber.message_timeout_ns)
+        original(in_flight, internal_id, subscriber, now_ns=now_ns, most_ns=most_ns)
+
+    return around(InFlight, "touch", touch)
+
+
+@missing("smart.message-id.touch", _touching)
+def touch_not_heeded(now_ns: int, most_ns: int, timeout_ns: int) -> tuple[int, int]:
     """TOUCH does not extend the time-out of a message."""
-    original(in_flight, internal_id, subscriber, now_ns=now_ns, most_ns=1_000_000_000)
+    return now_ns, 1_000_000_000
 
 
-@wrong_value("smart.message-id.touch", around(InFlight, "touch"))
-def touch_takes_time_away(
-    original: Original,
-    in_flight: InFlight,
-    internal_id: int,
-    subscriber: Subscriber,
-    *,
-    now_ns: int,
-    most_ns: int,
-) -> None:
+@wrong_value("smart.message-id.touch", _touching)
+def touch_takes_time_away(now_ns: int, most_ns: int, timeout_ns: int) -> tuple[int, int]:
     # Tests use time-outs of one second.
     """TOUCH grants a message 800 ms less than its time-out."""
-    original(in_flight, internal_id, subscriber, now_ns=now_ns - 800_000_000, most_ns=most_ns)
+    return now_ns - 800_000_000, most_ns
 
 
-@boundary("smart.message-id.touch", around(InFlight, "touch"))
-def touch_adds_a_time_out(
-    original: Original,
-    in_flight: InFlight,
-    internal_id: int,
-    subscriber: Subscriber,
-    *,
-    now_ns: int,
-    most_ns: int,
-) -> None:
+@boundary("smart.message-id.touch", _touching)
+def touch_adds_a_time_out(now_ns: int, most_ns: int, timeout_ns: int) -> tuple[int, int]:
     """TOUCH grants a message two time-outs from then on."""
-    later_ns = now_ns + subscriber.message_timeout_ns
-    original(in_flight, internal_id, subscriber, now_ns=later_ns, most_ns=most_ns)
+    return now_ns + timeout_ns, most_ns
 
 
 @condition("smart.message-id.touch")

@@ -8,6 +8,7 @@ from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.commands.publish import split_traced
 from wireproof_reference_impl.nsq.faulty.errors import code_refusals
+from wireproof_reference_impl.nsq.faulty.publishing.trace import change_response
 from wireproof_reference_impl.nsq.faulty.ways import (
     boundary,
     condition,
@@ -15,7 +16,6 @@ from wireproof_reference_impl.nsq.faulty.ways import (
     missing,
     wrong_value,
 )
-from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import PublishResult
 from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_reference_impl.preset import Effect
@@ -29,14 +29,6 @@ _U64 = 1 << 64
 def _answer_with(traced: Callable[[PublishResult], bytes]) -> Settings:
     """Return settings that change the answer to PUB_TRACE."""
     return {"publish.trace_response": traced}
-
-
-def _response(stored: PublishResult, **other: int) -> bytes:
-    """Return a trace response with some parts replaced."""
-    parts = stored._replace(**other)
-    return packed.trace_response(
-        parts.internal_id, parts.trace_id % _U64, offset=parts.offset, size=parts.size
-    )
 
 
 def _split(split: Callable[[bytes], tuple[int, bytes]]) -> tuple[Override, ...]:
@@ -59,19 +51,19 @@ def pub_trace_size_of_8_bytes(stored: PublishResult) -> bytes:
 @wrong_value("smart.trace.response smart.trace.internal-id", _answer_with)
 def pub_trace_ids_swapped(stored: PublishResult) -> bytes:
     """The answer to PUB_TRACE has the trace id before the internal id."""
-    return _response(stored, internal_id=stored.trace_id, trace_id=stored.internal_id)
+    return change_response(stored, internal_id=stored.trace_id, trace_id=stored.internal_id)
 
 
 @missing("smart.trace.response", _answer_with)
 def pub_trace_without_ok(stored: PublishResult) -> bytes:
     """The answer to PUB_TRACE has no OK."""
-    return _response(stored)[2:]
+    return change_response(stored)[2:]
 
 
 @boundary("smart.trace.response", _answer_with)
 def pub_trace_plain_above_4096(stored: PublishResult) -> bytes:
     """PUB_TRACE of more than 4096 bytes is answered with OK alone."""
-    return _response(stored) if stored.size < 4096 else OK
+    return change_response(stored) if stored.size < 4096 else OK
 
 
 @extra("smart.trace.layout", _split)
@@ -118,55 +110,55 @@ def pub_trace_id_little_endian(data: bytes) -> tuple[int, bytes]:
 @missing("smart.trace.any-id", _answer_with)
 def pub_trace_zero_not_answered(stored: PublishResult) -> bytes:
     """PUB_TRACE with trace id 0 is answered with OK alone."""
-    return _response(stored) if stored.trace_id else OK
+    return change_response(stored) if stored.trace_id else OK
 
 
 @boundary("smart.trace.internal-id", _answer_with)
 def pub_trace_id_of_the_next(stored: PublishResult) -> bytes:
     """The internal id in the answer to PUB_TRACE is that of the next message."""
-    return _response(stored, internal_id=stored.internal_id + 1)
+    return change_response(stored, internal_id=stored.internal_id + 1)
 
 
 @missing("smart.trace.internal-id", _answer_with)
 def pub_trace_internal_id_always_one(stored: PublishResult) -> bytes:
     """The internal id in the answer to PUB_TRACE is always 1."""
-    return _response(stored, internal_id=1)
+    return change_response(stored, internal_id=1)
 
 
 @condition("smart.trace.internal-id", _answer_with)
 def pub_trace_internal_id_at_times(stored: PublishResult) -> bytes:
     """The internal id in every third answer to PUB_TRACE is that of the message before."""
-    return _response(stored, internal_id=stored.internal_id - (stored.internal_id % 3 == 2))
+    return change_response(stored, internal_id=stored.internal_id - (stored.internal_id % 3 == 2))
 
 
 @wrong_value("smart.order.position", _answer_with)
 def pub_trace_size_without_length(stored: PublishResult) -> bytes:
     """The data size in the answer to PUB_TRACE omits the record's 4 length bytes."""
-    return _response(stored, size=stored.size - 4)
+    return change_response(stored, size=stored.size - 4)
 
 
 @wrong_value("smart.trace.offset", _answer_with)
 def pub_trace_offset_of_the_end(stored: PublishResult) -> bytes:
     """The offset in the answer to PUB_TRACE is too high by twice the record's size."""
-    return _response(stored, offset=stored.offset + 2 * stored.size)
+    return change_response(stored, offset=stored.offset + 2 * stored.size)
 
 
 @boundary("smart.trace.size", _answer_with)
 def pub_trace_size_of_16_bits(stored: PublishResult) -> bytes:
     """The data size in the answer to PUB_TRACE never exceeds 65535."""
-    return _response(stored, size=min(stored.size, 65535))
+    return change_response(stored, size=min(stored.size, 65535))
 
 
 @missing("smart.trace.offset", _answer_with)
 def pub_trace_offset_missing(stored: PublishResult) -> bytes:
     """The offset in the answer to PUB_TRACE is always 0."""
-    return _response(stored, offset=0)
+    return change_response(stored, offset=0)
 
 
 @boundary("smart.trace.offset", _answer_with)
 def pub_trace_offset_falls(stored: PublishResult) -> bytes:
     """The offset in the answer to PUB_TRACE decreases from each record to the next."""
-    return _response(stored, offset=(1 << 30) - stored.offset)
+    return change_response(stored, offset=(1 << 30) - stored.offset)
 
 
 @wrong_value("smart.trace.errors", code_refusals)

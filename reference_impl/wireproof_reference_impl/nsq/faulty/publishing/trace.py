@@ -62,7 +62,7 @@ def _answering_as_traced(traced: Callable[[Header | None], bool]) -> tuple[Overr
     return (around(publish_ext, "answer", answer),)
 
 
-def _response(stored: PublishResult, **other: int) -> bytes:
+def change_response(stored: PublishResult, **other: int) -> bytes:
     """Return a trace response with some parts replaced."""
     parts = stored._replace(**other)
     return packed.trace_response(
@@ -98,7 +98,7 @@ def trace_little_endian(stored: PublishResult) -> bytes:
 @wrong_value("publish.trace-response", _answer_with)
 def trace_ids_swapped(stored: PublishResult) -> bytes:
     """The trace response has the trace id before the internal id."""
-    return _response(stored, internal_id=stored.trace_id, trace_id=stored.internal_id)
+    return change_response(stored, internal_id=stored.trace_id, trace_id=stored.internal_id)
 
 
 @wrong_value("publish.trace-response", _answer_with)
@@ -116,37 +116,37 @@ def trace_size_of_8_bytes(stored: PublishResult) -> bytes:
 @wrong_value("publish.trace-response", _answer_with)
 def trace_size_without_length(stored: PublishResult) -> bytes:
     """The data size in the trace response omits the record's 4 length bytes."""
-    return _response(stored, size=stored.size - 4)
+    return change_response(stored, size=stored.size - 4)
 
 
 @wrong_value("publish.trace-response", _answer_with)
 def trace_offset_of_the_end(stored: PublishResult) -> bytes:
     """The offset in the trace response is the end of the record instead of its beginning."""
-    return _response(stored, offset=stored.offset + 2 * stored.size)
+    return change_response(stored, offset=stored.offset + 2 * stored.size)
 
 
 @wrong_value("publish.trace-response", _answer_with)
 def trace_id_of_the_next(stored: PublishResult) -> bytes:
     """The internal id in the trace response is that of the next message."""
-    return _response(stored, internal_id=stored.internal_id + 1)
+    return change_response(stored, internal_id=stored.internal_id + 1)
 
 
 @boundary("publish.trace-response", _answer_with)
 def trace_id_of_63_bits(stored: PublishResult) -> bytes:
     """The trace response clears the highest bit of trace ids from 2^63 on."""
-    return _response(stored, trace_id=stored.trace_id % (1 << 63))
+    return change_response(stored, trace_id=stored.trace_id % (1 << 63))
 
 
 @boundary("publish.trace-response", _answer_with)
 def trace_id_through_a_float(stored: PublishResult) -> bytes:
     """The trace response rounds trace ids above 2^53."""
-    return _response(stored, trace_id=int(float(stored.trace_id)))
+    return change_response(stored, trace_id=int(float(stored.trace_id)))
 
 
 @boundary("publish.trace-response", _answer_with)
 def trace_id_zero_not_answered(stored: PublishResult) -> bytes:
     """A message with trace id 0 is answered as if it had no trace id."""
-    return _response(stored) if stored.trace_id else OK
+    return change_response(stored) if stored.trace_id else OK
 
 
 @missing("publish.trace-response", _answer_with)

@@ -1,8 +1,7 @@
 """Alternatives of lookup servers: what no text says of their parameters, forms and refusals."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import count
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -10,11 +9,12 @@ from wireproof_reference_impl.nsq.cluster.cluster_topic import ClusterTopic, Set
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
 from wireproof_reference_impl.nsq.http import connection as http_connection
 from wireproof_reference_impl.nsq.http.connection import HttpConnection
-from wireproof_reference_impl.nsq.lookup_changes import Data, producers
+from wireproof_reference_impl.nsq.lookup_changes import lookup_nodes, producers
 from wireproof_reference_impl.nsq.lookupd import api, lookup, parameters, topics
 from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.preset import Preset, alternative
+from wireproof_spec.strict_json import members_of
 
 _SERVICES = frozenset({"/nodes", "/topics", "/channels", "/info"})
 _QUESTIONS = _SERVICES | {"/lookup", "/listlookup"}
@@ -52,7 +52,7 @@ def _as_addresses(request: Request, data: object) -> object:
     """Return the lookup servers as a list of addresses, not in the form of deployed servers."""
     if request.path != "/listlookup":
         return data
-    nodes = cast(list[Mapping[str, object]], cast(Data, data)["lookupdnodes"])
+    nodes = lookup_nodes(members_of(data))
     return {"nsqlookupds": [f"{node['NodeIP']}:{node['HttpPort']}" for node in nodes]}
 
 
@@ -66,7 +66,7 @@ def _as_original(request: Request, data: object) -> object:
     return {
         "producers": [
             {**{name: node[name] for name in kept}, "topics": node["topics"]}
-            for node in producers(cast(Data, data))
+            for node in producers(members_of(data))
         ]
     }
 

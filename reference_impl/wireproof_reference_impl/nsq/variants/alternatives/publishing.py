@@ -1,8 +1,7 @@
 """Alternatives of headers: how they are read, what of them is kept, and how they are spelled."""
 
 import json
-from collections.abc import Callable, Mapping
-from typing import cast
+from collections.abc import Callable
 from urllib.parse import quote_from_bytes
 
 from wireproof_reference_impl.nsq.core.commands import publish, publish_ext
@@ -21,6 +20,7 @@ from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.preset import Preset, alternative
 from wireproof_spec.nsq.error_codes import E_BAD_MESSAGE
+from wireproof_spec.strict_json import is_object
 
 _MOST_HEADER_BYTES = 2_048
 _MOST_BODY_BYTES = 100_000
@@ -61,11 +61,10 @@ def _strip(data: bytes) -> bytes:
         value = json.loads(data)
     except ValueError:
         return data
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         return data
-    fields = cast(Mapping[str, object], value)
-    kept = {name: each for name, each in fields.items() if not name.startswith(_INTERNAL)}
-    if len(kept) == len(fields):
+    kept = {name: member for name, member in value.items() if not name.startswith(_INTERNAL)}
+    if len(kept) == len(value):
         return data
     return json.dumps(kept, separators=(",", ":"), ensure_ascii=False).encode(
         "utf-8", "surrogatepass"

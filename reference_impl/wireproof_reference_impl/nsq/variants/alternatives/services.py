@@ -1,16 +1,16 @@
 """Alternatives of HTTP: creation of topics, lookups, and how requests are refused."""
 
 from collections.abc import Callable
-from typing import cast
 
 from wireproof_reference_impl.nsq.http import connection as http_connection
 from wireproof_reference_impl.nsq.http import topics as standalone
-from wireproof_reference_impl.nsq.lookup_changes import Data, is_lookup
+from wireproof_reference_impl.nsq.lookup_changes import is_lookup
 from wireproof_reference_impl.nsq.lookupd import parameters, topics
 from wireproof_reference_impl.nsq.requests import lookup_rules
 from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.overrides import Original, around
 from wireproof_reference_impl.preset import Preset, alternative
+from wireproof_spec.strict_json import is_object, members_of
 
 _KNOWN = frozenset({"topic", "partition_num", "replicator", "extend", "upgradeext"})
 _MOST_PARTITIONS = 2
@@ -38,14 +38,13 @@ def _two_partitions(original: Original, request: Request) -> object:
 
 
 def _extend_only_when_true(request: Request, data: object) -> object:
-    if not (is_lookup(request) and isinstance(data, dict)):
+    meta = members_of(data).get("meta")
+    if not (is_lookup(request) and is_object(data) and is_object(meta)) or meta.get(
+        "extend_support"
+    ):
         return data
-    found: Data = dict(cast(Data, data))
-    meta = found.get("meta")
-    if isinstance(meta, dict) and not cast(Data, meta).get("extend_support"):
-        fields = cast(Data, meta).items()
-        found["meta"] = {name: each for name, each in fields if name != "extend_support"}
-    return found
+    kept = {name: value for name, value in meta.items() if name != "extend_support"}
+    return {**data, "meta": kept}
 
 
 def _server_errors(original: Callable[..., Answer], status: int, code: str, *, v1: bool) -> Answer:

@@ -4,9 +4,9 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Int8ub, Int16ul, Int32ul, Record, field
+from wireproof_spec.grammar.lengths import Count, Many
 from wireproof_spec.iggy.bodies.text_fields import long_text
-from wireproof_spec.layout import Int8ub, Int16ul, Int32ul, Record, field
-from wireproof_spec.lengths import Count, Many
 
 LEADER = 0
 HEALTHY = 0

@@ -3,6 +3,17 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import (
+    Field,
+    Int8ub,
+    Int32ul,
+    Int64ul,
+    Ranged,
+    Record,
+    Rest,
+    field,
+)
+from wireproof_spec.grammar.lengths import Sized
 from wireproof_spec.iggy.apache.batch import BATCH, Batch
 from wireproof_spec.iggy.apache.bodies.places import (
     OPTIONAL_PARTITION,
@@ -14,8 +25,6 @@ from wireproof_spec.iggy.bodies.consumer import CONSUMER_TAGGED, Consumer
 from wireproof_spec.iggy.bodies.identifier import Identifier
 from wireproof_spec.iggy.bodies.partitioning import Partitioning
 from wireproof_spec.iggy.kinds import NEXT, OFFSET
-from wireproof_spec.layout import Field, Int8ub, Int32ul, Int64ul, Ranged, Record, Rest, field
-from wireproof_spec.lengths import Sized
 
 NO_ACK = 0
 QUORUM = 1

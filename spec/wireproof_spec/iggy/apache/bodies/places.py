@@ -7,11 +7,11 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Bytes, Field, Int8ub, Int32ul, Ranged, Record, field
+from wireproof_spec.grammar.lengths import BoundsBy, Declared
 from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
 from wireproof_spec.iggy.bodies.partitioning import Partitioning
 from wireproof_spec.iggy.kinds import BALANCED, MESSAGES_KEY, PARTITION_ID
-from wireproof_spec.layout import Bytes, Field, Int8ub, Int32ul, Ranged, Record, field
-from wireproof_spec.lengths import BoundsBy, Declared
 
 
 class OptionalPartition(Struct, frozen=True, gc=False):

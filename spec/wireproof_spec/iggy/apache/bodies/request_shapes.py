@@ -5,10 +5,10 @@ from typing import Any
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Record
 from wireproof_spec.iggy.apache import operations
 from wireproof_spec.iggy.apache.bodies import messages, places, resources
 from wireproof_spec.iggy.apache.envelope import Envelope
-from wireproof_spec.layout import Record
 
 
 class Nothing(Struct, frozen=True, gc=False):

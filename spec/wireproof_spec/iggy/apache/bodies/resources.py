@@ -3,13 +3,13 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Field, Int8ub, Int32ul, Int64ul, Record, field
+from wireproof_spec.grammar.lengths import Each, Sized
 from wireproof_spec.iggy.apache.bodies.places import topic_fields
 from wireproof_spec.iggy.apache.user_headers import USER_HEADERS, UserHeader
 from wireproof_spec.iggy.bodies.identifier import Identifier
 from wireproof_spec.iggy.bodies.text_fields import short_text
 from wireproof_spec.iggy.names import NAME_BOUNDS
-from wireproof_spec.layout import Field, Int8ub, Int32ul, Int64ul, Record, field
-from wireproof_spec.lengths import Each, Sized
 
 MAX_PARTITIONS = 1000
 """Of one request to create a topic; the peer answers 1001 with status 2015."""

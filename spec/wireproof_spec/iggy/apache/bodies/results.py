@@ -4,8 +4,8 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Int32ul, Int64ul, Record, Rest, field
-from wireproof_spec.lengths import Count, Many
+from wireproof_spec.grammar.layout import Int32ul, Int64ul, Record, Rest, field
+from wireproof_spec.grammar.lengths import Count, Many
 
 
 class Rejection(Struct, frozen=True, gc=False):

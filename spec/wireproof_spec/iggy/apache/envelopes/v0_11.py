@@ -1,6 +1,7 @@
 """Protocol 0.11: server 0.9.0 of Apache Iggy, the published pages, and the recorded bytes."""
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Record
 from wireproof_spec.iggy.apache.envelope import (
     Envelope,
     LoggedIn,
@@ -17,7 +18,6 @@ from wireproof_spec.iggy.apache.login_fields import (
     token_field,
     version_fields,
 )
-from wireproof_spec.layout import Record
 
 LOGIN = Schema(
     "apache login 0.11",

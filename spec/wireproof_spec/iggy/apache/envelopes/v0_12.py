@@ -5,6 +5,7 @@ is in them: so they are bytes here.
 """
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.grammar.layout import Bytes, Record, field
 from wireproof_spec.iggy.apache.envelope import (
     Envelope,
     LoginBody,
@@ -21,7 +22,6 @@ from wireproof_spec.iggy.apache.login_fields import (
     token_field,
     version_fields,
 )
-from wireproof_spec.layout import Bytes, Record, field
 
 _SECRET_SIZE, _CONTEXT_SIZE = 32, 24
 SECRET = field("bind_secret", Bytes(_SECRET_SIZE))

@@ -1,7 +1,6 @@
 """Messages of generation apache: batches made for the server, and batches and JSON read."""
 
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -23,6 +22,7 @@ from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import STRING, kind_code
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import Message
+from wireproof_spec.strict_json import is_array
 from wireproof_spec.wire_error import WireError
 
 
@@ -39,7 +39,7 @@ class Received(Message, frozen=True):
 
 def make_batch(messages: Sequence[SentMessage], settings: Settings) -> Batch:
     """Return messages as a batch for the server, which stamps the fields that are left zero."""
-    frames = [make_frame(each, settings) for each in messages]
+    frames = [make_frame(message, settings) for message in messages]
     placed = tuple(place(each, index) for index, each in enumerate(frames))
     return seal(BatchHeader(origin_timestamp=settings.now_us()), placed)
 
@@ -65,8 +65,8 @@ def seal(header: BatchHeader, frames: Sequence[MessageFrame]) -> Batch:
 
 def write_headers(headers: Sequence[Header]) -> bytes:
     """Return the bytes of user headers, whose keys are strings."""
-    found = tuple(text_header(each.key, each.kind, each.value) for each in headers)
-    return encode(USER_HEADERS, found)
+    headers_sent = tuple(text_header(header.key, header.kind, header.value) for header in headers)
+    return encode(USER_HEADERS, headers_sent)
 
 
 def read_polled(envelope: Envelope, body: bytes) -> tuple[Message, ...]:
@@ -188,9 +188,9 @@ def read_json_headers(value: object) -> Iterator[Header]:
     """
     if value is None:
         return
-    if not isinstance(value, list):
+    if not is_array(value):
         raise Unreadable(f"user_headers: expected an array, found {type(value).__name__}")
-    for each in cast(list[object], value):
+    for each in value:
         yield _header(UserHeader(_typed(member(each, "key")), _typed(member(each, "value"))))
 
 

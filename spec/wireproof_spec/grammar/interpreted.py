@@ -8,8 +8,8 @@ import io
 
 import construct
 
-from wireproof_spec.dissection import Dissection, Violation
-from wireproof_spec.layout import Shape
+from wireproof_spec.grammar.dissection import Dissection, Violation
+from wireproof_spec.grammar.layout import Shape
 from wireproof_spec.wire_error import WireError
 
 

@@ -1,7 +1,7 @@
 """Finds where each named part of some bytes lies, and which one was rejected.
 
-A `Dissection` is a stream that `wireproof_spec.layout` reads from, or writes to, when positions
-matter: for an annotated dump, and to describe an error after fast decoding has failed.
+A `Dissection` is a stream that `wireproof_spec.grammar.layout` reads from, or writes to, when
+positions matter: for an annotated dump, and to describe an error after fast decoding has failed.
 """
 
 import io

@@ -1,14 +1,21 @@
-"""Which SQL `wireproof ask` answers: SELECT over the views, with functions that only compute.
+"""Answers the user's own question: SQL over the views of a history at the versions of one state.
 
-Spark's parser makes a plan of the text, without resolving or running anything. Every part of that
-plan must be in a list of this module: kinds of plans and expressions, functions, and relations.
-What is in no list is refused, so that a part of a later Spark is not taken for harmless.
+SELECT is answered, with functions that only compute. Spark's parser makes a plan of the text,
+without resolving or running anything. Every part of that plan must be in a list of this module:
+kinds of plans and expressions, functions, and relations. What is in no list is refused, so that a
+part of a later Spark is not taken for harmless.
 """
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
 
 from pyspark.sql import SparkSession
+
+from wireproof_reports.pipeline.session import run_sql
+from wireproof_reports.pipeline.table import State, read_table, view_of
+from wireproof_spec.history import VIEWS
 
 
 class NotAllowed(Exception):
@@ -125,6 +132,36 @@ _INERT = (
 """Classes of values in a plan that do nothing: types, names, directions, kinds of joins."""
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The first rows of a SQL statement's result; ``is_cut`` if there are more."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    is_cut: bool
+
+
+def name_views(spark: SparkSession, history: str, state: State) -> None:
+    """Make the views of a state available to SQL, as temporary views of the session."""
+    table = read_table(spark, history, state)
+    for view in VIEWS:
+        view_of(table, view).createOrReplaceTempView(view)
+
+
+def ask_sql(spark: SparkSession, sql: str, most: int) -> Found:
+    """Return at most `most` rows of the answer to a query over the views.
+
+    Raises:
+        NotAllowed: the text is no query, or reads anything but the views.
+    """
+    statement = sql.strip().rstrip(";")
+    check(spark, statement, VIEWS)
+    answer = run_sql(spark, statement)
+    rows = answer.limit(most + 1).collect()
+    shown = [[_plain(value) for value in cast(Sequence[object], row)] for row in rows[:most]]
+    return Found(answer.columns, shown, len(rows) > most)
+
+
 def check(spark: SparkSession, sql: str, views: Collection[str]) -> None:
     """Check that a text is one query over these views with the listed functions.
 
@@ -228,3 +265,16 @@ def _parts(iterator: Any) -> Iterator[Any]:
 def _words(name: str) -> str:
     """Return the name of a class of Spark in words."""
     return "".join(f" {sign.lower()}" if sign.isupper() else sign for sign in name).strip()
+
+
+def _plain(value: object) -> object:
+    """Return a value for JSON: times in UTC, bytes as hexadecimal digits."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).hex()
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in cast(Sequence[object], value)]
+    return str(value)

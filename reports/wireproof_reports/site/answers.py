@@ -51,7 +51,9 @@ class Answer:
 
 def question(name: str) -> Question:
     """Return the question that the module of this name defines."""
-    return cast(Question, import_module(f"wireproof_reports.questions.{name}").QUESTION)
+    module = import_module(f"wireproof_reports.questions.{name}")
+    question: Question = module.QUESTION
+    return question
 
 
 def answer(name: str, tables: Tables) -> Answer:

@@ -30,7 +30,7 @@ from wireproof_reports.pipeline.table import (
 )
 from wireproof_reports.pipeline.tables import Warn, open_tables, unusable
 from wireproof_reports.pipeline.tables import silent as no_warning
-from wireproof_reports.questions.answers import (
+from wireproof_reports.site.answers import (
     QUESTIONS,
     Tell,
     all_answers,
@@ -97,7 +97,7 @@ def _ask(
     with ship(wish.spark) as wanted, session(wanted, log, ready) as spark:
         state = state_of(spark, wish.history, wish.as_of)
         extent = measure(read_table(spark, wish.history, state))
-        told = _describe_history(state, extent)
+        description = _describe_history(state, extent)
         try:
             lines = _answer(spark, wish, state, extent, data, tell=tell, warn=warn)
         except ERRORS as error:
@@ -107,7 +107,7 @@ def _ask(
             warn(unusable(wish.history, error))
             lines = _answer(spark, wish, state, extent, data, tell=tell, keep=False)
     made = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    write_index(data, {"kit": wish.kit, "made": made, "history": told}, lines)
+    write_index(data, {"kit": wish.kit, "made": made, "history": description}, lines)
     return lines
 
 

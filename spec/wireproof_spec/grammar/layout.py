@@ -5,9 +5,9 @@ on parsing what `Rebuild` built, and trusts every declared length. These classes
 
 - `field` names a part and, in a `Dissection`, records its position;
 - `Record` returns a value type instead of a `Container`;
-- `wireproof_spec.lengths`: sizes, lengths and counts, derived when building, and checked
+- `wireproof_spec.grammar.lengths`: sizes, lengths and counts, derived when building, and checked
   against the remaining bytes when parsing, before anything is read or repeated;
-- `wireproof_spec.texts`: words and decimal numbers.
+- `wireproof_spec.grammar.texts`: words and decimal numbers.
 
 A shape consists of these and construct's `this`. Integers are big endian (`ub`, `sb`) or little
 endian (`ul`), as the protocol requires.
@@ -25,7 +25,7 @@ import construct
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wireproof_spec.dissection import Dissection, PartRefused
+from wireproof_spec.grammar.dissection import Dissection, PartRefused
 from wireproof_spec.wording import count_bytes, show_value
 
 if TYPE_CHECKING:
@@ -170,10 +170,10 @@ class Literal(Shape):
         self.value = value
 
     def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
-        found = construct.stream_read(stream, len(self.value), path)
-        if found != self.value:
-            raise PartRefused(expected=show_value(self.value), found=show_value(found))
-        return found
+        data = construct.stream_read(stream, len(self.value), path)
+        if data != self.value:
+            raise PartRefused(expected=show_value(self.value), found=show_value(data))
+        return data
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         return stream.write(self.value)
@@ -346,7 +346,7 @@ class Lifted(Translated):
         self.into = into
         self.offset = offset
         self.most_low = (1 << bits) - 1
-        ranged: Any = next(each.subcon for each in self.inner.parts if each.name == number)
+        ranged: Any = next(part.subcon for part in self.inner.parts if part.name == number)
         self.most_high: int = ranged.subcon.highest >> bits
 
     def _apart(self, whole: object) -> Struct:

@@ -11,8 +11,8 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from wireproof_spec.dissection import PartRefused
-from wireproof_spec.layout import (
+from wireproof_spec.grammar.dissection import PartRefused
+from wireproof_spec.grammar.layout import (
     Context,
     Integer,
     Shape,

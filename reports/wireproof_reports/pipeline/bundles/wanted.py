@@ -23,10 +23,10 @@ def bundles_below(folder: Path) -> Iterator[Path]:
     Raises:
         BundleFault: the folder has no bundle, or a subfolder cannot be read.
     """
-    found = sorted(_find_bundles(folder))
-    if not found:
+    bundles = sorted(_find_bundles(folder))
+    if not bundles:
         raise BundleFault(no_bundle(str(folder)))
-    yield from found
+    yield from bundles
 
 
 def _find_bundles(folder: Path) -> Iterator[Path]:

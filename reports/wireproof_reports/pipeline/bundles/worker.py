@@ -14,8 +14,13 @@ from typing import BinaryIO, NamedTuple, Protocol
 import pyarrow as pa
 
 from wireproof_reports.bundle_file import BundleFault
+from wireproof_reports.pipeline.bundles.incoming import (
+    IncomingBundle,
+    TargetNaming,
+    glance_at,
+    read_in,
+)
 from wireproof_reports.pipeline.columns import record_batch
-from wireproof_reports.pipeline.incoming import IncomingBundle, TargetNaming, glance_at, read_in
 from wireproof_reports.pipeline.rows import Row
 from wireproof_spec.record_file import UNREADABLE, unpack, why_unreadable
 
@@ -70,8 +75,8 @@ def glance(batches: Batches) -> Batches:
         seen: dict[str, object] = {"path": path, "bytes": size}
         try:
             with opened() as file:
-                told = glance_at(path, unpack(file))
-            seen |= {"bundle": told.sha256, "protocol": told.protocol, "day": told.day}
+                glance = glance_at(path, unpack(file))
+            seen |= {"bundle": glance.sha256, "protocol": glance.protocol, "day": glance.day}
         except (BundleFault, *UNREADABLE) as error:
             seen |= {"bundle": _raw_hash(opened), "fault": _reason(path, error)}
         yield pa.RecordBatch.from_pylist([seen], GLANCES)

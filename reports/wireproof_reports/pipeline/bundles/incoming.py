@@ -91,8 +91,8 @@ class Grammar:
         self._read_labels()
         for key, sent in sorted(self._sent.items()):
             frame, field, way = key
-            told: Row = {"frame": frame, "field": field, "way": way, "sent": sent}
-            yield {**told, "values": len(self._values.get(key, ()))}
+            row: Row = {"frame": frame, "field": field, "way": way, "sent": sent}
+            yield {**row, "values": len(self._values.get(key, ()))}
 
     def _read_labels(self) -> None:
         """Count fields by their labels so far, each different label read once."""
@@ -110,9 +110,9 @@ class Grammar:
 
 def _read_label(label: str) -> tuple[str, str, str]:
     """Return the field that a label names, whether it was sent whole or cut, and its value."""
-    told = label.removesuffix(_CUT)
-    name, _, value = told.partition(" = ")
-    return _INDEX.sub("[]", name), "whole" if told == label else "cut", value
+    whole = label.removesuffix(_CUT)
+    name, _, value = whole.partition(" = ")
+    return _INDEX.sub("[]", name), "whole" if whole == label else "cut", value
 
 
 def frame_of(step: StepRecord) -> str:

@@ -7,8 +7,8 @@ import io
 import re
 from typing import cast
 
-from wireproof_spec.dissection import PartRefused
-from wireproof_spec.layout import (
+from wireproof_spec.grammar.dissection import PartRefused
+from wireproof_spec.grammar.layout import (
     Bytes,
     Context,
     Literal,
@@ -124,6 +124,6 @@ def _read_rest(stream: Stream) -> bytes:
 
 def _next_byte(stream: Stream) -> bytes:
     at = stream.tell()
-    found = stream.read(1)
+    following = stream.read(1)
     stream.seek(at)
-    return found
+    return following

@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault
+from wireproof_reports.pipeline.bundles.wanted import ENDINGS, bundles_below, no_bundle
+from wireproof_reports.pipeline.bundles.worker import GLANCES_DDL, glance
 from wireproof_reports.pipeline.place import is_url
-from wireproof_reports.pipeline.wanted import ENDINGS, bundles_below, no_bundle
-from wireproof_reports.pipeline.worker import GLANCES_DDL, glance
 from wireproof_spec.record_file import MOST_BYTES
 
 GLOB = f"*{{{','.join(ENDINGS)}}}"
@@ -122,8 +122,8 @@ def slices(sizes: Sequence[int], cores: int) -> Iterator[int]:
 
 def files_at(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
     """Return all bundles at URLs but too large ones, as a frame of ``path, length, content``."""
-    found = _read_files(spark, urls).where(F.col("length") <= MOST_BYTES)
-    return found.select("path", "length", "content")
+    files = _read_files(spark, urls).where(F.col("length") <= MOST_BYTES)
+    return files.select("path", "length", "content")
 
 
 def list_at(spark: SparkSession, url: str) -> list[tuple[str, int]]:

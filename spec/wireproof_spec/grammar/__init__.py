@@ -1,0 +1,1 @@
+"""Shapes of bytes: their fields, their lengths, their texts, and how construct reads them."""
