@@ -19,11 +19,10 @@ from wireproof_kit.pytest_plugin.conductor import FAULT_FIELD, Conductor, Record
 from wireproof_kit.pytest_plugin.options import add_options, broker_url
 from wireproof_kit.runner.pytest_items import (
     INSTANCE,
-    Several,
     bind_cases,
     parametrize_case,
-    several_of,
 )
+from wireproof_kit.runner.several import Several, several_of
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import CaseRecord, HeaderRecord
 

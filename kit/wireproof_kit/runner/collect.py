@@ -10,7 +10,7 @@ from collections.abc import Generator
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.protocols import known_protocols, suites
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.pytest_items import Several, several_of
+from wireproof_kit.runner.several import Several, several_of
 from wireproof_spec.protocol import Group, leave_out, package_of
 
 _VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")

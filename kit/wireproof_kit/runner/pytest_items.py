@@ -7,30 +7,14 @@ import pytest
 from wireproof_kit.case import case_mark
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.observation import Observation
-from wireproof_kit.protocols import kit_part, known_protocols, protocol_of, read_target
+from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance, make_instance, place_of
+from wireproof_kit.runner.several import Several
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.protocol import describe_mistake
 
-Several = tuple[tuple[str, tuple[str, ...]], ...]
-"""Arguments of cases of which a target has several values, each with the names of these."""
 INSTANCE: pytest.StashKey[Instance] = pytest.StashKey()
-
-
-def several_of(url: str | None) -> Several:
-    """Return the values that a target has of case arguments, such as its documents.
-
-    Return nothing if no target is given or it cannot be opened: opening it later reports why.
-    """
-    if url is None:
-        return ()
-    try:
-        target = read_target(url)
-        several = kit_part(target.protocol).several
-        return tuple((name, tuple(names(target))) for name, names in several.items())
-    except KitError:
-        return ()
 
 
 class CaseCollector:
