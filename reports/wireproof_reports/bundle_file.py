@@ -10,6 +10,7 @@ import msgspec
 
 from wireproof_spec.clauses.catalogue import Catalogue
 from wireproof_spec.clauses.loading import load_catalogue
+from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
 from wireproof_spec.protocol import protocols
 from wireproof_spec.record import (
     FORMAT,
@@ -113,6 +114,11 @@ def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
         if isinstance(record, FooterRecord):
             check_end(name, record, digest.hexdigest(), rest=(line for _, line in numbered))
             return Bundle(name, header, (*cases, *list_broken(ways)), record)
+        if isinstance(record, FindingRecord | CampaignRecord):
+            raise BundleFault(
+                f"{name} is of a fuzz campaign, of which there are no reports; `wireproof replay "
+                f"ID --bundle {name}` repeats a finding"
+            )
         if isinstance(record, HeaderRecord):
             raise BundleFault(
                 f"{name}: line {number} is a second header; split the file before it"

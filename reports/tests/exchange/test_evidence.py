@@ -3,6 +3,7 @@ from bundle_fixture import case, failed, failures, published
 from wire_fixture import Exchange, error, message, ok, pub_ext
 
 from wireproof_reports.exchange.evidence import exchange, first_difference, talk
+from wireproof_reports.exchange.failing import failing_pairs
 from wireproof_spec.record import DifferenceRecord
 from wireproof_spec.step_record import StepRecord, TranscriptRecord
 
@@ -26,6 +27,19 @@ def test_what_was_made_wrong_and_what_differs_is_marked() -> None:
     ]
     assert wrong == ["json_header"]
     assert differing == [("frame_type", "expected 1 (error)")]
+
+
+def test_a_death_rests_on_what_was_made_wrong_or_sent_last() -> None:
+    wrong = list(failures())[3]
+    fatal = msgspec.structs.replace(wrong, observation="died", evidence=())
+    plain = msgspec.structs.replace(fatal, transcript=published().record())
+
+    (of_wrong,) = failing_pairs(fatal, "nsq")
+    (of_plain,) = failing_pairs(plain, "nsq")
+
+    assert of_wrong.asked is not None
+    assert any(part[3] for part in wrong.transcript.steps[of_wrong.asked].parts)
+    assert of_plain.asked == 4
 
 
 def test_an_exchange_tells_whether_it_is_marked() -> None:

@@ -19,6 +19,8 @@ from wireproof_spec.step_record import StepRecord
 FROM_TARGET = ("receive", "response")
 CHECKING = "one more "
 """How the note of a send begins that only looks whether a connection goes on."""
+DIED = "died"
+"""The observation of a case that has killed the target."""
 MOST_PAIRS = 2
 WINDOW = 8
 """Bytes in a row that a sent and a received step must share, to have to do with each other."""
@@ -57,15 +59,27 @@ def failing_pairs(case: CaseRecord, protocol: str) -> tuple[Pair, ...]:
     """Return the steps on which a case's observation rests, each with what was sent for it.
 
     If not the answer but what the connection did after it is wrong, the check of the connection
-    follows. Empty if the case does not say what its observation rests on.
+    follows. A death rests on what was sent last. Empty if the case does not say what its
+    observation rests on.
     """
     steps = case.transcript.steps
+    if case.observation == DIED and not case.evidence:
+        fatal = _find_fatal(steps)
+        return () if fatal is None else (Pair(fatal, next(_after(steps, fatal), None)),)
     known = [index for index in case.evidence if index < len(steps)]
     pairs = [Pair(find_request(steps, index, protocol), index) for index in known[:MOST_PAIRS]]
     check = _find_check(steps) if pairs and _is_state_wrong(case) else None
     if check is not None:
         pairs.append(Pair(check, next(_after(steps, check), None)))
     return tuple(pairs)
+
+
+def _find_fatal(steps: Sequence[StepRecord]) -> int | None:
+    """Return the last step with a deliberate error, or the last that was sent at all."""
+    sent = [at for at, step in enumerate(steps) if step.kind in SENT]
+    usual = [at for at in sent if not steps[at].note.startswith(CHECKING)] or sent
+    wrong = [at for at in sent if any(part[3] for part in steps[at].parts)]
+    return next(iter([*wrong[-1:], *usual[-1:]]), None)
 
 
 def find_request(steps: Sequence[StepRecord], index: int, protocol: str) -> int | None:

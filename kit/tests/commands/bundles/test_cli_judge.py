@@ -270,6 +270,18 @@ def damaged(kind: str) -> Path:
     return path
 
 
+def test_a_campaign_has_no_report_that_says_that_nothing_failed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    damaged("fuzz")
+
+    assert main(["report", "b.jsonl", "--junit", "r.xml"]) == 2
+    assert (
+        "b.jsonl is of a fuzz campaign, of which there are no reports" in capsys.readouterr().err
+    )
+    assert not Path("r.xml").exists()
+
+
 @pytest.mark.parametrize(
     ("kind", "sentence"),
     [

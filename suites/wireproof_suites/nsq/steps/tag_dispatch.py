@@ -31,12 +31,16 @@ class Client:
     word: str
     consumer: Consumer
     tag: str | None
-    got: list[bytes] = field(default_factory=list[bytes])
+    got: list[Delivery] = field(default_factory=list[Delivery])
     held: set[bytes] = field(default_factory=set[bytes])
 
     def has(self, body: bytes) -> bool:
         """Return whether a message with this body has come."""
-        return any(body in raw for raw in self.got)
+        return self.find(body) is not None
+
+    def find(self, body: bytes) -> Delivery | None:
+        """Return the first delivery of a message with this body, if one has come."""
+        return next((delivery for delivery in self.got if body in delivery.raw), None)
 
     def read_until(
         self, bodies: Collection[bytes], wait: Wait = PUSH, *, share: float = 1.0
@@ -77,7 +81,7 @@ class Client:
         delivery = self.consumer.take(seconds=seconds)
         if delivery is None:
             return False
-        self.got.append(delivery.raw)
+        self.got.append(delivery)
         if not any(body in delivery.raw for body in self.held):
             self.consumer.finish(delivery)
         return True
@@ -89,7 +93,7 @@ class Client:
             delivery = self.consumer.take()
             if delivery is None:
                 return held
-            self.got.append(delivery.raw)
+            self.got.append(delivery)
             held |= {body: delivery for body in bodies if body in delivery.raw}
             self.held.update(held)
         return held
@@ -170,7 +174,8 @@ def channel_of(broker: Broker, topic: Topic) -> Channel:
 def both(first: Observation, second: Observation) -> Observation:
     """Join the observations of the same messages on two channels with a comma."""
     overdue = first.overdue or second.overdue
-    return Observation(f"{first.value},{second.value}", overdue=overdue)
+    evidence = (*first.evidence, *second.evidence)
+    return Observation(f"{first.value},{second.value}", overdue=overdue, evidence=evidence)
 
 
 def _outcome(
@@ -182,4 +187,5 @@ def _outcome(
     words = sorted({c.word for c in clients for body in bodies if c.has(body)})
     if words == [owed_to.word] and not shown:
         return observed("no-sentinel", overdue=True)
-    return observed("to:" + "+".join(words))
+    taken = (client.find(body) for client in (*others, owed_to) for body in bodies)
+    return observed("to:" + "+".join(words)).on(next(filter(None, taken)))
