@@ -106,19 +106,17 @@ def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
     digest = hashlib.sha256(first)
     cases: list[CaseRecord] = []
     ways: list[WayRecord] = []
-    inflated = count_inflated(header)
+    inflated, is_of_campaign = count_inflated(header), False
     for number, line in numbered:
         record = _record(name, number, line)
         inflated += count_inflated(record)
         refuse_inflated(inflated)
+        is_of_campaign = is_of_campaign or isinstance(record, FindingRecord | CampaignRecord)
         if isinstance(record, FooterRecord):
             check_end(name, record, digest.hexdigest(), rest=(line for _, line in numbered))
+            if is_of_campaign and not cases:
+                break
             return Bundle(name, header, (*cases, *list_broken(ways)), record)
-        if isinstance(record, FindingRecord | CampaignRecord):
-            raise BundleFault(
-                f"{name} is of a fuzz campaign, of which there are no reports; `wireproof replay "
-                f"ID --bundle {name}` repeats a finding"
-            )
         if isinstance(record, HeaderRecord):
             raise BundleFault(
                 f"{name}: line {number} is a second header; split the file before it"
@@ -128,6 +126,11 @@ def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
         elif isinstance(record, WayRecord):
             ways.append(record)
         digest.update(line)
+    if is_of_campaign and not cases:
+        raise BundleFault(
+            f"{name} is of a fuzz campaign, of which there are no reports; `wireproof replay ID "
+            f"--bundle {name}` repeats a finding"
+        )
     raise BundleFault(
         f"{name} is cut off: it ends after {len(cases)} cases without a footer, since the run was "
         f"killed; `wireproof judge {name} --bundle FILE` writes one that is closed"

@@ -66,7 +66,7 @@ def _received(shown: "_Shower", steps: Sequence[StepRecord], pair: Pair) -> Iter
     elif pair.answered is not None and steps[pair.answered].note:
         end = steps[pair.answered]
         words = "nothing: closed " if end.kind == "close" else ""
-        yield f"  received  {words}{clip(printable(end.note), columns() - 20)}"
+        yield f"  received  {clip(f'{words}{printable(end.note)}', columns() - 12)}"
     elif pair.asked is not None:
         yield "  received  nothing"
 

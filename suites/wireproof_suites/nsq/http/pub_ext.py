@@ -49,9 +49,13 @@ def post_and_receive(
     ext: Header | None,
     headers: Headers = (),
     stored: Header | None = None,
+    content: bytes = b"",
 ) -> Observation:
-    """Publish over HTTP; return the refusal, or how the message was delivered."""
-    body = broker.unique_body()
+    """Publish over HTTP; return the refusal, or how the message was delivered.
+
+    ``content`` is part of the body.
+    """
+    body = broker.unique_body(content)
     due = ext if stored is None else stored
     with broker.subscribe(topic) as consumer:
         answer = post(broker, topic, body, ext=ext, headers=headers)

@@ -101,22 +101,15 @@ def test_text_of_success(broker: Broker, ext_topic: Topic, v1: bool) -> Observat
 @pytest.mark.parametrize("content", BODIES.values(), ids=BODIES)
 def test_body_of_the_request(broker: Broker, ext_topic: Topic, content: bytes) -> Observation:
     """The body of a POST /pub_ext request is delivered byte for byte as the message body."""
-    body = broker.unique_body(content)
-    with broker.subscribe(ext_topic) as consumer:
-        post(broker, ext_topic, body, ext={"k1": "v1"})
-
-        return observe_delivery(consumer.next(), body=body, header={"k1": "v1"})
+    return post_and_receive(broker, ext_topic, ext={"k1": "v1"}, content=content)
 
 
 @case("nsq/http/body-as-curl-sends-it", clause="ext.http.accept")
 def test_body_declared_a_form(broker: Broker, ext_topic: Topic) -> Observation:
     """A POST /pub_ext body with curl's form content type is published unchanged."""
-    body = broker.unique_body(b"a=b&ext={}&c=%20+")
     form = [("Content-Type", "application/x-www-form-urlencoded")]
-    with broker.subscribe(ext_topic) as consumer:
-        post(broker, ext_topic, body, ext={"k1": "v1"}, headers=form)
-
-        return observe_delivery(consumer.next(), body=body, header={"k1": "v1"})
+    content = b"a=b&ext={}&c=%20+"
+    return post_and_receive(broker, ext_topic, ext={"k1": "v1"}, headers=form, content=content)
 
 
 @case("nsq/http/header", clause="ext.http.header-stored")
