@@ -138,7 +138,11 @@ class TopicPool:
         """Delete the created topics, unless ``leave``.
 
         One whose deletion is not confirmed in ``DELETE_SECONDS`` is among those that are ``left``.
+        A spare that is just being created is waited for: it stayed behind, and nobody said so.
         """
+        with self._lock:
+            coming = [*self._shared.values(), *itertools.chain(*self._fresh.values())]
+        wait([each for each in coming if not each.cancel()], timeout=DELETE_SECONDS)
         with self._lock:
             made = [topic for topic in self._made if topic.way != "given" and not leave]
         deletions = {topic.name: self._workers.submit(self._maker.delete, topic) for topic in made}
