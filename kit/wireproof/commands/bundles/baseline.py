@@ -109,6 +109,8 @@ def update(
     `fuzz`.
     """
     place, run, today = _place(file), _run(bundle), utc_date()
+    if expires and expires.date() < today:
+        raise UsageFault(f"--expires {expires.date()}: expected a day from today, {today}, on")
     entries = _read(place, today) if place.exists() else ()
     judged = (*run.cases, *list_counted(run.ways))
     records = [
