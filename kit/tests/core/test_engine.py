@@ -332,23 +332,6 @@ def test_a_target_that_delivered_nothing_when_measured_is_waited_for_twice() -> 
     assert waits == [5.0, 5.0, SHORTEST_S]
 
 
-def test_one_case_of_a_core_clause_is_waited_for_in_a_hurried_run() -> None:
-    """A broker that delivers nothing fails at what it owes, not only at what it answers."""
-    session = FakeSession()
-    session.patience = Patience(answer=5.0, push=5.0, redelivery=5.0)
-    core = msgspec.structs.replace(CLAUSE, id="u.j.core", core=True)
-    kit, waits = engine(session, repeats=2, hurry_after=1), list[float]()
-    kit.run(case(scripted("missing", "missing", overdue=True)))
-    items = [
-        instance(waiting_for_a_push(session, waits), core, case_id=f"p/i/case/{number}")
-        for number in range(2)
-    ]
-    records = [kit.run(each) for each in items]
-
-    assert waits == [SHORTEST_S, 5.0, 5.0, SHORTEST_S]
-    assert [record.verdict for record in records] == ["fail", "inconclusive"]
-
-
 def test_the_rest_of_a_hurried_run_waits_side_by_side() -> None:
     session = FakeSession()
     kit = engine(session, repeats=1, hurry_after=1)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from fake_session import FakeSession, instance
 from small_law import CLAUSE, bench
-from test_engine import case, engine, scripted
+from test_engine import case, engine, scripted, waiting_for_a_push
 
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import PUSH, SHORTEST_S, Patience
@@ -159,3 +159,20 @@ def test_a_should_that_the_kit_has_no_patience_to_repeat_is_undecided() -> None:
 
     assert (record.verdict, len(waits)) == ("inconclusive", 1)
     assert "the kit no longer waits long" in record.reason
+
+
+def test_one_case_of_a_core_clause_is_waited_for_in_a_hurried_run() -> None:
+    """A broker that delivers nothing fails at what it owes, not only at what it answers."""
+    session = FakeSession()
+    session.patience = Patience(answer=5.0, push=5.0, redelivery=5.0)
+    core = msgspec.structs.replace(CLAUSE, id="u.j.core", core=True)
+    kit, waits = engine(session, repeats=2, hurry_after=1), list[float]()
+    kit.run(case(scripted("missing", "missing", overdue=True)))
+    items = [
+        instance(waiting_for_a_push(session, waits), core, case_id=f"p/i/case/{number}")
+        for number in range(2)
+    ]
+    records = [kit.run(each) for each in items]
+
+    assert waits == [SHORTEST_S, 5.0, 5.0, SHORTEST_S]
+    assert [record.verdict for record in records] == ["fail", "inconclusive"]
