@@ -55,7 +55,7 @@ def test_only_what_was_appended_is_read(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_the_output_of_a_command_is_read() -> None:
     # The command goes on, as `journalctl -f` does; whoever reads it ends it.
-    script = f"import time; print({PANIC!r}, flush=True); time.sleep(60)"
+    script = f"import signal; print({PANIC!r}, flush=True); signal.pause()"
     with read_last_words(None, shlex.join([sys.executable, "-c", script])) as last_words:
         said = next((words for _ in range(20) if (words := last_words())), "")
 

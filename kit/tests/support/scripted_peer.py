@@ -5,9 +5,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
+from wireproof_kit.wire.connection import Closing
 from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame
 
 OK = response_frame(b"OK")
@@ -82,7 +81,7 @@ def dribbling(peer: Peer) -> None:
         time.sleep(0.05)  # the pace of the server; it ends when the client leaves
 
 
-class ScriptedPeer:
+class ScriptedPeer(Closing):
     """A loopback server: every connection runs the script, then ends."""
 
     def __init__(self, script: Script) -> None:
@@ -97,15 +96,8 @@ class ScriptedPeer:
         host, port = self._listener.getsockname()
         return host, port
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the listener and the connections that are open."""
         self._closing = True
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
