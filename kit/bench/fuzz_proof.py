@@ -59,7 +59,7 @@ SAMPLE = {
 }
 SAMPLE_S = 20
 CLIENT_FACTOR = 3
-"""A client is started again and again: its campaigns of a sample take so many times as long."""
+"""A client is started again and again: its faults have so many times as long in a sample."""
 LONG_S = 180
 LONG = (
     "parser-beat-closing-halts",
@@ -164,7 +164,7 @@ def _all_trials(options: argparse.Namespace) -> Iterator[Trial]:
                 is_brief = options.sample and kind == CORRECT
                 is_long = preset in LONG and not options.sample
                 most_s = SAMPLE_LEGAL_S if is_brief else max(time_s, LONG_S) if is_long else time_s
-                if options.sample and protocol.endswith(CLIENT):
+                if options.sample and protocol.endswith(CLIENT) and not is_brief:
                     most_s *= CLIENT_FACTOR
                 yield Trial(protocol, kind, preset, seed, most_s)
 
