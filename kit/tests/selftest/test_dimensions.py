@@ -155,8 +155,8 @@ def test_cases_that_a_variant_hides_are_an_alarm_unless_it_says_so(
     listed = next(each for each in list_trials("nsq", VARIANT) if each.name == name)
     silent = msgspec.structs.replace(listed, name="silent", lacks=(), every=False)
     told = msgspec.structs.replace(listed, every=False)
-    (lived,) = run_trials("nsq", [told], workers=1)
     monkeypatch.setattr(run_trials_module, "collect", collect_of_created_topics)
+    (lived,) = run_trials("nsq", [told], workers=1)
     (alarm,) = run_trials("nsq", [silent], workers=1)  # twice, as each that ends wrongly
     assert [(each.verdict, "ordered" in each.reason) for each in alarm.unexpected] == [
         ("unsupported", True)

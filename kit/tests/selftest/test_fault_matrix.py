@@ -61,16 +61,16 @@ def fork_server() -> Iterator[BrokerForkServer]:
 def test_faults_die_and_what_is_legal_lives(
     trials: Trials, fork_server: BrokerForkServer, subtests: pytest.Subtests
 ) -> None:
-    """A mix of variants meets every case here; the others as many as when all are tried."""
+    """Each meets as many cases as when all are tried; `make matrix` lets a mix meet every case."""
     assert {trial.way for trial in trials.few if trial.kind == FAULT} == WAYS
     assert {trial.kind for trial in trials.few} == {FAULT, VARIANT, MIX}
     for few in trials.few:
-        trial = msgspec.structs.replace(few, every=few.kind == MIX)
+        trial = msgspec.structs.replace(few, every=False)
         with subtests.test(trial.name), fork_server.reference(trial.options()) as url:
             seen = run_trial(trial, url, "nsq", collect("nsq"))
             assert seen.survived == ()
             assert seen.unexpected == ()
-            assert seen.cases > (1000 if trial.every else 0)
+            assert seen.cases > (0 if trial.kind == FAULT else 200)
 
 
 @pytest.mark.process

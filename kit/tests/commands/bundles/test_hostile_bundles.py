@@ -203,7 +203,7 @@ ODD_VALUES = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(100 if hostile.IS_WHOLE else 25))
+@settings(max_examples=examples(100 if hostile.IS_WHOLE else 10))
 @given(data=st.data())
 def test_odd_values_anywhere_in_a_bundle(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
