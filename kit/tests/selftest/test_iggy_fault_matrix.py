@@ -1,6 +1,6 @@
 """The proof of the judge for Iggy: a fault of each way to be wrong, and what is legal.
 
-`make selftest SAMPLE=1` tries a fault of each clause, `make selftest` all of them; in `make matrix`
+`make selftest SAMPLE=1` tries a fault of each clause, `make selftest` all of them. In `make matrix`
 a mix meets every case.
 """
 
