@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from test_fuzz_standstill import Standing
 
-from wireproof_kit.fuzz.campaign.blocklist import DEADLY
+from wireproof_kit.fuzz.campaign.blocklist import DEADLY, MOST_DEADLY
 from wireproof_kit.fuzz.campaign.last_words import LogReader
 from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
 from wireproof_kit.fuzz.driver import Trouble
@@ -120,13 +120,29 @@ def test_a_frame_of_which_a_target_dies_often_is_sent_no_more() -> None:
     target = Dying(deadly=["IDENTIFY"], log=FLATE)
     triage = Triage(cast(Any, target))
     blocklist = target.batches.blocklist
-    for number in range(DEADLY):
-        other = case(90, "IDENTIFY", mutation="never sent")
-        assert not blocklist.holds(other, None), number
+    same_field = case(90, "IDENTIFY", mutation="never sent")
+    same_frame = replace(same_field, field="json")
+    for number in range(MOST_DEADLY):
+        assert blocklist.holds(same_field, None) == (number >= DEADLY), number
+        assert not blocklist.holds(same_frame, None), number
         triage.follow(target.dies_of(case(number, "IDENTIFY", mutation=f"m{number}")))
 
-    assert blocklist.holds(other, None)
+    assert blocklist.holds(same_frame, None)
     assert not blocklist.holds(case(91, "PUB"), None)
+
+
+def test_two_deaths_of_one_field_in_two_functions_are_two_findings() -> None:
+    target = Dying(deadly=["MPUB_EXT"], log=BATCH)
+    triage = Triage(cast(Any, target))
+    triage.follow(target.dies_of(case(1, "MPUB_EXT")))
+    target.log = STORED
+    triage.follow(target.dies_of(case(2, "MPUB_EXT")))
+    triage.follow(target.dies_of(case(3, "MPUB_EXT")))
+
+    first, second = target.findings.by_id.values()
+    assert (first.signature.field, second.signature.field) == ("size", "size")
+    assert "decodeMessage" in second.signature.answer
+    assert (first.seen, second.seen) == (1, 2)
 
 
 def test_a_death_that_comes_of_looking_for_something_else_is_looked_for_itself() -> None:

@@ -41,6 +41,7 @@ class Standing:
         self.side_deaths: list[Anomaly] = []
         self.history = TargetHistory()
         self.elapsed_s = self.left_s = 5.0
+        self.revival_s = 0.0
         self.probes = 0
         self.most_probes = most_probes
         self._shows = shows

@@ -10,16 +10,19 @@ from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
 from wireproof_kit.fuzz.triage.finding import Finding
 
 DEADLY: Final = 4
-"""How often a known death comes before its frame kind is no longer sent."""
+"""How often a known death comes before the field that causes it is no longer made wrong."""
+MOST_DEADLY: Final = 3 * DEADLY
+"""How often it comes before its frame kind is no longer sent at all."""
 Trigger = tuple[str, str, str]
 """The frame kind, field and mutation of a case."""
 
 
 @dataclass(slots=True)
 class Blocklist:
-    """The mutations of fields, the valid frames and the frame kinds that are no longer sent."""
+    """The mutations of fields, the fields, valid frames and frame kinds that are not sent again."""
 
     triggers: set[Trigger] = field(default_factory=set[Trigger])
+    fields: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     kinds: set[str] = field(default_factory=set[str])
     frames: set[bytes] = field(default_factory=set[bytes])
 
@@ -28,12 +31,17 @@ class Blocklist:
         self.triggers.add((case.frame_kind, case.field, case.mutation))
 
     def add_deadly(self, finding: Finding) -> None:
-        """Block the frame kind of a death that came often, whatever is mutated in it.
+        """Block the field of a death that came often, or its frame kind if it comes all the same.
 
-        Each death costs a restart of the target, and the batch in which it comes.
+        Each death costs a restart of the target, and the batch in which it comes. A frame kind is
+        given up last: other faults may be in it.
         """
-        kind = finding.signature.frame_kind
-        if finding.seen >= DEADLY and kind not in ("", NOTHING_SENT):
+        kind, inside = finding.signature.frame_kind, finding.signature.field
+        if kind in ("", NOTHING_SENT):
+            return
+        if finding.seen >= DEADLY:
+            self.fields.add((kind, inside))
+        if finding.seen >= MOST_DEADLY:
             self.kinds.add(kind)
 
     def add_frame(self, right: Case) -> None:
@@ -44,7 +52,7 @@ class Blocklist:
         """Return True if a case is blocked."""
         if (case.frame_kind, case.field, case.mutation) in self.triggers:
             return True
-        if case.frame_kind in self.kinds:
+        if case.frame_kind in self.kinds or (case.frame_kind, case.field) in self.fields:
             return True
         if not self.frames or generation is None:
             return False

@@ -75,7 +75,6 @@ class Campaign(WorkerCampaign):
     fuzz_target: FuzzTarget
     _engine: Engine | None = None
     _watch: Watch | None = None
-    _revival_s: float = 0.0
     is_watched: bool = False
 
     def __post_init__(self) -> None:
@@ -348,14 +347,14 @@ class Campaign(WorkerCampaign):
     def _revive(self, *, stuck: bool = False) -> bool:
         self.close(leave=True)
         started = time.monotonic()
-        if started + self._revival_s >= self._ends_at:
+        if started + self.revival_s >= self._ends_at:
             self._ends_at = min(self._ends_at, started)  # nothing could be done with it in time
         if self.is_over():
             return False
         if self.fuzz_target.revive(stuck=stuck):
             with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
                 self.open()
-                self._revival_s = time.monotonic() - started
+                self.revival_s = time.monotonic() - started
                 return True
         self.died = True
         return False

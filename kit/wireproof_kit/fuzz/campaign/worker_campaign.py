@@ -39,6 +39,7 @@ class WorkerCampaign:
     fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     patience_s: float = 0.0
+    revival_s: float = 0.0
     unwatched_s: float | None = None
     side_deaths: list[Anomaly] = field(default_factory=list[Anomaly])
     batches: Batches = field(init=False)

@@ -104,6 +104,15 @@ class SortedBatch:
         """Return the generated case from which a sent case was made by renaming."""
         return self._originals.get(id(case), case)
 
+    def find_sender(self, lost: bytes) -> Case | None:
+        """Return the generated case that sent a lost message; None if no single case did."""
+        for case in self.sent:
+            data = b"".join(step.data for step in case.steps if not step.connection)
+            owed = self.sorter.oracle.expect(case, self.sorter.entry(case.state), data).owed
+            if any(lost in answer.stored for answer in owed):
+                return self.original(case)
+        return None
+
     @property
     def is_up_to_date(self) -> bool:
         """Return True if no kind of case was seen to close connections since this batch began."""

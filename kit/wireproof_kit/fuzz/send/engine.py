@@ -130,13 +130,22 @@ class Engine:
             return tell_death(found, self.fuzz_session.oracle)
         is_watched = batch.is_watched and not found
         if is_watched and (trouble := health.end_watch(stored)) is not None:
-            sender = self._sender(batch.sent, trouble.lost)
-            found.append(Anomaly(trouble, whole, sender and batch.original(sender)))
-        exercised = self._exercise_bystanders(whole)
-        trouble = None if exercised else health.check(patient=patient)
+            found.append(Anomaly(trouble, whole, batch.find_sender(trouble.lost)))
+        return self._check(batch, found, in_lane, patient=patient)
+
+    def _check(
+        self, batch: SortedBatch, found: list[Anomaly], in_lane: int, *, patient: bool
+    ) -> list[Anomaly]:
+        """Let the bystanders do what cases ask for, and check the target; return all anomalies."""
+        health = self.fuzz_session.health
+        # A target that died of the cases must not count as one that dies of an exercise: each
+        # connection that its end closed would be an anomaly of its own.
+        trouble = health.check(patient=patient) if found else None
         if trouble is None:
-            return exercised + found
-        return self._suspect_noticed(trouble, batch, found, in_lane)
+            if exercised := self._exercise_bystanders(tuple(batch.batch)):
+                return exercised + found
+            trouble = health.check(patient=patient)
+        return self._suspect_noticed(trouble, batch, found, in_lane) if trouble else found
 
     def _hold(self, batch: SortedBatch) -> list[Case]:
         """Start the cases that are held, as far as there is room; return the other single ones."""
@@ -212,16 +221,6 @@ class Engine:
         for pipeline in self._pipelines.values():
             pipeline.close()
         self._pipelines.clear()
-
-    def _sender(self, cases: Sequence[Case], lost: bytes) -> Case | None:
-        """Return the case that sent a lost message; None if no single case did."""
-        expect = self.fuzz_session.oracle.expect
-        for case in cases:
-            data = b"".join(step.data for step in case.steps if not step.connection)
-            owed = expect(case, self.sorter.entry(case.state), data).owed
-            if any(lost in each.stored for each in owed):
-                return case
-        return None
 
     def _perform_piped(
         self,

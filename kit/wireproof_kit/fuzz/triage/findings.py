@@ -1,7 +1,7 @@
 """The findings of a campaign, one for each signature, confirmed or not."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from wireproof_kit.fuzz.case import GRAMMAR, Case
@@ -64,18 +64,27 @@ class Findings:
             self.general[signature.violated, signature.frame_kind] = signature
         self.report(finding)
 
-    def identify(self, anomaly: Anomaly, case: Case) -> Signature:
+    def identify(self, anomaly: Anomaly, case: Case, cause: str = "") -> Signature:
         """Return the signature of the finding that an anomaly caused by a case belongs to.
 
         That is its own, unless a confirmed finding of the same rule has a case with the same flaw.
+        `cause` is what the target's last words name.
         """
         own = signature_of(anomaly, case)
         if own.id in self.by_id or anomaly.key:
-            return own
+            return self.tell_apart(own, cause)
         kind = (_kept_open(own.violated), _class_of(own))
         flaws = _forms_of(self.find_flaw(anomaly, case))
         known = (self.flaws.get((*kind, flaw)) for flaw in flaws)
-        return next((each for each in known if each is not None), own)
+        return self.tell_apart(next((each for each in known if each is not None), own), cause)
+
+    def tell_apart(self, signature: Signature, cause: str) -> Signature:
+        """Return the signature, or one that names the cause if its finding has another cause."""
+        known = self.by_id.get(signature.id)
+        reason = find_reason(known.log) if known is not None else ""
+        return (
+            replace(signature, answer=cause) if reason and cause and reason != cause else signature
+        )
 
     def find_flaw(self, anomaly: Anomaly, case: Case) -> str:
         """Return what is wrong in a case that caused an anomaly; empty if that is not known.
@@ -106,8 +115,8 @@ class Findings:
 
     def _known(self, anomaly: Anomaly, cause: str) -> Signature | None:
         violated, case = anomaly.trouble.violated, anomaly.case
-        if violated == DEAD and cause in self.causes:
-            return self.causes[cause]
+        if violated == DEAD and cause and self.causes:
+            return self.causes.get(cause)
         for kind in (NOTHING_SENT, case.frame_kind if case is not None else NOTHING_SENT):
             if (violated, kind) in self.general:
                 return self.general[violated, kind]

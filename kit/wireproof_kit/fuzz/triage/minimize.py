@@ -50,6 +50,9 @@ MOST_PAUSES = 64
 """The most writes with pauses between them: they then take more than a second."""
 _SIZE = 4
 """Bytes of the size before a frame; the size is corrected when the frame becomes smaller."""
+LARGE = 4096
+"""A longer step is one value repeated: pieces below an eighth of it tell nothing more."""
+LEAST_PARTS, MOST_PARTS = 8, 64
 MOST_PROBES = 300
 """The most runs to minimize one finding."""
 
@@ -72,11 +75,13 @@ class Prober(Protocol):
 class CulpritSearch:
     """Searches and minimizes the cases that cause an anomaly; `again` are its repetitions.
 
-    `probes` were asked for; `sent` is how many of them there was time for.
+    `most_alone` cases are tried one by one before the batch is halved. `probes` were asked for;
+    `sent` is how many of them there was time for.
     """
 
     prober: Prober
     violated: str
+    most_alone: int = ALONE
     probes: int = 0
     sent: int = 0
     again: list[Anomaly] = field(default_factory=list[Anomaly])
@@ -108,9 +113,8 @@ class CulpritSearch:
         apart = [paused for case in others if (paused := _pause_steps(case)) != case]
         if apart and self.shows(apart):
             return self._fewest(apart)
-        # To see that a case does no harm takes no time; to see that one does takes a restart.
         # Those that were under way come first.
-        return next(((case,) for case in others[:ALONE] if self.shows((case,))), ())
+        return next(((case,) for case in others[: self.most_alone] if self.shows((case,))), ())
 
     def smallest(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Return cases with fewer steps and bytes that still cause the anomaly."""
@@ -196,7 +200,7 @@ def _smaller_step(step: Step) -> Iterator[Step]:
     data = step.data
     is_sized = data[:_SIZE] == _size_of(data)
     size = len(data) // 2
-    while size >= max(1, len(data) // 64):
+    while size >= max(1, len(data) // (LEAST_PARTS if len(data) > LARGE else MOST_PARTS)):
         for start in range(len(data) - size, -1, -size):
             smaller = data[:start] + data[start + size :]
             if is_sized and start >= _SIZE:

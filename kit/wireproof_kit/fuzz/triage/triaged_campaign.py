@@ -50,6 +50,11 @@ class TriagedCampaign(Protocol):
         """Seconds until the campaign's end."""
         ...
 
+    @property
+    def revival_s(self) -> float:
+        """Seconds that the latest restart of the target took; 0 before the first one."""
+        ...
+
     def is_over(self) -> bool:
         """Return True if the campaign must end."""
         ...

@@ -1,0 +1,55 @@
+"""What a batch tells of a target that died in it."""
+
+import math
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+from wireproof_kit.fuzz.case import CROWD, Case, Step
+from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.oracle.rules import CLOSED, DEAD
+from wireproof_kit.fuzz.send.batch_order import SortedBatch
+from wireproof_kit.fuzz.send.engine import Engine
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
+
+
+class Health:
+    """A target that works or is dead; `exercised` counts the exercises that were asked for."""
+
+    def __init__(self, *, is_dead: bool) -> None:
+        self.trouble = Trouble(DEAD, "it died") if is_dead else None
+        self.exercised = 0
+
+    def check(self, *, patient: bool) -> Trouble | None:
+        assert not patient
+        return self.trouble
+
+    def exercise(self, exercise: str, until: float) -> Trouble | None:
+        assert (exercise, until) == (CROWD, math.inf)
+        self.exercised += 1
+        return self.trouble
+
+
+def case(index: int, field: str = "size") -> Case:
+    return Case(index, "fresh", "PUB", field, "zero", (Step(b"x"),), True)
+
+
+def checked(health: Health, found: Sequence[Anomaly]) -> list[Anomaly]:
+    engine = Engine(cast(Any, SimpleNamespace(health=health, oracle=None)), cast(Any, None))
+    batch = SortedBatch(engine.sorter, False, 0, batch=[case(1), case(2), case(3, CROWD)])
+    return engine._check(batch, list(found), 0, patient=False)  # pyright: ignore[reportPrivateUsage]
+
+
+def test_connections_that_the_end_of_a_target_closed_belong_to_its_death() -> None:
+    closed = [Anomaly(Trouble(CLOSED, "closed"), (), case(n), CLOSED) for n in (1, 2)]
+    for is_dead, told in ((True, [DEAD]), (False, [CLOSED, CLOSED])):
+        health = Health(is_dead=is_dead)
+
+        assert [anomaly.trouble.violated for anomaly in checked(health, closed)] == told
+        assert health.exercised == (not is_dead)
+
+
+def test_a_target_that_dies_of_an_exercise_dies_of_that() -> None:
+    (anomaly,) = checked(Health(is_dead=True), [])
+
+    assert (anomaly.trouble.violated, anomaly.case) == (DEAD, case(3, CROWD))
