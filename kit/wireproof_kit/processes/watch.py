@@ -20,7 +20,7 @@ _ADOPTERS: Final = set[int]()
 STARTS: Final = threading.RLock()
 """Held from the start of a program until it is known as one that the kit started: without it the
 last client to end had another one killed that was just being started."""
-_RUNNABLE = "R"
+_RUNNABLE, _ENDED = "R", "Z"
 
 
 def family(pid: int) -> list[int]:
@@ -81,7 +81,8 @@ def list_orphans(known: Collection[int], since: int = 0) -> list[int]:
 
     They are none where this process has not adopted any: all its children are its own.
     ``known`` are those that this process started itself. Left out is what began before ``since``,
-    in ticks as `start_tick` has them, and what the user has the kit start to stay (`KEPT`).
+    in ticks as `start_tick` has them, what has ended, and what the user has the kit start to stay
+    (`KEPT`).
     """
     own, kept = os.getpid(), f"{KEPT}=1".encode()
     if own not in _ADOPTERS:
@@ -92,6 +93,7 @@ def list_orphans(known: Collection[int], since: int = 0) -> list[int]:
         if pid not in known
         and _session(pid) not in (0, os.getsid(own))
         and start_tick(pid) >= since
+        and _state(_PROC / str(pid)) != _ENDED
         and not _has_variable(_PROC / str(pid), kept)
     ]
 
