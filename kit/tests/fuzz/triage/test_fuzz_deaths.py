@@ -1,7 +1,7 @@
 """Deaths: one cause is one finding, named by what is left, and a deadly frame is sent no more."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,11 +13,11 @@ from wireproof_kit.fuzz.campaign.blocklist import DEADLY, MOST_DEADLY
 from wireproof_kit.fuzz.campaign.last_words import LogReader
 from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
 from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.json_members import smaller_members
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason
 from wireproof_kit.fuzz.oracle.rules import CLOSED, DEAD
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.generalize import named_by_what_is_left
-from wireproof_kit.fuzz.triage.json_members import without_members
 from wireproof_kit.fuzz.triage.named_in import named_in
 from wireproof_kit.fuzz.triage.triage import Triage
 
@@ -219,32 +219,62 @@ def test_a_document_is_shrunk_to_the_member_that_matters() -> None:
     def still(data: bytes) -> bool:
         return b"deflate" in data and b"level" in data
 
-    while smaller := next(filter(still, without_members(frame)), b""):
+    while smaller := next(filter(still, smaller_members(frame)), b""):
         frame = smaller
 
     head, _, rest = frame.partition(b"\n")
     assert head == b"IDENTIFY"
-    assert json.loads(rest[4:]) == {"deflate": True, "b": {"level": -8}}
+    assert json.loads(rest[4:]) == {"deflate": True, "b": {"level": -1}}
     assert int.from_bytes(rest[:4]) == len(rest) - 4
 
 
 def test_lengths_around_a_document_stay_right_when_it_shrinks() -> None:
     header = b'{"a":1,"b":2}'
     body = len(header).to_bytes(2) + header + b"body"
-    for data in without_members(b"PUB_EXT t\n" + len(body).to_bytes(4) + body):
+    for data in smaller_members(b"PUB_EXT t\n" + len(body).to_bytes(4) + body):
         left = data.partition(b"\n")[2]
         length = int.from_bytes(left[4:6])
         assert int.from_bytes(left[:4]) == len(left) - 4
         assert left[6 + length :] == b"body"
 
     post = b"POST /pub HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s" % (len(header), header)
-    for data in without_members(post):
+    for data in smaller_members(post):
         head, _, left = data.partition(b"\r\n\r\n")
         assert int(head.rpartition(b" ")[2]) == len(left)
 
     wrong = b"IDENTIFY\n" + (99).to_bytes(4) + header
-    assert all(data[9:13] == (99).to_bytes(4) for data in without_members(wrong))
-    assert not list(without_members(b'PUB t\n{"broken": ')) + list(without_members(b"{}"))
+    assert all(data[9:13] == (99).to_bytes(4) for data in smaller_members(wrong))
+    assert not list(smaller_members(b'PUB t\n{"broken": ')) + list(smaller_members(b"{}"))
+
+
+@pytest.mark.parametrize(
+    ("document", "is_held"),
+    [
+        ({"deflate": True, "deflate_level": -3}, True),
+        ({"deflate": True, "deflate_level": -70, "client_id": "c"}, True),
+        ({"deflate": True, "deflate_level": -2}, False),
+        ({"deflate": True, "deflate_level": 3}, False),
+        ({"deflate": False, "deflate_level": -3}, False),
+        ({"deflate_level": -3}, False),
+        ({"deflate": True, "deflate_level": "-3"}, False),
+    ],
+)
+def test_documents_like_one_that_killed_are_sent_no_more(
+    document: Mapping[str, object], *, is_held: bool
+) -> None:
+    known = frame_of({"deflate": True, "deflate_level": -3})
+    target = Dying(deadly=["IDENTIFY"], log=FLATE)
+    Triage(cast(Any, target)).follow(target.dies_of(known))
+
+    assert (
+        target.batches.blocklist.holds(replace(frame_of(document), field="json"), None) == is_held
+    )
+
+
+def frame_of(document: Mapping[str, object]) -> Case:
+    data = json.dumps(document).encode()
+    steps = (Step(b"IDENTIFY\n" + len(data).to_bytes(4) + data, label="IDENTIFY"),)
+    return Case(1, "fresh", "IDENTIFY", "size", "zero", steps, True)
 
 
 def test_last_words_that_come_late_belong_to_the_death(tmp_path: Path) -> None:

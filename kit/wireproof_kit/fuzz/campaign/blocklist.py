@@ -1,5 +1,6 @@
 """The blocklist of a campaign: cases that cost a restart or a full timeout, sent no more."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Generation
 from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
+from wireproof_kit.fuzz.json_members import Members, find_members, has_members_like
 from wireproof_kit.fuzz.triage.finding import Finding
 
 DEADLY: Final = 4
@@ -19,12 +21,14 @@ Trigger = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Blocklist:
-    """The mutations of fields, the fields, valid frames and frame kinds that are not sent again."""
+    """Mutations of fields, whole fields, valid frames and frame kinds that are no longer sent."""
 
     triggers: set[Trigger] = field(default_factory=set[Trigger])
     fields: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     kinds: set[str] = field(default_factory=set[str])
     frames: set[bytes] = field(default_factory=set[bytes])
+    documents: list[Members] = field(default_factory=list[Members])
+    """The members of JSON documents that kill the target, and no others of theirs."""
 
     def add(self, case: Case) -> None:
         """Block all cases with the frame kind, field and mutation of the given case."""
@@ -44,6 +48,16 @@ class Blocklist:
         if finding.seen >= MOST_DEADLY:
             self.kinds.add(kind)
 
+    def add_document(self, finding: Finding) -> None:
+        """Block JSON documents with members like those that are left in a case made smaller.
+
+        A document that is a small part of what is sent says nothing of its cause.
+        """
+        for step in finding.case.steps:
+            members = find_members(step.data)
+            if members and 2 * len(json.dumps(members)) > len(step.data):
+                self.documents.append(members)
+
     def add_frame(self, right: Case) -> None:
         """Block the valid frame that the case `right` sends, and all cases mutated from it."""
         self.frames.update(step.data for step in right.steps)
@@ -53,6 +67,8 @@ class Blocklist:
         if (case.frame_kind, case.field, case.mutation) in self.triggers:
             return True
         if case.frame_kind in self.kinds or (case.frame_kind, case.field) in self.fields:
+            return True
+        if any(has_members_like(s.data, known) for known in self.documents for s in case.steps):
             return True
         if not self.frames or generation is None:
             return False

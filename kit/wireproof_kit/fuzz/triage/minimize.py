@@ -13,6 +13,7 @@ from wireproof_kit.fuzz.case import (
     Step,
     Together,
 )
+from wireproof_kit.fuzz.json_members import smaller_members
 from wireproof_kit.fuzz.oracle.client_rules import STUCK
 from wireproof_kit.fuzz.oracle.rules import (
     DEAD,
@@ -25,7 +26,6 @@ from wireproof_kit.fuzz.oracle.rules import (
 )
 from wireproof_kit.fuzz.send.write_styles import PAUSE_S
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
-from wireproof_kit.fuzz.triage.json_members import without_members
 
 TIMES = 5
 """How often a finding's cases are run on fresh connections to confirm it."""
@@ -187,7 +187,7 @@ def _fewer_steps(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
     for at in range(len(steps)) if len(steps) > 1 else ():
         yield (*steps[:at], *steps[at + 1 :])
     for at, step in enumerate(steps):
-        for data in without_members(step.data):
+        for data in smaller_members(step.data):
             yield (*steps[:at], replace(step, data=data), *steps[at + 1 :])
     for at, step in enumerate(steps):
         for smaller in _smaller_step(step):

@@ -243,20 +243,20 @@ class Triage:
         signature = known or self._identify(seen, cases)
         if campaign.findings.count_again(signature) is not None:
             return
-        campaign.findings.add(
-            Finding(
-                signature,
-                trouble,
-                campaign.plan.choice.seed,
-                cases,
-                shown,
-                runs,
-                campaign.record_exchange(cases, trouble.violated),
-                round(campaign.elapsed_s, 3),
-                log=log,
-            ),
-            campaign.findings.find_flaw(seen, cases[-1]),
+        finding = Finding(
+            signature,
+            trouble,
+            campaign.plan.choice.seed,
+            cases,
+            shown,
+            runs,
+            campaign.record_exchange(cases, trouble.violated),
+            round(campaign.elapsed_s, 3),
+            log=log,
         )
+        campaign.findings.add(finding, campaign.findings.find_flaw(seen, cases[-1]))
+        if trouble.violated in COSTLY:
+            campaign.batches.blocklist.add_document(finding)
 
     def _identify(self, anomaly: Anomaly, cases: tuple[Case, ...]) -> Signature:
         """Return the signature of what cases caused; one case may share the cause of another."""

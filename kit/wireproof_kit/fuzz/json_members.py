@@ -1,8 +1,8 @@
-"""Leaves members out of the JSON documents in a frame, and corrects the lengths around them."""
+"""Makes JSON documents in a frame smaller, corrects the lengths around them, and compares them."""
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
 _WIDTHS: Final = (4, 2)
@@ -11,15 +11,45 @@ _NEAR: Final = 16
 """How many bytes in front of a document a binary length may begin."""
 _CONTENT_LENGTH: Final = re.compile(rb"(content-length: *)(\d+)", re.IGNORECASE)
 _HEAD_ENDS: Final = b"\r\n\r\n"
+_SMALL_NUMBERS: Final = (1, 2, 3, 4, 8, 10, 16, 64, 100, 128, 256, 1000, 1 << 15, 1 << 16, 1 << 31)
 
 Members: TypeAlias = dict[str, object]
 
 
-def without_members(data: bytes) -> Iterator[bytes]:
+def find_members(data: bytes) -> Members:
+    """Return the members of the first JSON object with members in the bytes; none without one."""
+    found = _find_object(data)
+    return found[2] if found is not None else {}
+
+
+def has_members_like(data: bytes, wanted: Mapping[str, object]) -> bool:
+    """Return True if the first JSON object has all wanted members, each with a like value.
+
+    Like a number are those of its sign that are at least as far from 0; like a truth value is
+    itself; like another value are those of its type.
+    """
+    if not all(name.encode() in data for name in wanted):
+        return False  # to look for the names is quick
+    members = find_members(data)
+    return wanted.keys() <= members.keys() and all(
+        _is_like(members[name], value) for name, value in wanted.items()
+    )
+
+
+def _is_like(value: object, wanted: object) -> bool:
+    if type(value) is not type(wanted) or isinstance(value, bool):
+        return value is wanted
+    if isinstance(value, int | float) and isinstance(wanted, int | float):
+        return value >= wanted >= 0 or value <= wanted < 0
+    return True
+
+
+def smaller_members(data: bytes) -> Iterator[bytes]:
     """Yield the bytes with fewer members in their first JSON object, the most left out first.
 
-    A length in front of the object, of two or four bytes or of an HTTP head, that was right stays
-    right. Nothing is yielded if the bytes contain no JSON object with members.
+    Then come those with smaller numbers. A length in front of the object, of two or four bytes or
+    of an HTTP head, that was right stays right. Nothing is yielded if the bytes contain no JSON
+    object with members.
     """
     found = _find_object(data)
     if found is None:
@@ -27,7 +57,7 @@ def without_members(data: bytes) -> Iterator[bytes]:
     start, end, members = found
     for fewer in _fewer(members):
         document = json.dumps(fewer, separators=(",", ":")).encode()
-        if len(document) < end - start:
+        if len(document) <= end - start:
             yield _exchange(data, start, end, document)
 
 
@@ -48,7 +78,10 @@ def _find_object(data: bytes) -> tuple[int, int, Members] | None:
 
 
 def _fewer(members: Members) -> Iterator[Members]:
-    """Yield the members without halves of them, without ever smaller parts, without inner ones."""
+    """Yield the members without halves of them, without ever smaller parts, without inner ones.
+
+    At last they have smaller numbers.
+    """
     names = list(members)
     parts: list[Sequence[str]] = []
     size = len(names) // 2
@@ -61,6 +94,9 @@ def _fewer(members: Members) -> Iterator[Members]:
         if isinstance(value, dict):
             for inner in _fewer(cast(Members, value)):
                 yield {**members, name: inner}
+        elif isinstance(value, int) and not isinstance(value, bool):
+            sign = -1 if value < 0 else 1
+            yield from ({**members, name: sign * n} for n in _SMALL_NUMBERS if n < abs(value))
 
 
 def _exchange(data: bytes, start: int, end: int, document: bytes) -> bytes:
