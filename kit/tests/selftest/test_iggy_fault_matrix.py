@@ -1,7 +1,7 @@
 """The proof of the judge for Iggy: a fault of each way to be wrong, and what is legal.
 
-`make selftest SAMPLE=1` tries a fault of each clause, `make selftest` all of them. In `make matrix`
-a mix meets every case.
+`make selftest SAMPLE=1` tries a fault of each clause, `make selftest` all of them. In `make
+matrix` a mix meets every case.
 """
 
 from collections import defaultdict
