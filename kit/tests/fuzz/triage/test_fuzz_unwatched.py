@@ -11,13 +11,16 @@ import pytest
 
 from wireproof.options.global_options import OutputStyle
 from wireproof.view.fuzzing import UNWATCHED, choose_fuzz_view, since_unwatched
+from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.last_words import LastWords
 from wireproof_kit.fuzz.campaign.plan import WorkerPlan
 from wireproof_kit.fuzz.campaign.progress import SilentListener
 from wireproof_kit.fuzz.campaign.target import AddressTarget
 from wireproof_kit.fuzz.campaign.workers import Status
-from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions
+from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions, Trouble
+from wireproof_kit.fuzz.oracle.rules import DEAD
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.protocols import read_target
 from wireproof_kit.targets.process import read_start_time, usage
 
@@ -98,6 +101,34 @@ class Reviving:
 
     def restart(self) -> bool:
         return True
+
+
+@dataclass
+class Ending(Reviving):
+    """A target that accepts connections while it ends, and serves nobody until it is restarted."""
+
+    asked: list[bool] = field(default_factory=list[bool], init=False)
+
+    def open(self) -> FuzzSession:
+        if self.asked and not self.asked[-1]:
+            raise TargetUnreachable("it ended")
+        return super().open()
+
+    def revive(self, *, stuck: bool = False) -> bool:
+        self.asked.append(stuck)
+        return True
+
+
+@pytest.mark.parametrize("can_restart", [True, False])
+def test_a_target_that_only_seemed_to_be_back_is_restarted(can_restart: bool) -> None:
+    target = Ending([None, None], can_restart=can_restart)
+    campaign = Campaign(plan=PLAN, fuzz_target=target, listener=SilentListener())
+    campaign.open()
+    dead = Anomaly(Trouble(DEAD, "it died"), ())
+
+    assert campaign.heal([dead]) == can_restart
+    assert target.asked == [False, True][: 1 + can_restart]
+    assert campaign.died != can_restart
 
 
 def opened(*pids: int | None) -> float | None:

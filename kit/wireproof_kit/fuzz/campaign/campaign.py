@@ -189,9 +189,7 @@ class Campaign(WorkerCampaign):
         finding may have known that a case closes its connection, which a repetition does not know.
         """
         engine = self._engine
-        if engine is None:
-            return None
-        return self._noted(engine.perform_apart(cases), violated)
+        return None if engine is None else self._noted(engine.perform_apart(cases), violated)
 
     def shows(self, cases: Sequence[Case], violated: str) -> bool:
         """Send cases on fresh connections; return True if they violate the rule `violated`."""
@@ -351,11 +349,13 @@ class Campaign(WorkerCampaign):
             self._ends_at = min(self._ends_at, started)  # nothing could be done with it in time
         if self.is_over():
             return False
-        if self.fuzz_target.revive(stuck=stuck):
-            with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
-                self.open()
-                self.revival_s = time.monotonic() - started
-                return True
+        # A target that is still ending accepts connections and seems to be there: it is restarted.
+        for is_stuck in (stuck, True) if self.fuzz_target.can_restart else (stuck,):
+            if self.fuzz_target.revive(stuck=is_stuck):
+                with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
+                    self.open()
+                    self.revival_s = time.monotonic() - started
+                    return True
         self.died = True
         return False
 
