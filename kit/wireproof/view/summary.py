@@ -227,9 +227,9 @@ class Result:
     ways: Sequence[WayRecord] = ()
     left_behind: Sequence[str] = ()
 
-    def causes(self) -> tuple[Cause, ...]:
-        """Return the failures of the run, folded by root cause."""
-        return fold([*self.records, *list_broken(self.ways)], self.header)
+    def causes(self, verdict: Verdict = "fail") -> tuple[Cause, ...]:
+        """Return the failures of the run, or what was seen once, folded by root cause."""
+        return fold([*self.records, *list_broken(self.ways)], self.header, verdict=verdict)
 
     def next_step(self) -> str:
         """Return what was missing for what was not judged, and what to give; often empty."""
@@ -243,8 +243,11 @@ def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Itera
     if not quiet:
         yield ""
         scene = FailureContext(result.header, result.bundle, verbose, style)
-        yield from failures(causes, scene)
-        noted = [*remarks(result.header, result.records), *_broken_ways(result.ways)]
+        unstable = result.causes("unstable")
+        yield from failures([*causes, *unstable], scene)
+        shown = {case.case for cause in unstable for case in cause.cases}
+        others = [record for record in result.records if record.case not in shown]
+        noted = [*remarks(result.header, others), *_broken_ways(result.ways)]
         yield from [*noted, ""] if noted else []
         yield from conclusion(result.header, result.footer)
         for name, path in result.files.items():
