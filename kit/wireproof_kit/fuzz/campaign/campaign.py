@@ -352,13 +352,26 @@ class Campaign(WorkerCampaign):
             self._ends_at = min(self._ends_at, started)  # nothing could be done with it in time
         if self.is_over():
             return False
-        if self.fuzz_target.revive(stuck=stuck):
-            with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
-                self.open()
-                self._revival_s = time.monotonic() - started
-                return True
-        self.died = True
-        return False
+        self.gone = self._open_again(stuck=stuck)
+        self._revival_s = time.monotonic() - started
+        return not self.gone
+
+    def _open_again(self, *, stuck: bool) -> str:
+        """Bring the target back and open it; return why no further case can be sent, if so.
+
+        Nothing starts a stuck target again without the user's command: then it goes on if clients
+        that the kit connects anew are served. It need not be the target that was stuck.
+        """
+        if not self.fuzz_target.revive(stuck=stuck):
+            return "it accepts no connection"
+        try:
+            self.open()
+        except (ArrangementFailed, TargetSilent, TargetUnreachable) as error:
+            return str(error)
+        if stuck and not self.can_restart and self._engine is not None:
+            trouble = self._engine.fuzz_session.health.check()
+            return f"it does not serve new clients of the kit: {trouble.words}" if trouble else ""
+        return ""
 
     def open(self, *, has_data: bool = False) -> None:
         """Open a session on the target and make the generator of cases for its names.

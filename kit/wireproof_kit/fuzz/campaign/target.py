@@ -91,7 +91,12 @@ class AddressTarget:
         return self._latest
 
     def revive(self, *, stuck: bool = False) -> bool:
-        """Restart the target with the user's command, unless it recovered by itself."""
+        """Restart the target with the user's command, unless it recovered by itself.
+
+        A stuck target without a command is left as it is.
+        """
+        if stuck and self.command is None:
+            return _is_up(self.target, 0.0)
         if not stuck and _is_up(self.target, COMES_BACK_S if self._comes_back else 0.0):
             return True  # another worker, or whoever watches over it, was faster
         self._comes_back = self.is_shared

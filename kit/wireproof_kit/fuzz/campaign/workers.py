@@ -66,7 +66,7 @@ class Status:
     hunting_s: float = 0.0
     counts: Counts = field(default_factory=Counts)
     rows: int = 0
-    died: bool = False
+    gone: str = ""
     unwatched_s: float | None = None
     deaths: tuple[float, ...] = ()
     repeated_deaths: int = 0
@@ -286,7 +286,7 @@ def _status(campaign: CampaignProgress) -> Status:
         campaign.hunting_s,
         replace(campaign.counts),
         len(campaign.batches.coverage),
-        campaign.died,
+        campaign.gone,
         campaign.unwatched_s,
         tuple(each.at_s for each in campaign.history.deaths),
         campaign.history.repeated,
