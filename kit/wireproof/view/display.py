@@ -1,5 +1,6 @@
 """How a run is shown as it goes: line by line, redrawn on a terminal, or as events."""
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from wireproof.view.style import Style, wrap_after_heading
 from wireproof.view.summary import Result, summary
 from wireproof.view.terminal import columns
 from wireproof_kit.decoding.printable import clip, printable
-from wireproof_kit.runner.patience import machine_load
+from wireproof_kit.runner.patience import LEAST_LOAD, read_load
 from wireproof_kit.runner.run_cases import COUNTED
 from wireproof_reports.wording import count_noun
 from wireproof_spec.record import CaseRecord, HeaderRecord
@@ -30,8 +31,6 @@ PROGRESS_EVERY_S = 5.0
 REDRAW_EVERY_S = 0.1
 LEAST_ENDED = 20
 """Cases from which the time left is estimated, or a tenth of all if that is less."""
-LEAST_LOAD = 1.5
-"""How many times longer limits are before the user is told."""
 
 Clock = Callable[[], float]
 
@@ -53,6 +52,10 @@ class Display(Protocol):
 
     def wait(self, what: str, seconds: float) -> None:
         """Show what the run has been waiting for, and how long; called from another thread."""
+        ...
+
+    def lengthened(self, load: float) -> None:
+        """Show that waits begin to be lengthened, and how many times; called from any thread."""
         ...
 
     def end(self, result: Result) -> None:
@@ -157,6 +160,11 @@ class LineDisplay:
         if self.progress_to is not None:
             write_lines(self.progress_to, [waiting_line(what, seconds)])
 
+    def lengthened(self, load: float) -> None:
+        """Write that waits begin to be lengthened, and why."""
+        if not (self.quiet or self.failures_only):
+            write_lines(self.out, wrap_after_heading("busy", busy_words(load)))
+
     def end(self, result: Result) -> None:
         """Write the summary of the run."""
         if not (self.quiet or self.failures_only or self._shows_all()):
@@ -239,6 +247,12 @@ class LiveDisplay:
             write_lines(self.out, [clip(waiting_line(what, seconds), columns())])
             self._drawn += 1 if self._drawn else 0
 
+    def lengthened(self, load: float) -> None:
+        """Write below the rows that waits begin to be lengthened; the next case overwrites it."""
+        with self._drawing:
+            write_lines(self.out, [clip(f"busy     {busy_words(load)}", columns())])
+            self._drawn += 1 if self._drawn else 0
+
     def end(self, result: Result) -> None:
         """Write all rows of letters, and the summary below them."""
         self._draw(whole=True)
@@ -292,6 +306,10 @@ class EventDisplay:
         """Pass what the run waits for to the display for people."""
         self.human.wait(what, seconds)
 
+    def lengthened(self, load: float) -> None:
+        """Pass to the display for people that waits begin to be lengthened."""
+        self.human.lengthened(load)
+
     def end(self, result: Result) -> None:
         """Write the last event of the run, with its result."""
         self.human.end(result)
@@ -303,9 +321,16 @@ class EventDisplay:
         write_event(self.out, VerdictEvent(exit=2, fault=sentence))
 
 
+def busy_words(load: float) -> str:
+    """Return why waits are lengthened, and how many times."""
+    average, processors = os.getloadavg()[0], count_noun(os.cpu_count() or 1, "processor")
+    why = f"this machine is busy (load {average:.1f} on {processors})"
+    return f"{why}: waits, and limits of cases, are up to {load:.1f} times as long"
+
+
 def _limit_load(header: HeaderRecord) -> Callable[[], float]:
     """Return the function that says how many times the limits of a client's cases are longer."""
-    return machine_load if header.target.is_client() else lambda: 1.0
+    return read_load if header.target.is_client() else lambda: 1.0
 
 
 def waiting_line(what: str, seconds: float) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from wireproof.view.failure import FailureContext, failures
 from wireproof.view.style import Style, Tone, cut_id, last_lines, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
+from wireproof_kit.runner.patience import LEAST_LOAD
 from wireproof_kit.verdicts.judge import DIED
 from wireproof_kit.verdicts.next_step import next_step
 from wireproof_reports.causes import Cause, count_sides, fold
@@ -216,7 +217,8 @@ def _readings(header: HeaderRecord, records: Iterable[CaseRecord]) -> Iterator[s
 class Result:
     """A completed run: its records, and the bundle and report files that were written.
 
-    ``left_behind`` names what the run made on the target and could not delete.
+    ``left_behind`` names what the run made on the target and could not delete; waits were at most
+    ``lengthened`` times as long, as the machine was busy.
     """
 
     header: HeaderRecord
@@ -226,6 +228,7 @@ class Result:
     files: Mapping[str, Path] = field(default_factory=dict[str, Path])
     ways: Sequence[WayRecord] = ()
     left_behind: Sequence[str] = ()
+    lengthened: float = 1.0
 
     def causes(self, verdict: Verdict = "fail") -> tuple[Cause, ...]:
         """Return the failures of the run, or what was seen once, folded by root cause."""
@@ -250,6 +253,9 @@ def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Itera
         noted = [*remarks(result.header, others), *_broken_ways(result.ways)]
         yield from [*noted, ""] if noted else []
         yield from conclusion(result.header, result.footer)
+        if result.lengthened >= LEAST_LOAD:
+            told = f"waits, and limits of cases, were up to {result.lengthened:.1f} times as long"
+            yield from wrap_after_heading("busy", f"{told}, since this machine was busy")
         for name, path in result.files.items():
             yield f"{name:<9}{path}"
         if left := result.left_behind:
