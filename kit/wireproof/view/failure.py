@@ -1,6 +1,6 @@
 """The display of failures: one block per root cause."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,7 +106,9 @@ def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
     protocol = scene.header.target.protocol
     tell = kit_part(protocol).tell_course if scene.header.target.is_client() else None
     if tell is not None:
-        yield from _course(list(tell(case.transcript)), verbose=scene.verbose)
+        steps = case.transcript.steps
+        conns = {steps[index].conn for index in case.evidence if index < len(steps)}
+        yield from _course(list(tell(case.transcript)), conns, verbose=scene.verbose)
         yield from _last_words(case)
     elif scene.verbose:
         yield from whole_exchange(
@@ -120,15 +122,18 @@ def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
         yield from key_exchange(case, protocol)
 
 
-def _course(lines: Sequence[CourseLine], *, verbose: int) -> Iterator[str]:
+def _course(lines: Sequence[CourseLine], conns: Collection[str], *, verbose: int) -> Iterator[str]:
     """Return the course of a case with a client; its last lines, unless asked for all.
 
-    Verbose shows all lines with the beginning of bodies and frames, twice verbose with all bytes.
+    If the case rests on the connections ``conns``, these are the last lines on them: meanwhile
+    other connections may have had more. Verbose shows all lines with the beginning of bodies and
+    frames, twice verbose with all bytes.
     """
-    shown = lines if verbose else lines[-COURSE_LINES:]
+    own = [line for line in lines if not line.conn or line.conn in conns] if conns else lines
+    shown = lines if verbose or len(lines) <= COURSE_LINES else own[-COURSE_LINES:]
     if len(shown) < len(lines):
-        hidden = count_noun(len(lines) - len(shown), "line")
-        yield f"  course    … {hidden} before (-v shows all)"
+        hidden = count_noun(len(lines) - len(shown), "other line" if conns else "line")
+        yield f"  course    … {hidden}{'' if conns else ' before'} (-v shows all)"
     for index, line in enumerate(shown):
         head = "  course  " if not index and len(shown) == len(lines) else ""
         yield clip(f"{head:<10}{printable(line.text)}", columns())

@@ -7,6 +7,7 @@ written as the client sees them, who is judged: it sends, requests and receives.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from wireproof_kit.clients.events import (
@@ -27,6 +28,7 @@ from wireproof_kit.clients.events import (
 )
 from wireproof_kit.drivers.conversation import Conversation
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.observation import Observation
 from wireproof_kit.wire.transcript import SENT_KINDS, Step
 from wireproof_spec.driver.lines import Event as DriverEvent
 from wireproof_spec.driver.lines import Fields, Hello, Line, LineFault
@@ -75,11 +77,16 @@ class Story:
         self.requests: dict[int, Fields] = {}
         """The requests to the client's driver as JSON objects, by id."""
         self._decoder = decoder
+        self._steps = 0
+        self._step_of: dict[int, int] = {}
+        """The step that completed each event, by the event's identity."""
 
     def add(self, step: Step) -> Sequence[Event]:
         """Add a step of the transcript; return the events that it completes."""
         new = list(self._read(step))
         self.events += new
+        self._step_of |= dict.fromkeys(map(id, new), self._steps)
+        self._steps += 1
         return new
 
     def of(self, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> list[E]:
@@ -94,6 +101,11 @@ class Story:
     def index(self, event: Event) -> int:
         """Return the position of an event among all events."""
         return next(place for place, each in enumerate(self.events) if each is event)
+
+    def rest_on(self, event: Event | None, seen: Observation) -> Observation:
+        """Return an observation as one that rests on an event, if there is one."""
+        step = self._step_of.get(id(event))
+        return seen if step is None else replace(seen, evidence=(step,))
 
     def after(self, event: Event) -> list[Event]:
         """Return the events after this event."""

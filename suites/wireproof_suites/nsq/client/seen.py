@@ -283,6 +283,14 @@ def play(
     return end_of(story, ends, otherwise, given_up)
 
 
+def play_beats(
+    client: Client, script: Script, ends: Mapping[str, Question], otherwise: str
+) -> Observation:
+    """Play a script as `play` does; the observation rests on a heartbeat."""
+    story = client.play(script, any_of(*ends.values()))
+    return heartbeats.rest_on_beat(story, end_of(story, ends, otherwise))
+
+
 def end_of(
     story: Story, ends: Mapping[str, Question], otherwise: str, given_up: str = ""
 ) -> Observation:
