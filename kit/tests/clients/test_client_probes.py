@@ -11,7 +11,7 @@ from wireproof.view.style import PLAIN
 from wireproof_kit.clients.client import StartedClient
 from wireproof_kit.clients.events import Answered, Event, Expired, Greeted, Measured, Wrote
 from wireproof_kit.clients.session import explain, open_client
-from wireproof_kit.clients.story import DRIVER, EXPIRED, MARK, STDERR, Story
+from wireproof_kit.clients.story import DRIVER, EXPIRED, GIVEN, MARK, STDERR, Story
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 from wireproof_kit.nsq.clients.course import tell
 from wireproof_kit.nsq.clients.events import Commanded, Requested
@@ -91,6 +91,25 @@ def test_the_course_says_which_limit_is_over() -> None:
 
     assert "the period in which the case looks at the client is over" in first
     assert "the time limit of 24.7 s is over" in second
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([], ["tells of message", "answers a request: ok"]),
+        ([Step(0, "kit", "note", note=f"{GIVEN}{{}}")], ["expected {"] * 2),
+    ],
+    ids=["a part", "the whole"],
+)
+def test_the_course_of_a_part_of_a_case_asks_for_no_greeting(
+    given: list[Step], told: list[str]
+) -> None:
+    """A way of messages has the steps of its breach alone."""
+    lines = (b'{"event": "message", "of": 3}\n', b'{"id": 3, "ok": {}}\n')
+    steps = [*given, *(Step(1, DRIVER, "text", line) for line in lines)]
+
+    for line, words in zip(tell(steps_record(steps)), told, strict=True):
+        assert words in line.text
 
 
 def test_a_failure_about_heartbeats_shows_the_connection_of_the_one_that_went_unanswered() -> None:

@@ -48,6 +48,9 @@ SHORTEST_LIMIT_S = 0.3
 """go-nsq ends a publish after this time, the shortest limit measured in a client. One that is done
 sooner counts as if it had taken so long: its waits are too short for any limit to pass."""
 
+_UNKNOWN: Fields = {"op": "a request"}
+"""A request of which only the answer is recorded."""
+
 E = TypeVar("E", bound=Event)
 
 
@@ -70,13 +73,14 @@ class Decoder(Protocol):
 class Story:
     """The events of one client case so far, made from the steps of its transcript."""
 
-    def __init__(self, decoder: Decoder) -> None:
+    def __init__(self, decoder: Decoder, *, is_part: bool = False) -> None:
         self.events: list[Event] = []
-        self.conversation = Conversation()
+        self.conversation = Conversation(is_part=is_part)
         """The requests to the client's driver, and the driver's answers."""
         self.requests: dict[int, Fields] = {}
         """The requests to the client's driver as JSON objects, by id."""
         self._decoder = decoder
+        self._is_part = is_part
         self._steps = 0
         self._step_of: dict[int, int] = {}
         """The step that completed each event, by the event's identity."""
@@ -172,7 +176,8 @@ class Story:
             return Greeted(at, DRIVER, line)
         if isinstance(line, DriverEvent):
             return Told(at, DRIVER, line)
-        return Answered(at, DRIVER, str(self.requests[line.id]["op"]), line)
+        asked = self.requests.get(line.id, _UNKNOWN) if self._is_part else self.requests[line.id]
+        return Answered(at, DRIVER, str(asked["op"]), line)
 
 
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -182,10 +187,13 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 def read_story(transcript: TranscriptRecord, decoder: Decoder) -> Story:
     """Return the events of a recorded client case.
 
+    Steps without the first note of a case are a part of it: those that a breach rests on.
+
     Raises:
         UsageFault: a step is none that the kit records: somebody else may have made it.
     """
-    story = Story(decoder)
+    is_whole = any(step.conn == KIT and step.note.startswith(GIVEN) for step in transcript.steps)
+    story = Story(decoder, is_part=not is_whole)
     for number, step in enumerate(transcript.steps):
         try:
             story.add(Step(step.at_us, step.conn, step.kind, step.data(), note=step.note))
