@@ -9,7 +9,7 @@ from wireproof.view.failure import FailureContext, failures
 from wireproof.view.style import Style, Tone, cut_id, last_lines, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.runner.patience import LEAST_LOAD
-from wireproof_kit.verdicts.judge import DIED
+from wireproof_kit.verdicts.judge import DIED, TARGET_DIED
 from wireproof_kit.verdicts.next_step import next_step
 from wireproof_reports.causes import Cause, count_sides, fold
 from wireproof_reports.wording import count_noun
@@ -137,7 +137,8 @@ def _by_reason(
             reasons.setdefault(reason, []).append(record.case)
             told_of.setdefault(reason, []).extend(_difference(record))
     for reason, cases in reasons.items():
-        yield from wrap_after_heading(f"{head:<9}{len(cases):>3}", reason, indent=INDENT)
+        heading = f"{head} {len(cases):>{INDENT - 2 - len(head)}}"
+        yield from wrap_after_heading(heading, reason, indent=INDENT)
         if head != "n/a":
             yield from wrap_after_heading("", _list_cases(cases), indent=INDENT)
         for told in list(dict.fromkeys(told_of[reason]))[:LISTED]:
@@ -262,6 +263,8 @@ def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Itera
             names = f"{', '.join(left[:LISTED])}{', …' if len(left) > LISTED else ''}"
             count = count_noun(len(left), "thing")
             told = f"the target still has {count} that this run made: {names}"
+            if any(record.observation in (DIED, TARGET_DIED) for record in result.records):
+                told = f"the target ended, and keeps what it has on disk of {count}: {names}"
             yield from wrap_after_heading("left", told)
         step = result.next_step()
         yield from wrap_after_heading("next", step) if step else []
