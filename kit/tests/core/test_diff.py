@@ -14,7 +14,6 @@ from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.verdicts.diff import KINDS, TESTED, Comparison, Kind, Pair, compare
 from wireproof_spec.deviation_record import DeviationRecord
-from wireproof_spec.fuzz_record import FindingRecord
 from wireproof_spec.record import (
     VERDICTS,
     BindingRecord,
@@ -297,22 +296,6 @@ def test_a_class_asked_for_is_met_by_its_changes(
 def test_what_cannot_be_compared_is_refused(old: Bundle, new: Bundle, words: str) -> None:
     with pytest.raises(UsageFault, match=words):
         compare(old, new)
-
-
-def campaign(name: str, *ids: str) -> Bundle:
-    found = (
-        FindingRecord(each, "r", "w", "s", "f", "b", "a", 1, 1, 1, 1, 0.1, ()) for each in ids
-    )
-    return Bundle(Path(name), header(), (), FOOTER, tuple(found))
-
-
-def test_two_campaigns_are_told_by_their_findings() -> None:
-    with pytest.raises(UsageFault) as told:
-        compare(campaign("a", "1", "2"), campaign("b", "2"))
-    with pytest.raises(UsageFault, match=r"b is of a fuzz campaign; expected two runs"):
-        compare(bundle(), campaign("b", "2"))
-
-    assert "findings in both: 2; in A alone: 1; in B alone: none" in str(told.value)
 
 
 def records() -> st.SearchStrategy[list[CaseRecord]]:

@@ -264,17 +264,14 @@ def _nothing_in_common(before: Bundle, after: Bundle, shared: int) -> str:
 
 
 def _of_campaigns(before: Bundle, after: Bundle, campaigns: Sequence[Bundle]) -> str:
-    """Return that findings are not compared; of two campaigns, which of them both have."""
+    """Return that findings are not compared, and which of them both campaigns have."""
     if len(campaigns) == 1:
         return f"{campaigns[0].path} is of a fuzz campaign; expected two runs"
     old, new = ({finding.id for finding in bundle.findings} for bundle in (before, after))
     parts = {"both": old & new, "A alone": old - new, "B alone": new - old}
     told = (f"in {name}: {', '.join(sorted(ids)) or 'none'}" for name, ids in parts.items())
-    return (
-        f"{before.path} and {after.path} are of fuzz campaigns, which meet findings by chance and "
-        f"are not compared; findings {'; '.join(told)}; `wireproof replay ID --bundle FILE` "
-        "sends one again"
-    )
+    both = f"{before.path} and {after.path} are of fuzz campaigns, which are not compared"
+    return f"{both}; findings {'; '.join(told)}; `wireproof replay ID` sends one again"
 
 
 def _kind(pair: Pair, scene: _Scene) -> Kind | None:

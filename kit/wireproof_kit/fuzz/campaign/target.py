@@ -41,6 +41,12 @@ def refuse_ill(fuzz_session: FuzzSession) -> None:
         )
 
 
+def describe_ill(fuzz_session: FuzzSession) -> str:
+    """Return how the target does not serve the kit's own clients; empty if it does."""
+    trouble = fuzz_session.health.check()
+    return f"it does not serve new clients of the kit: {trouble.words}" if trouble else ""
+
+
 @dataclass(slots=True)
 class AddressTarget:
     """A fuzz target at an address; `command` restarts it and returns True if that worked.

@@ -283,12 +283,10 @@ def play(
     return end_of(story, ends, otherwise, given_up)
 
 
-def play_beats(
-    client: Client, script: Script, ends: Mapping[str, Question], otherwise: str
-) -> Observation:
-    """Play a script as `play` does; the observation rests on a heartbeat."""
-    story = client.play(script, any_of(*ends.values()))
-    return heartbeats.rest_on_beat(story, end_of(story, ends, otherwise))
+def play_beats(client: Client, script: Script, answered: Question) -> Observation:
+    """Play a script until heartbeats are answered; the observation rests on one of them."""
+    story = client.play(script, answered)
+    return heartbeats.rest_on_beat(story, end_of(story, {"answered": answered}, "silent"))
 
 
 def end_of(

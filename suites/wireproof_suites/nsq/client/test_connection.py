@@ -184,8 +184,8 @@ def test_producer_heartbeat(client: Client) -> Observation:
 @client_case("connection/heartbeat/consumer", "smart.client.heartbeat", "consumer")
 def test_consumer_heartbeat(client: Client) -> Observation:
     """A consumer answers each of three heartbeats with some command, also just after SUB."""
-    ends: dict[str, Question] = {"answered": _all_beats_answered}
-    return play_beats(client, Script("consumer", rules=_rhythm("SUBSCRIBE")), ends, "silent")
+    script = Script("consumer", rules=_rhythm("SUBSCRIBE"))
+    return play_beats(client, script, _all_beats_answered)
 
 
 @client_case("connection/nop/producer", "smart.client.heartbeat-nop", "producer")
@@ -198,8 +198,7 @@ def test_producer_nop(client: Client) -> Observation:
 @client_case("connection/nop/consumer", "smart.client.heartbeat-nop", "consumer")
 def test_consumer_nop(client: Client) -> Observation:
     """A consumer answers heartbeats with NOP, also directly after its subscription."""
-    ends: dict[str, Question] = {"answered": _three_nops}
-    return play_beats(client, Script("consumer", rules=_beats("SUBSCRIBE")), ends, "silent")
+    return play_beats(client, Script("consumer", rules=_beats("SUBSCRIBE")), _three_nops)
 
 
 @client_case("connection/heartbeat/busy", "smart.client.asynchronous", "consumer", "driver")
@@ -252,8 +251,8 @@ def _of_kept(client: Client, script: Script, answered: Question) -> Observation:
     """
     story = client.play(script, any_of(answered, _has_let_go))
     if answered(story) or not _has_let_go(story):
-        seen = unless(story, "answered" if answered(story) else "silent", seen=answered(story))
-        return rest_on_beat(story, seen)
+        came = answered(story)
+        return rest_on_beat(story, unless(story, "answered" if came else "silent", seen=came))
     return unless(
         story,
         "unsupported",
@@ -311,8 +310,7 @@ def test_error_open(client: Client, code: str) -> Observation:
     # A log recorded by an earlier kit ends with the first answer.
     answered = answers and not story.has_expired()
     if not answers and not is_closed:
-        seen = unless(story, "inconclusive:not-answered", note="no heartbeat was answered")
-        return rest_on_beat(story, seen)
+        return unless(story, "inconclusive:not-answered", note="no heartbeat was answered")
     value = "open" if answers and not is_closed else "closed"
     return unless(story, value, seen=_answered_or_closed(story) or answered)
 

@@ -87,7 +87,7 @@ def _answers_each(story: Story) -> bool:
 def test_consumer_heartbeats(client: Client) -> Observation:
     """A consumer answers eight heartbeats on each of its connections to two nodes."""
     script = Script("consumer", leaders=TWO, rules=(_beat("SUBSCRIBE"),))
-    return play_beats(client, script, {"answered": _answers_each}, "silent")
+    return play_beats(client, script, _answers_each)
 
 
 @client_case(
