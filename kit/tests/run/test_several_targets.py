@@ -111,6 +111,8 @@ def test_a_dead_address_beside_the_target_is_refused_before_the_first_case(
         url = broker.url.partition("?")[0]
         assert main(["run", url, f"--{key}", place, "nsq/http"]) == 2
         assert f"--{key} {place}: nothing accepts connections there" in capsys.readouterr().err
+        assert main(["fuzz", url, f"--{key}", place, "--cases", "9"]) == 2
+        assert f"--{key} {place}: nothing accepts connections there" in capsys.readouterr().err
         assert main(["probe", url, f"--{key}", place]) == 0
     finally:
         broker.close()
