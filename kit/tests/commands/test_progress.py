@@ -68,6 +68,8 @@ def test_the_first_lengthened_wait_is_told_and_the_summary_has_the_longest(
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(os, "getloadavg", lambda: (next(loads), 0.0, 0.0))
     display = LineDisplay(out, None, PLAIN)
+    display.begin(bundle.header, selected=1)
+    out.truncate(out.seek(0))
     with note_lengthening(display.lengthened) as noted:
         assert [machine_load(), machine_load()] == [1.0, 1.5]
         first = " ".join(out.getvalue().split())
@@ -79,6 +81,18 @@ def test_the_first_lengthened_wait_is_told_and_the_summary_has_the_longest(
     display.end(Result(bundle.header, (), bundle.footer, lengthened=noted.most))
 
     assert "busy     waits, and limits of cases, were up to 4.0 times" in out.getvalue()
+
+
+def test_a_wait_that_is_lengthened_at_once_is_told_below_the_first_lines(bundle: Bundle) -> None:
+    out = io.StringIO()
+    display = LineDisplay(out, None, PLAIN)
+    display.lengthened(2.5)
+    assert out.getvalue() == ""
+    display.begin(bundle.header, selected=1)
+
+    lines = out.getvalue().splitlines()
+    assert lines[0].startswith("wireproof ")
+    assert [line[:5] for line in lines].count("busy ") == 1
 
 
 def test_short_runs_tell_no_progress(bundle: Bundle) -> None:

@@ -134,6 +134,7 @@ class LineDisplay:
     clock: Clock = time.monotonic
     _progress: Progress | None = None
     _header: HeaderRecord | None = None
+    _busy: float = 0.0
     _told_at: float = 0.0
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
@@ -143,6 +144,8 @@ class LineDisplay:
         self._progress.begin(selected)
         if not self.quiet:
             write_lines(self.out, banner(header, bundle=self.bundle))
+        if self._busy:
+            self.lengthened(self._busy)
 
     def case(self, record: CaseRecord) -> None:
         """Write verdict, id and duration of a case, and the reason unless it passed."""
@@ -161,8 +164,9 @@ class LineDisplay:
             write_lines(self.progress_to, [waiting_line(what, seconds)])
 
     def lengthened(self, load: float) -> None:
-        """Write that waits begin to be lengthened, and why."""
-        if not (self.quiet or self.failures_only):
+        """Write that waits begin to be lengthened, and why; below the first lines of the run."""
+        self._busy = load
+        if self._header is not None and not (self.quiet or self.failures_only):
             write_lines(self.out, wrap_after_heading("busy", busy_words(load)))
 
     def end(self, result: Result) -> None:
@@ -216,6 +220,7 @@ class LiveDisplay:
     clock: Clock = time.monotonic
     _progress: Progress | None = None
     _header: HeaderRecord | None = None
+    _busy: float = 0.0
     _records: list[CaseRecord] = field(default_factory=list[CaseRecord])
     _drawn: int = 0
     _drawn_at: float = float("-inf")
@@ -226,7 +231,8 @@ class LiveDisplay:
         self._header = header
         self._progress = Progress(self.clock, _limit_load(header))
         self._progress.begin(selected)
-        write_lines(self.out, [*banner(header, bundle=self.bundle), ""])
+        busy = wrap_after_heading("busy", busy_words(self._busy)) if self._busy else []
+        write_lines(self.out, [*banner(header, bundle=self.bundle), *busy, ""])
 
     def case(self, record: CaseRecord) -> None:
         """Add the letter of a case to its row; the rows are redrawn ten times a second at most."""
@@ -249,7 +255,10 @@ class LiveDisplay:
 
     def lengthened(self, load: float) -> None:
         """Write below the rows that waits begin to be lengthened; the next case overwrites it."""
+        self._busy = load
         with self._drawing:
+            if self._header is None:
+                return
             write_lines(self.out, [clip(f"busy     {busy_words(load)}", columns())])
             self._drawn += 1 if self._drawn else 0
 
