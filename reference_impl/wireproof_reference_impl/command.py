@@ -78,8 +78,8 @@ class Parser(PresetParser):
         add = self.add_argument
         if tcp is not None:
             add("--tcp", metavar="HOST:PORT", default=tcp, help=_ANY_PORT)
-        self._http, self._has_tcp = http, tcp is not None
-        follows = ", or a free port if --tcp picks one" if tcp is not None else ""
+        self._http, self._tcp = http, tcp
+        follows = ", or a free port if --tcp names another port" if tcp is not None else ""
         add(
             "--http",
             metavar="HOST:PORT",
@@ -89,9 +89,10 @@ class Parser(PresetParser):
         add("--until-input-ends", action="store_true", help="also stop when standard input ends")
 
     def complete(self, arguments: argparse.Namespace) -> None:
-        """Fill in the HTTP address: beside a free port a fixed one could be taken already."""
+        """Fill in the HTTP address: beside another port than usual it may be taken already."""
         if arguments.http is None:
-            is_free = self._has_tcp and read_address(arguments.tcp)[1] == 0
+            tcp = self._tcp
+            is_free = tcp and read_address(arguments.tcp)[1] != read_address(tcp)[1]
             host, _, _ = self._http.rpartition(":")
             arguments.http = f"{host}:0" if is_free else self._http
 

@@ -83,7 +83,7 @@ def test_foreign_file(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "foreign.jsonl"
     path.write_bytes(content)
 
-    assert "is not a bundle" in refusal(path)
+    assert f"{path} is not a bundle" in refusal(path)
 
 
 def test_newer_format(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -94,7 +94,8 @@ def read_bundle(path: Path) -> Bundle:
     """
     try:
         with open_bundle(path) as file:
-            return _assemble(path.name, read_lines(file))
+            # The faults have the whole path; pages the name alone.
+            return replace(_assemble(str(path), read_lines(file)), name=path.name)
     except UNREADABLE as error:
         raise BundleFault(f"cannot read {path}: {why_unreadable(error)}") from error
 

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from wireproof_spec.clauses.catalogue import BROKER, CLIENT, is_way, level_rank
+from wireproof_spec.clauses.catalogue import BROKER, CLIENT, is_way, level_rank, matches
 from wireproof_spec.clauses.cause import cause_id, cause_key
 from wireproof_spec.clauses.loading import load_catalogue
-from wireproof_spec.record import CaseRecord, HeaderRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord, Verdict
 
 BRIEF_BYTES = 4096
 
@@ -70,14 +70,20 @@ class Cause:
         return clause.side if clause is not None and header.target.is_traffic() else ""
 
 
-def fold(cases: Iterable[CaseRecord], header: HeaderRecord | None = None) -> tuple[Cause, ...]:
+def fold(
+    cases: Iterable[CaseRecord],
+    header: HeaderRecord | None = None,
+    *,
+    verdict: Verdict = "fail",
+) -> tuple[Cause, ...]:
     """Group failing cases by root cause; sort by level, then number of cases, then run order.
 
-    Cases that count for the exit code of the ``header``'s run stand before others.
+    Cases that count for the exit code of the ``header``'s run stand before others. With another
+    ``verdict``, such as unstable, the cases are those that deviated once and did not fail.
     """
     folded: dict[tuple[str, str, str], list[CaseRecord]] = {}
     for case in cases:
-        if case.verdict == "fail":
+        if case.verdict == verdict and (verdict == "fail" or _deviated_once(case)):
             folded.setdefault(cause_key(case), []).append(case)
 
     def strictness(case: CaseRecord) -> tuple[bool, int]:
@@ -119,10 +125,25 @@ def find_named(causes: Iterable[Cause], name: str) -> Cause | None:
     return None
 
 
+def find_deviation(cases: Iterable[CaseRecord], header: HeaderRecord, name: str) -> Cause | None:
+    """Return the cause that `find_named` finds; without a failure, one that was seen once."""
+    folded = (fold(cases, header, verdict=each) for each in ("fail", "unstable", "inconclusive"))
+    return next((found for causes in folded if (found := find_named(causes, name))), None)
+
+
 def count_sides(causes: Iterable[Cause], header: HeaderRecord) -> str:
     """Return how many causes each side has: ``client 2, broker 1``; "" unless both were judged."""
     sides = Counter(side for cause in causes if (side := cause.side(header)))
     return ", ".join(f"{side} {sides[side]}" for side in (CLIENT, BROKER) if sides[side])
+
+
+def _deviated_once(case: CaseRecord) -> bool:
+    """Return True if the recorded exchange of a case deviates, and its repeats did not confirm it.
+
+    An unstable case may have been judged by another reading since: then another run of it did.
+    """
+    is_once = case.verdict == "unstable" or bool(case.repeats.unrepeated)
+    return is_once and not matches(case.observation, case.accepted)
 
 
 def _oddity(case: CaseRecord) -> tuple[bool, bool, int, int, int]:

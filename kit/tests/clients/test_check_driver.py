@@ -31,6 +31,7 @@ LIES = {
         'expected {"id": 3, "unsupported": "wireproof-no-such-member"}; found {"id": 3, "ok": ',
     ),
     "ends-badly": (3, "it ended with exit code 3"),
+    "closes-twice": (3, "behind the answer to close, it answers request "),
     "publishes-nothing": (4, "it answered ok, but nothing was published to the node"),
     "tells-words": (4, "/partition: expected type 'integer', found '0'"),
     "tells-nothing": (5, "a message was delivered, and no event message was written"),

@@ -2,24 +2,35 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
+from small_law import header, record
 
+from wireproof.view.failure import COURSE_LINES, FailureContext, failure
+from wireproof.view.style import PLAIN
 from wireproof_kit.clients.client import StartedClient
 from wireproof_kit.clients.events import Answered, Event, Expired, Greeted, Measured, Wrote
 from wireproof_kit.clients.session import explain, open_client
-from wireproof_kit.clients.story import DRIVER, EXPIRED, MARK, STDERR, Story
+from wireproof_kit.clients.story import DRIVER, EXPIRED, GIVEN, MARK, STDERR, Story
 from wireproof_kit.nsq.clients.client import NSQ_CLIENTS
 from wireproof_kit.nsq.clients.course import tell
 from wireproof_kit.nsq.clients.events import Commanded, Requested
+from wireproof_kit.nsq.clients.heartbeats import rest_on_beat
 from wireproof_kit.nsq.clients.probes import observe_capability
 from wireproof_kit.nsq.clients.script import LOOKUP_1, LOOKUP_2, NODE_1, Script
+from wireproof_kit.observation import observed
 from wireproof_kit.protocols import read_target
 from wireproof_kit.runner.records import steps_record
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.verdicts.judge import claim_state
 from wireproof_kit.wire.transcript import Step
+from wireproof_reports.causes import fold
+from wireproof_spec.clauses.catalogue import CLIENT
 from wireproof_spec.clauses.loading import load_catalogue
 from wireproof_spec.driver.lines import Hello, Result, Unsupported
+from wireproof_spec.nsq.frame import response_frame
+from wireproof_spec.nsq.names import HEARTBEAT
+from wireproof_spec.record import CaseRecord, TargetRecord
 
 CONN = f"{NODE_1}.1"
 WORKED = (
@@ -80,6 +91,56 @@ def test_the_course_says_which_limit_is_over() -> None:
 
     assert "the period in which the case looks at the client is over" in first
     assert "the time limit of 24.7 s is over" in second
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([], ["tells of message", "answers a request: ok"]),
+        ([Step(0, "kit", "note", note=f"{GIVEN}{{}}")], ["expected {"] * 2),
+    ],
+    ids=["a part", "the whole"],
+)
+def test_the_course_of_a_part_of_a_case_asks_for_no_greeting(
+    given: list[Step], told: list[str]
+) -> None:
+    """A way of messages has the steps of its breach alone."""
+    lines = (b'{"event": "message", "of": 3}\n', b'{"id": 3, "ok": {}}\n')
+    steps = [*given, *(Step(1, DRIVER, "text", line) for line in lines)]
+
+    for line, words in zip(tell(steps_record(steps)), told, strict=True):
+        assert words in line.text
+
+
+def test_a_failure_about_heartbeats_shows_the_connection_of_the_one_that_went_unanswered() -> None:
+    """What a client looks up meanwhile is more than the last lines of a course hold."""
+    story, asked = Story(NSQ_CLIENTS.decode()), b"GET /listlookup HTTP/1.1\r\nHost: a\r\n\r\n"
+    beat = Step(2, CONN, "receive", response_frame(HEARTBEAT))
+    lookups = [
+        step
+        for at in range(3, 3 + COURSE_LINES)
+        for step in (
+            Step(at, f"{LOOKUP_1}.{at}", "open"),
+            Step(at, f"{LOOKUP_1}.{at}", "request", asked),
+        )
+    ]
+    steps = [Step(1, CONN, "open"), beat, *lookups]
+    for step in steps:
+        story.add(step)
+    seen = rest_on_beat(story, observed("silent"))
+    assert seen.evidence == (1,)
+
+    case = record("silent", transcript=steps_record(steps), verdict="fail")
+    shown = [_show_course(msgspec.structs.replace(case, evidence=each)) for each in ((), (1,))]
+    assert ["_heartbeat_" in text for text in shown] == [False, True]
+    assert f"{len(lookups)} other lines" in shown[1]
+
+
+def _show_course(case: CaseRecord) -> str:
+    (cause,) = fold([case])
+    target = TargetRecord("nsq+client:x", "nsq", role=CLIENT)
+    head = msgspec.structs.replace(header(), target=target)
+    return "\n".join(failure(cause, FailureContext(head, None, 0, PLAIN)))
 
 
 def story_of(*events: Event) -> Story:

@@ -249,6 +249,17 @@ def test_other_answers_are_different(after: list[StepRecord], words: str) -> Non
     assert words in compared.words
 
 
+def test_an_answer_is_numbered_as_it_came() -> None:
+    """Messages are sorted behind answers to be compared, and heartbeats left out."""
+    beat = step("receive", bytes.fromhex("0000000f00000000") + b"_heartbeat_")
+    one, other = (step("receive", message(1, body)) for body in (b"one", b"other"))
+    before, after = [one, step("receive", OK)], [beat, other, step("receive", OK)]
+
+    assert compare(before, after, "nsq").words.startswith(
+        "different: connection A, answer 2, recorded as answer 1: "
+    )
+
+
 def test_http_answers_are_compared_by_status_and_members() -> None:
     def answer(status: str, body: str, date: str = "now") -> StepRecord:
         return step("response", f"HTTP/1.1 {status}\r\nDate: {date}\r\n\r\n{body}".encode())

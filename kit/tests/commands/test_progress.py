@@ -1,13 +1,16 @@
 """What a user is told while a run goes on: cases done, time left, and what it waits for."""
 
 import io
+import os
 
 import pytest
 from bundle_fixture import write_bundle
 
 from wireproof.view.display import LineDisplay, Progress
 from wireproof.view.style import PLAIN
+from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import Bundle, read_bundle
+from wireproof_kit.runner.patience import BUSY_LIMIT, machine_load, note_lengthening
 
 
 class Clock:
@@ -55,6 +58,41 @@ def test_limits_that_a_busy_machine_lengthens_are_said() -> None:
 
     told = "; the machine is busy, limits are 3.2 times as long"
     assert progress.line() == f"[ 0/297, 0.0 s{told} ]"
+
+
+def test_the_first_lengthened_wait_is_told_and_the_summary_has_the_longest(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client's case took almost five minutes, and nothing said why."""
+    out, loads = io.StringIO(), iter([2.0, 3.0, 5.2, 9.9])
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "getloadavg", lambda: (next(loads), 0.0, 0.0))
+    display = LineDisplay(out, None, PLAIN)
+    display.begin(bundle.header, selected=1)
+    out.truncate(out.seek(0))
+    with note_lengthening(display.lengthened) as noted:
+        assert [machine_load(), machine_load()] == [1.0, 1.5]
+        first = " ".join(out.getvalue().split())
+        assert first.startswith("busy this machine is busy (load 5.2 on 2 processors): waits")
+        assert first.endswith("are up to 1.5 times as long")
+        assert machine_load() == BUSY_LIMIT
+        assert " ".join(out.getvalue().split()) == first
+    assert bundle.footer is not None
+    display.end(Result(bundle.header, (), bundle.footer, lengthened=noted.most))
+
+    assert "busy     waits, and limits of cases, were up to 4.0 times" in out.getvalue()
+
+
+def test_a_wait_that_is_lengthened_at_once_is_told_below_the_first_lines(bundle: Bundle) -> None:
+    out = io.StringIO()
+    display = LineDisplay(out, None, PLAIN)
+    display.lengthened(2.5)
+    assert out.getvalue() == ""
+    display.begin(bundle.header, selected=1)
+
+    lines = out.getvalue().splitlines()
+    assert lines[0].startswith("wireproof ")
+    assert [line[:5] for line in lines].count("busy ") == 1
 
 
 def test_short_runs_tell_no_progress(bundle: Bundle) -> None:

@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import cli_bundle as made
 import msgspec
 import pytest
 from bundle_fixture import write_bundle
@@ -13,8 +14,9 @@ from test_cli_view import bundle_count, result
 from wireproof.view.display import LineDisplay
 from wireproof.view.rows import by_interface, counts
 from wireproof.view.style import PLAIN
+from wireproof.view.summary import Result, remarks, summary
 from wireproof_kit.bundle.file import Bundle, read_bundle
-from wireproof_spec.record import VERDICTS
+from wireproof_spec.record import VERDICTS, FooterRecord
 
 
 @pytest.fixture(scope="module")
@@ -95,3 +97,30 @@ def test_failures_alone_may_be_shown(bundle: Bundle) -> None:
         is_wrong = record.verdict in ("fail", "error", "inconclusive", "unstable")
         is_counted = record.verdict != "fail" or bundle.header.counts(record.level, record.origin)
         assert (f" {record.case} " in text) == (is_wrong and is_counted)
+
+
+@pytest.mark.parametrize(
+    ("observation", "told"),
+    [
+        ("ok", "left     the target still has 1 thing that this run made: topic wp_a"),
+        (
+            "inconclusive:target-died",
+            "left     the target ended, and keeps what it has on disk of",
+        ),
+    ],
+)
+def test_what_a_run_left_behind_is_not_said_of_a_dead_target_as_of_another(
+    observation: str, told: str
+) -> None:
+    record = msgspec.structs.replace(next(made.conforming()), observation=observation)
+    footer = FooterRecord({}, (), {}, 0, "")
+    result = Result(made.header(), (record,), footer, left_behind=("topic wp_a",))
+
+    assert told in "\n".join(summary(result, verbose=0, quiet=False, style=PLAIN))
+
+
+def test_a_hundred_cases_stand_apart_from_their_heading() -> None:
+    one = msgspec.structs.replace(next(made.conforming()), verdict="inconclusive", reason="why")
+    records = [msgspec.structs.replace(one, case=f"nsq/a/{number}") for number in range(100)]
+
+    assert next(iter(remarks(made.header(), records))) == "undecided 100"

@@ -105,3 +105,22 @@ def test_what_the_machine_left_undecided_is_to_be_run_again(
     case = record("x", observation=observation, verdict=verdict, reason="why")
     step = next_step(begun, [case], FooterRecord({}, (), {}, code, ""), NSQ)
     assert ("with --lf when this machine has less to do" in step) is is_told
+
+
+@pytest.mark.parametrize(
+    ("observation", "advice"),
+    [
+        ("inconclusive:target-died", "the target ended: start it and run the undecided cases"),
+        ("inconclusive:cut-off", "with --lf over a way that resets no connection by itself"),
+    ],
+)
+def test_what_the_target_left_undecided_is_not_the_machines(observation: str, advice: str) -> None:
+    cases = [
+        record("x", observation=each, verdict="inconclusive", reason="why")
+        for each in (observation, "ok")
+    ]
+    cases[1] = msgspec.structs.replace(cases[1], verdict="pass")
+    step = next_step(header(), cases, FooterRecord({}, (), {}, 3, ""), NSQ)
+
+    assert advice in step
+    assert "less to do" not in step

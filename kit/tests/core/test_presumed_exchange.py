@@ -52,6 +52,16 @@ def test_what_a_case_rests_on_is_shown_alone() -> None:
     assert hexed("a2") not in told
 
 
+@pytest.mark.parametrize(("conn", "whose"), [("c", ""), ("d", "connection d ")])
+def test_where_nothing_came_since_the_target_closed_that_is_shown(conn: str, whose: str) -> None:
+    end = StepRecord(1, conn, "close", note="by the target (end)")
+    asked, *_ = exchange(1).steps
+    case = record("missing", transcript=TranscriptRecord((asked, end)), overdue=True)
+
+    last = list(key_exchange(case, "nsq"))[-1]
+    assert last == f"  received  nothing: {whose}closed by the target (end)"
+
+
 def test_the_author_of_another_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wireproof.view.exchange.package_of", package_of_another)
 

@@ -54,11 +54,11 @@ def test_fewer_than_a_quarter_of_what_the_target_can_take_is_said(
 def test_a_target_that_stays_dead_is_said_in_place_of_too_little_time(
     can_restart: bool, advice: str
 ) -> None:
-    gone = Status(0, executed=9, counts=CALM, died=True, can_restart=can_restart)
+    gone = Status(0, executed=9, counts=CALM, gone="no answer", can_restart=can_restart)
     there = Status(1, executed=2, counts=CALM)
 
     assert find_gaps(plan(time_s=10.0), [gone, there], SENT) == (
-        f"the target died or hung after 11 cases and did not recover; {advice}",
+        f"after 11 cases nothing more could be sent to the target: no answer; {advice}",
     )
     assert find_gaps(WorkerPlan(Choice(1), cases=11), [gone, there], SENT) == ()
 

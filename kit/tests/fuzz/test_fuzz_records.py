@@ -1,11 +1,14 @@
 """Findings as a bundle keeps them, and what can be sent again of one that was damaged."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 import pytest
 from msgspec.structs import replace
+from small_law import header
 
+from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign.records import cases_of, check_finding, finding_record
 from wireproof_kit.fuzz.case import (
@@ -22,8 +25,10 @@ from wireproof_kit.fuzz.case import (
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.rules import WRONG_ANSWER
 from wireproof_kit.fuzz.triage.finding import Finding, Signature
+from wireproof_kit.verdicts.diff import compare
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.fuzz_record import FindingRecord
+from wireproof_spec.record import FooterRecord
 
 MANNERS: tuple[WriteStyle, ...] = (
     WHOLE,
@@ -97,3 +102,15 @@ def test_a_damaged_finding_is_refused_with_its_place(
 def test_a_finding_of_another_protocol_is_refused() -> None:
     with pytest.raises(UsageFault, match="found 'begun'; is it another's corpus"):
         cases_of(record(), {}, {"greeted": ()}.__getitem__)
+
+
+def campaign(name: str, *ids: str) -> Bundle:
+    found = tuple(replace(record(), id=each) for each in ids)
+    return Bundle(Path(name), header(), (), FooterRecord({}, (), {}, 0, "s"), found)
+
+
+def test_two_campaigns_are_told_by_their_findings() -> None:
+    with pytest.raises(UsageFault, match="in both: 2; in A alone: 1; in B alone: none"):
+        compare(campaign("a", "1", "2"), campaign("b", "2"))
+    with pytest.raises(UsageFault, match="b is of a fuzz campaign; expected two runs"):
+        compare(campaign("a"), campaign("b", "2"))

@@ -37,3 +37,16 @@ def test_help_of_serve_itself(passed: list[list[str]], capsys: pytest.CaptureFix
     assert main(["serve", "--help"]) == 0
     assert "wireproof serve nsq --tcp" in capsys.readouterr().out
     assert passed == []
+
+
+def test_a_signal_before_the_broker_listens_ends_it_as_one_afterwards(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was said that the command did not finish, though a signal is how it ends."""
+
+    def serve(_: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("wireproof_reference_impl.nsq.serve.main", serve)
+    assert main(["serve", "nsq"]) == 0
+    assert capsys.readouterr().err == ""

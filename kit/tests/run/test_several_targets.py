@@ -93,3 +93,27 @@ def test_targets_of_one_address_have_names_of_their_own() -> None:
     names = [name for name, _ in add_labels([NamedTarget(url) for url in urls])]
 
     assert names == ["-a-1", "-a-1-2", "-1-4150"]
+
+
+@pytest.mark.parametrize("key", ["http", "control"])
+def test_a_dead_address_beside_the_target_is_refused_before_the_first_case(
+    key: str,
+    dead_port: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its cases were not applicable, and the advice was to exclude them."""
+    monkeypatch.chdir(tmp_path)
+    place = f"127.0.0.1:{dead_port}"
+    broker = start_reference("nsq")
+    try:
+        url = broker.url.partition("?")[0]
+        assert main(["run", url, f"--{key}", place, "nsq/http"]) == 2
+        assert f"--{key} {place}: nothing accepts connections there" in capsys.readouterr().err
+        assert main(["fuzz", url, f"--{key}", place, "--cases", "9"]) == 2
+        assert f"--{key} {place}: nothing accepts connections there" in capsys.readouterr().err
+        assert main(["probe", url, f"--{key}", place]) == 0
+    finally:
+        broker.close()
+    assert not list(Path().glob("**/*.jsonl"))

@@ -251,7 +251,8 @@ def main() -> None:
         except Exception as error:
             say(id=asked["id"], error={"message": f"{type(error).__name__}: {error}"})
         else:
-            say(id=asked["id"], ok={"partition": "0"} if WRONG == "tells-words" else {})
+            for _ in range(2 if WRONG == "closes-twice" and asked["op"] == "close" else 1):
+                say(id=asked["id"], ok={"partition": "0"} if WRONG == "tells-words" else {})
     if WRONG == "ends-badly":
         sys.exit(3)
 

@@ -220,6 +220,7 @@ def _run(
             is_stopped=interruption.is_asked,
             tell_wait=display.wait,
             tell_ended=display.ended,
+            tell_lengthened=display.lengthened,
         )
     write_last_failed(LAST_FAILED, records.cases, records.ways)
     return records
@@ -375,17 +376,8 @@ def _conclude(
     fault = _write_reports(bundle, files)
     if fault is not None:
         footer = msgspec.structs.replace(footer, exit=footer.exit or NOT_DONE)
-    display.end(
-        Result(
-            records.header,
-            records.cases,
-            footer,
-            bundle,
-            files,
-            records.ways,
-            records.left_behind,
-        )
-    )
+    besides = (records.ways, records.left_behind, records.lengthened)
+    display.end(Result(records.header, records.cases, footer, bundle, files, *besides))
     if fault is not None:
         echo(f"wireproof: {fault}", err=True)
     return footer.exit

@@ -43,4 +43,7 @@ def serve(protocol: str, arguments: tuple[str, ...]) -> int:
     if protocol not in list_with_reference():
         hint = suggestion(protocol, list(list_with_reference()))
         raise click.UsageError(f"no reference broker {protocol!r}{hint}")
-    return server(protocol)(list(arguments))
+    try:
+        return server(protocol)(list(arguments))
+    except KeyboardInterrupt:  # before it listens: a signal is how it is to end, then, too
+        return 0

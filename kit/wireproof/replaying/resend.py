@@ -27,11 +27,15 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """A received answer, and all bytes sent before it on its connection."""
+    """A received answer, and all bytes sent before it on its connection.
+
+    ``number`` counts what came on the connection, as a reader of the exchange does.
+    """
 
     kind: str
     data: bytes
     sent: tuple[bytes, ...]
+    number: int
 
 
 def play(steps: Sequence[StepRecord], links: Links[Link], replayer: Replayer) -> None:
@@ -83,10 +87,11 @@ def compare(
         if not any(answer.kind == "close" for answer in due):
             # The kit ended it first; the target may have been about to.
             found = [answer for answer in found if answer.kind != "close"]
-        for number, (old, new) in enumerate(zip(due, found, strict=False), 1):
+        for old, new in zip(due, found, strict=False):
             fields = _find_differing(old, new, protocol)
             if any(_last_name(field) not in replayer.volatile for field in fields):
-                where = f"connection {name}, answer {number}"
+                was = f", recorded as answer {old.number}" if old.number != new.number else ""
+                where = f"connection {name}, answer {new.number}{was}"
                 return Comparison(same=False, words=f"different: {where}: {', '.join(fields)}")
             changed.update(dict.fromkeys(fields))
         if len(due) != len(found):
@@ -108,14 +113,17 @@ def _answers(steps: Sequence[StepRecord], name: str, replayer: Replayer) -> list
     """Return the answers on a connection and its close by the target, in the protocol's order."""
     sent: list[bytes] = []
     answers: list[_Answer] = []
+    number = 0
     for step in steps:
         data = read_bytes(step)
+        number += step.conn == name and step.kind in KINDS
         if step.conn != name or replayer.is_beat(data):
             continue
         if step.kind == "send":
             sent.append(data)
         elif step.kind in KINDS and (step.kind != "close" or _by_target(step)):
-            answers.append(_Answer(step.kind, replayer.settled(data, sent), tuple(sent)))
+            settled = replayer.settled(data, sent)
+            answers.append(_Answer(step.kind, settled, tuple(sent), number))
     return sorted(answers, key=lambda answer: replayer.rank(answer.data))
 
 

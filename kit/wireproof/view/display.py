@@ -1,5 +1,6 @@
 """How a run is shown as it goes: line by line, redrawn on a terminal, or as events."""
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from wireproof.view.style import Style, wrap_after_heading
 from wireproof.view.summary import Result, summary
 from wireproof.view.terminal import columns
 from wireproof_kit.decoding.printable import clip, printable
-from wireproof_kit.runner.patience import machine_load
+from wireproof_kit.runner.patience import LEAST_LOAD, read_load
 from wireproof_kit.runner.run_cases import COUNTED
 from wireproof_reports.wording import count_noun
 from wireproof_spec.record import CaseRecord, HeaderRecord
@@ -30,8 +31,6 @@ PROGRESS_EVERY_S = 5.0
 REDRAW_EVERY_S = 0.1
 LEAST_ENDED = 20
 """Cases from which the time left is estimated, or a tenth of all if that is less."""
-LEAST_LOAD = 1.5
-"""How many times longer limits are before the user is told."""
 
 Clock = Callable[[], float]
 
@@ -53,6 +52,10 @@ class Display(Protocol):
 
     def wait(self, what: str, seconds: float) -> None:
         """Show what the run has been waiting for, and how long; called from another thread."""
+        ...
+
+    def lengthened(self, load: float) -> None:
+        """Show that waits begin to be lengthened, and how many times; called from any thread."""
         ...
 
     def end(self, result: Result) -> None:
@@ -131,6 +134,7 @@ class LineDisplay:
     clock: Clock = time.monotonic
     _progress: Progress | None = None
     _header: HeaderRecord | None = None
+    _busy: float = 0.0
     _told_at: float = 0.0
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
@@ -140,6 +144,8 @@ class LineDisplay:
         self._progress.begin(selected)
         if not self.quiet:
             write_lines(self.out, banner(header, bundle=self.bundle))
+        if self._busy:
+            self.lengthened(self._busy)
 
     def case(self, record: CaseRecord) -> None:
         """Write verdict, id and duration of a case, and the reason unless it passed."""
@@ -156,6 +162,12 @@ class LineDisplay:
         """Write to the progress stream what the run waits for."""
         if self.progress_to is not None:
             write_lines(self.progress_to, [waiting_line(what, seconds)])
+
+    def lengthened(self, load: float) -> None:
+        """Write that waits begin to be lengthened, and why; below the first lines of the run."""
+        self._busy = load
+        if self._header is not None and not (self.quiet or self.failures_only):
+            write_lines(self.out, wrap_after_heading("busy", busy_words(load)))
 
     def end(self, result: Result) -> None:
         """Write the summary of the run."""
@@ -208,6 +220,7 @@ class LiveDisplay:
     clock: Clock = time.monotonic
     _progress: Progress | None = None
     _header: HeaderRecord | None = None
+    _busy: float = 0.0
     _records: list[CaseRecord] = field(default_factory=list[CaseRecord])
     _drawn: int = 0
     _drawn_at: float = float("-inf")
@@ -218,7 +231,8 @@ class LiveDisplay:
         self._header = header
         self._progress = Progress(self.clock, _limit_load(header))
         self._progress.begin(selected)
-        write_lines(self.out, [*banner(header, bundle=self.bundle), ""])
+        busy = wrap_after_heading("busy", busy_words(self._busy)) if self._busy else []
+        write_lines(self.out, [*banner(header, bundle=self.bundle), *busy, ""])
 
     def case(self, record: CaseRecord) -> None:
         """Add the letter of a case to its row; the rows are redrawn ten times a second at most."""
@@ -237,6 +251,15 @@ class LiveDisplay:
         """Write below the rows what the run waits for; the next case overwrites the line."""
         with self._drawing:
             write_lines(self.out, [clip(waiting_line(what, seconds), columns())])
+            self._drawn += 1 if self._drawn else 0
+
+    def lengthened(self, load: float) -> None:
+        """Write below the rows that waits begin to be lengthened; the next case overwrites it."""
+        self._busy = load
+        with self._drawing:
+            if self._header is None:
+                return
+            write_lines(self.out, [clip(f"busy     {busy_words(load)}", columns())])
             self._drawn += 1 if self._drawn else 0
 
     def end(self, result: Result) -> None:
@@ -292,6 +315,10 @@ class EventDisplay:
         """Pass what the run waits for to the display for people."""
         self.human.wait(what, seconds)
 
+    def lengthened(self, load: float) -> None:
+        """Pass to the display for people that waits begin to be lengthened."""
+        self.human.lengthened(load)
+
     def end(self, result: Result) -> None:
         """Write the last event of the run, with its result."""
         self.human.end(result)
@@ -303,9 +330,16 @@ class EventDisplay:
         write_event(self.out, VerdictEvent(exit=2, fault=sentence))
 
 
+def busy_words(load: float) -> str:
+    """Return why waits are lengthened, and how many times."""
+    average, processors = os.getloadavg()[0], count_noun(os.cpu_count() or 1, "processor")
+    why = f"this machine is busy (load {average:.1f} on {processors})"
+    return f"{why}: waits, and limits of cases, are up to {load:.1f} times as long"
+
+
 def _limit_load(header: HeaderRecord) -> Callable[[], float]:
     """Return the function that says how many times the limits of a client's cases are longer."""
-    return machine_load if header.target.is_client() else lambda: 1.0
+    return read_load if header.target.is_client() else lambda: 1.0
 
 
 def waiting_line(what: str, seconds: float) -> str:

@@ -33,6 +33,8 @@ CONTENT = " " * 14
 """Stands before each row of a text below the line that names it."""
 TEXT_LINES = 12
 FEW_ANSWERS = 3
+BY_TARGET = "by the target"
+"""How the note of a step begins in which the target closed a connection."""
 NO_EVIDENCE = "the case does not say on which answer it rests; see Observation.on"
 MOST_SEARCHED = 1000
 """Answers in which the field that differs is looked for, from the last one back; ours."""
@@ -65,7 +67,9 @@ def _received(shown: "_Shower", steps: Sequence[StepRecord], pair: Pair) -> Iter
         yield from shown.lines("received", steps, pair.answered, marked=True)
     elif pair.answered is not None and steps[pair.answered].note:
         end = steps[pair.answered]
-        words = "nothing: closed " if end.kind == "close" else ""
+        is_other = pair.asked is not None and steps[pair.asked].conn != end.conn
+        whose = f"connection {end.conn} " if is_other else ""
+        words = f"nothing: {whose}closed " if end.kind == "close" else ""
         yield f"  received  {clip(f'{words}{printable(end.note)}', columns() - 12)}"
     elif pair.asked is not None:
         yield "  received  nothing"
@@ -84,9 +88,15 @@ def _presumed_pairs(case: CaseRecord, protocol: str, shown: "_Shower") -> list[P
         return [Pair(asked, answered)]
     came = [] if case.overdue else _list_answers(steps)
     if not came:
-        return [Pair(asked, None)]
+        return [Pair(asked, _find_end(steps, asked))]
     shown_answers = came if len(came) <= FEW_ANSWERS else came[-1:]
     return [Pair(find_request(steps, each, protocol), each) for each in shown_answers]
+
+
+def _find_end(steps: Sequence[StepRecord], asked: int | None) -> int | None:
+    """Return the step in which the target ended a connection, so that nothing more could come."""
+    ends = [at for at, step in enumerate(steps) if step.note.startswith(BY_TARGET)]
+    return next((at for at in ends if asked is None or at > asked), None)
 
 
 def _list_answers(steps: Sequence[StepRecord]) -> list[int]:

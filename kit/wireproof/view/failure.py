@@ -1,11 +1,11 @@
 """The display of failures: one block per root cause."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof.view.exchange import key_exchange, show_content, whole_exchange
-from wireproof.view.style import Style, cut_id, flow_pieces, wrap_after_heading, wrap_command
+from wireproof.view.style import Style, Tone, cut_id, flow_pieces, wrap_after_heading, wrap_command
 from wireproof.view.terminal import columns
 from wireproof_kit.clients.course import CourseLine
 from wireproof_kit.decoding.printable import clip, printable
@@ -23,6 +23,9 @@ INDENT = 12
 LISTED = 6
 CONTENT_ROWS = 2
 """Rows of a body or frame that a verbose course shows."""
+INTERMITTENT = "intermittent: only some runs show this, so a single repeat may not"
+ROUNDS = 20
+"""Rounds of the replay of an intermittent failure: more than the repeats of a run."""
 COURSE_LINES = 14
 """Of a case with a client its last steps are shown: they decided it."""
 
@@ -41,7 +44,8 @@ def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
     """Return the lines that show one root cause with its failed cases."""
     case = cause.shown
     counts = scene.header.counts(cause.level, cause.origin)
-    word = "FAIL" if counts else "NOT COUNTED"
+    is_unstable = case.verdict == "unstable"
+    word = "NOT COUNTED" if not counts else "UNSTABLE" if is_unstable else "FAIL"
     head, *rest = flow_pieces(
         word,
         [
@@ -51,7 +55,7 @@ def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
             repeated(case.repeats),
         ],
     )
-    yield scene.style.paint(word, "bad" if counts else "faint") + head.removeprefix(word)
+    yield scene.style.paint(word, _tone(case, counts=counts)) + head.removeprefix(word)
     yield from rest
     if not counts:
         yield f"  (this run counts up to {scene.header.scope()})"
@@ -60,6 +64,12 @@ def failure(cause: Cause, scene: FailureContext) -> Iterator[str]:
     yield from _bytes(case, scene)
     yield from _others(cause, scene)
     yield from _further(case, scene)
+
+
+def _tone(case: CaseRecord, *, counts: bool) -> Tone:
+    if not counts:
+        return "faint"
+    return "doubt" if case.verdict == "unstable" else "bad"
 
 
 def _law(clause_id: str, protocol: str) -> Iterator[str]:
@@ -96,7 +106,9 @@ def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
     protocol = scene.header.target.protocol
     tell = kit_part(protocol).tell_course if scene.header.target.is_client() else None
     if tell is not None:
-        yield from _course(list(tell(case.transcript)), verbose=scene.verbose)
+        steps = case.transcript.steps
+        conns = {steps[index].conn for index in case.evidence if index < len(steps)}
+        yield from _course(list(tell(case.transcript)), conns, verbose=scene.verbose)
         yield from _last_words(case)
     elif scene.verbose:
         yield from whole_exchange(
@@ -110,15 +122,18 @@ def _bytes(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
         yield from key_exchange(case, protocol)
 
 
-def _course(lines: Sequence[CourseLine], *, verbose: int) -> Iterator[str]:
+def _course(lines: Sequence[CourseLine], conns: Collection[str], *, verbose: int) -> Iterator[str]:
     """Return the course of a case with a client; its last lines, unless asked for all.
 
-    Verbose shows all lines with the beginning of bodies and frames, twice verbose with all bytes.
+    If the case rests on the connections ``conns``, these are the last lines on them: meanwhile
+    other connections may have had more. Verbose shows all lines with the beginning of bodies and
+    frames, twice verbose with all bytes.
     """
-    shown = lines if verbose else lines[-COURSE_LINES:]
+    own = [line for line in lines if not line.conn or line.conn in conns] if conns else lines
+    shown = lines if verbose or len(lines) <= COURSE_LINES else own[-COURSE_LINES:]
     if len(shown) < len(lines):
-        hidden = count_noun(len(lines) - len(shown), "line")
-        yield f"  course    … {hidden} before (-v shows all)"
+        hidden = count_noun(len(lines) - len(shown), "other line" if conns else "line")
+        yield f"  course    … {hidden}{'' if conns else ' before'} (-v shows all)"
     for index, line in enumerate(shown):
         head = "  course  " if not index and len(shown) == len(lines) else ""
         yield clip(f"{head:<10}{printable(line.text)}", columns())
@@ -156,11 +171,18 @@ def _short(name: str, beside: str) -> str:
 
 def _further(case: CaseRecord, scene: FailureContext) -> Iterator[str]:
     way = way_again(case, scene.header.target)
+    is_unstable = case.verdict == "unstable"
+    if is_unstable:
+        yield from wrap_after_heading("  again", INTERMITTENT, indent=INDENT)
     if way in ("run", "hazardous", "client"):
         yield from wrap_command("  repeat", run_again(case, scene.header), indent=INDENT)
     elif way == "replay" and scene.bundle:
         named = f"{quote(case.case)} --bundle {quote(str(scene.bundle))}"
-        yield from wrap_command("  replay", f"wireproof replay {named}", indent=INDENT)
+        rounds = f" --times {ROUNDS}" if is_unstable else ""
+        yield from wrap_command("  replay", f"wireproof replay {named}{rounds}", indent=INDENT)
+    if is_unstable and scene.bundle:
+        named = f"{quote(str(scene.bundle))} --cause {quote(case.case)}"
+        yield from wrap_command("  report", f"wireproof report {named}", indent=INDENT)
     yield f"  explain   wireproof explain {case.clause}"
 
 

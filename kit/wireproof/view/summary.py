@@ -8,7 +8,8 @@ from pathlib import Path
 from wireproof.view.failure import FailureContext, failures
 from wireproof.view.style import Style, Tone, cut_id, last_lines, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
-from wireproof_kit.verdicts.judge import DIED
+from wireproof_kit.runner.patience import LEAST_LOAD
+from wireproof_kit.verdicts.judge import DIED, TARGET_DIED
 from wireproof_kit.verdicts.next_step import next_step
 from wireproof_reports.causes import Cause, count_sides, fold
 from wireproof_reports.wording import count_noun
@@ -136,7 +137,8 @@ def _by_reason(
             reasons.setdefault(reason, []).append(record.case)
             told_of.setdefault(reason, []).extend(_difference(record))
     for reason, cases in reasons.items():
-        yield from wrap_after_heading(f"{head:<9}{len(cases):>3}", reason, indent=INDENT)
+        heading = f"{head} {len(cases):>{INDENT - 2 - len(head)}}"
+        yield from wrap_after_heading(heading, reason, indent=INDENT)
         if head != "n/a":
             yield from wrap_after_heading("", _list_cases(cases), indent=INDENT)
         for told in list(dict.fromkeys(told_of[reason]))[:LISTED]:
@@ -216,7 +218,8 @@ def _readings(header: HeaderRecord, records: Iterable[CaseRecord]) -> Iterator[s
 class Result:
     """A completed run: its records, and the bundle and report files that were written.
 
-    ``left_behind`` names what the run made on the target and could not delete.
+    ``left_behind`` names what the run made on the target and could not delete; waits were at most
+    ``lengthened`` times as long, as the machine was busy.
     """
 
     header: HeaderRecord
@@ -226,10 +229,11 @@ class Result:
     files: Mapping[str, Path] = field(default_factory=dict[str, Path])
     ways: Sequence[WayRecord] = ()
     left_behind: Sequence[str] = ()
+    lengthened: float = 1.0
 
-    def causes(self) -> tuple[Cause, ...]:
-        """Return the failures of the run, folded by root cause."""
-        return fold([*self.records, *list_broken(self.ways)], self.header)
+    def causes(self, verdict: Verdict = "fail") -> tuple[Cause, ...]:
+        """Return the failures of the run, or what was seen once, folded by root cause."""
+        return fold([*self.records, *list_broken(self.ways)], self.header, verdict=verdict)
 
     def next_step(self) -> str:
         """Return what was missing for what was not judged, and what to give; often empty."""
@@ -243,16 +247,24 @@ def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Itera
     if not quiet:
         yield ""
         scene = FailureContext(result.header, result.bundle, verbose, style)
-        yield from failures(causes, scene)
-        noted = [*remarks(result.header, result.records), *_broken_ways(result.ways)]
+        unstable = result.causes("unstable")
+        yield from failures([*causes, *unstable], scene)
+        shown = {case.case for cause in unstable for case in cause.cases}
+        others = [record for record in result.records if record.case not in shown]
+        noted = [*remarks(result.header, others), *_broken_ways(result.ways)]
         yield from [*noted, ""] if noted else []
         yield from conclusion(result.header, result.footer)
+        if result.lengthened >= LEAST_LOAD:
+            told = f"waits, and limits of cases, were up to {result.lengthened:.1f} times as long"
+            yield from wrap_after_heading("busy", f"{told}, since this machine was busy")
         for name, path in result.files.items():
             yield f"{name:<9}{path}"
         if left := result.left_behind:
             names = f"{', '.join(left[:LISTED])}{', …' if len(left) > LISTED else ''}"
             count = count_noun(len(left), "thing")
             told = f"the target still has {count} that this run made: {names}"
+            if any(record.observation in (DIED, TARGET_DIED) for record in result.records):
+                told = f"the target ended, and keeps what it has on disk of {count}: {names}"
             yield from wrap_after_heading("left", told)
         step = result.next_step()
         yield from wrap_after_heading("next", step) if step else []

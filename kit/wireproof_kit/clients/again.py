@@ -42,6 +42,7 @@ def observe_again(
             overdue=seen.overdue,
             difference=difference_record(seen.difference),
             note=seen.note,
+            evidence=seen.evidence,
         )
 
 

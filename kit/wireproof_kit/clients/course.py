@@ -17,7 +17,7 @@ from wireproof_kit.clients.events import (
     Marked,
     Told,
 )
-from wireproof_kit.clients.story import Decoder, read_story
+from wireproof_kit.clients.story import DRIVER, KIT, PROCESS, Decoder, read_story
 from wireproof_spec.driver.lines import Failure, Result
 from wireproof_spec.step_record import TranscriptRecord
 from wireproof_spec.wording import show_value
@@ -38,6 +38,8 @@ class CourseLine:
     text: str
     data: bytes = b""
     """The body or frame that the line counts or cuts: what a client could not bear is in it."""
+    conn: str = ""
+    """The connection; empty for a line on the client's process, its driver or the kit."""
 
 
 def tell(
@@ -56,7 +58,8 @@ def tell(
     for event in read_story(transcript, decoder).events:
         told = tell_event(event, sent, answer)
         if told is not None:
-            yield CourseLine(f"{event.at:7.3f} s  {told}", content(event))
+            conn = "" if event.conn in (DRIVER, PROCESS, KIT) else event.conn
+            yield CourseLine(f"{event.at:7.3f} s  {told}", content(event), conn)
 
 
 def tell_event(event: Event, sent: Describe, answer: Describe) -> str | None:

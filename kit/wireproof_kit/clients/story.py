@@ -7,6 +7,7 @@ written as the client sees them, who is judged: it sends, requests and receives.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from wireproof_kit.clients.events import (
@@ -27,6 +28,7 @@ from wireproof_kit.clients.events import (
 )
 from wireproof_kit.drivers.conversation import Conversation
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.observation import Observation
 from wireproof_kit.wire.transcript import SENT_KINDS, Step
 from wireproof_spec.driver.lines import Event as DriverEvent
 from wireproof_spec.driver.lines import Fields, Hello, Line, LineFault
@@ -45,6 +47,9 @@ STARVED_SHARE = 0.25
 SHORTEST_LIMIT_S = 0.3
 """go-nsq ends a publish after this time, the shortest limit measured in a client. One that is done
 sooner counts as if it had taken so long: its waits are too short for any limit to pass."""
+
+_UNKNOWN: Fields = {"op": "a request"}
+"""A request of which only the answer is recorded."""
 
 E = TypeVar("E", bound=Event)
 
@@ -68,18 +73,24 @@ class Decoder(Protocol):
 class Story:
     """The events of one client case so far, made from the steps of its transcript."""
 
-    def __init__(self, decoder: Decoder) -> None:
+    def __init__(self, decoder: Decoder, *, is_part: bool = False) -> None:
         self.events: list[Event] = []
-        self.conversation = Conversation()
+        self.conversation = Conversation(is_part=is_part)
         """The requests to the client's driver, and the driver's answers."""
         self.requests: dict[int, Fields] = {}
         """The requests to the client's driver as JSON objects, by id."""
         self._decoder = decoder
+        self._is_part = is_part
+        self._steps = 0
+        self._step_of: dict[int, int] = {}
+        """The step that completed each event, by the event's identity."""
 
     def add(self, step: Step) -> Sequence[Event]:
         """Add a step of the transcript; return the events that it completes."""
         new = list(self._read(step))
         self.events += new
+        self._step_of |= dict.fromkeys(map(id, new), self._steps)
+        self._steps += 1
         return new
 
     def of(self, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> list[E]:
@@ -94,6 +105,11 @@ class Story:
     def index(self, event: Event) -> int:
         """Return the position of an event among all events."""
         return next(place for place, each in enumerate(self.events) if each is event)
+
+    def rest_on(self, event: Event | None, seen: Observation) -> Observation:
+        """Return an observation as one that rests on an event, if there is one."""
+        step = self._step_of.get(id(event))
+        return seen if step is None else replace(seen, evidence=(step,))
 
     def after(self, event: Event) -> list[Event]:
         """Return the events after this event."""
@@ -160,7 +176,8 @@ class Story:
             return Greeted(at, DRIVER, line)
         if isinstance(line, DriverEvent):
             return Told(at, DRIVER, line)
-        return Answered(at, DRIVER, str(self.requests[line.id]["op"]), line)
+        asked = self.requests.get(line.id, _UNKNOWN) if self._is_part else self.requests[line.id]
+        return Answered(at, DRIVER, str(asked["op"]), line)
 
 
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -170,10 +187,13 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 def read_story(transcript: TranscriptRecord, decoder: Decoder) -> Story:
     """Return the events of a recorded client case.
 
+    Steps without the first note of a case are a part of it: those that a breach rests on.
+
     Raises:
         UsageFault: a step is none that the kit records: somebody else may have made it.
     """
-    story = Story(decoder)
+    is_whole = any(step.conn == KIT and step.note.startswith(GIVEN) for step in transcript.steps)
+    story = Story(decoder, is_part=not is_whole)
     for number, step in enumerate(transcript.steps):
         try:
             story.add(Step(step.at_us, step.conn, step.kind, step.data(), note=step.note))

@@ -87,4 +87,6 @@ def _check_ending(driver: Driver) -> str:
     code = driver.child.exit_code()
     if code is None:
         return f"it still runs {END_WITHIN_S:g} s after it was closed and its input has ended"
+    if breach := driver.find_breach():
+        return f"behind the answer to close, it {breach}"
     return f"it ended with exit code {code}" if code else ""

@@ -129,7 +129,7 @@ class Child:
         """Return how the program ended (if it has), and the last lines of its stderr."""
         code = self.exit_code()
         if code is not None:
-            self._await_reader()
+            self.await_output()
         told = self.kept["stderr"].end() or self.kept["stdout"].end()
         ended = "it still runs" if code is None else describe_end(code)
         return f"{ended}; {f'it wrote: {told}' if told else 'it wrote nothing'}"
@@ -143,7 +143,7 @@ class Child:
             self._signal(signal.SIGKILL)
             self._process.wait()
             kill_marked(f"{MARK}={self._mark}")
-        self._await_reader()
+        self.await_output()
         with self._lock:
             if self._stop_write >= 0:
                 os.write(self._stop_write, b".")
@@ -151,7 +151,8 @@ class Child:
             self._reader.join()
         self._close()
 
-    def _await_reader(self) -> None:
+    def await_output(self) -> None:
+        """Wait shortly until all is read that the program wrote, once it has ended."""
         # What a program writes as it ends may be seen after its end is.
         if threading.current_thread() is not self._reader:
             self._reader.join(READ_WITHIN_S)

@@ -28,6 +28,7 @@ START_WITHIN_S = 30.0
 """Seconds for a driver to start: a Java virtual machine may need ten on a busy machine."""
 ANSWER_WITHIN_S = 10.0
 _LAST_WORDS_WITHIN_S = 0.5
+CLOSED = "closed its standard output"
 MOST_EVENTS = 10_000
 """The most events that may wait to be taken; a driver that writes more is out of control."""
 
@@ -136,6 +137,11 @@ class Driver:
         """Return True if the driver's process runs and has not broken the protocol."""
         return not self._fault and self.child.exit_code() is None
 
+    def find_breach(self) -> str:
+        """Return how the driver, which has ended, broke the protocol; empty if it did not."""
+        self.child.await_output()
+        return "" if self._fault == CLOSED else self._fault
+
     def close(self, *, within: float = ANSWER_WITHIN_S) -> None:
         """Ask the driver to close, then end its process and all processes that it started."""
         if within and self.is_alive():
@@ -170,7 +176,7 @@ class Driver:
 
     def _read(self, data: bytes) -> None:
         if not data:
-            raise LineFault("closed its standard output")
+            raise LineFault(CLOSED)
         for line in self._conversation.feed(data):
             if isinstance(line, Event):
                 self._events.append(line)

@@ -18,6 +18,8 @@ class Wait(Enum):
 
 
 BUSY_LIMIT = 4.0
+LEAST_LOAD = 1.5
+"""How many times longer waits are before the user is told."""
 SHORTEST_S = 0.2
 """The time limit in seconds of every wait of a hurried case."""
 # A case is given up after two minutes: it must have seen before that its wait was in vain.
@@ -82,6 +84,46 @@ class Patience:
 
 
 def machine_load() -> float:
-    """Return how many times slower than idle this machine may be now; 1 to 4."""
+    """Return how many times slower than idle this machine may be now, 1 to 4, to lengthen a wait.
+
+    Whoever notes lengthened waits in this process is told.
+    """
+    load = read_load()
+    for noted in _noting:
+        noted.note(load)
+    return load
+
+
+def read_load() -> float:
+    """Return how many times slower than idle this machine may be now, where nothing waits."""
     waiting = os.getloadavg()[0] / (os.cpu_count() or 1)
     return min(max(waiting, 1.0), BUSY_LIMIT)
+
+
+@dataclass(slots=True)
+class Lengthening:
+    """How many times waits were lengthened at most; ``tell`` is called when they first are."""
+
+    tell: Callable[[float], None]
+    most: float = 1.0
+
+    def note(self, load: float) -> None:
+        """Note that a wait is so many times as long as on an idle machine."""
+        is_first = self.most < LEAST_LOAD <= load
+        self.most = max(self.most, load)
+        if is_first:
+            self.tell(load)
+
+
+_noting: list[Lengthening] = []
+
+
+@contextlib.contextmanager
+def note_lengthening(tell: Callable[[float], None]) -> Generator[Lengthening]:
+    """In this block, note how much waits are lengthened in all threads; tell the first time."""
+    noted = Lengthening(tell)
+    _noting.append(noted)
+    try:
+        yield noted
+    finally:
+        _noting.remove(noted)

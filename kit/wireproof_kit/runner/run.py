@@ -23,7 +23,7 @@ from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
-from wireproof_kit.targets.opening import open_session
+from wireproof_kit.targets.opening import check_beside, open_session
 from wireproof_kit.targets.session import NamesLeft, Session, SessionOptions, keeps_to_loopback
 from wireproof_kit.targets.target import Target, option_of, split_token
 from wireproof_kit.verdicts.judge import JudgeContext, is_shown, missing_capability
@@ -114,7 +114,8 @@ class Run:
         Raises:
             UsageFault: what is asked for by id is none of ``instances``, or a revision or a
                 claimed capability is unknown; nothing was opened.
-            KitError: the target cannot be reached, stays silent or is no URL.
+            KitError: the target, or an address given beside it, cannot be reached, or it stays
+                silent or is no URL.
         """
         seed = plan.seed if plan.seed is not None else secrets.randbelow(1_000_000)
         embedded = None
@@ -172,6 +173,8 @@ class Run:
             activity.begin(SHORT_RUNS)
         session = open_session(target, options)
         try:
+            if instances:
+                check_beside(target)
             own = _of_target(target.protocol, instances, is_client=target.is_client())
             session.begin(_count_needed(item for item in own if _is_asked_for(plan, item)))
             probed = plan.probed or probe_target(session, catalogue, plan.claims, activity)

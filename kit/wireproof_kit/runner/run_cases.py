@@ -13,6 +13,7 @@ from wireproof_kit.runner.activity import Activity, Tell
 from wireproof_kit.runner.engine import Engine
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance, known_ids
+from wireproof_kit.runner.patience import note_lengthening
 from wireproof_kit.runner.records import record_unsupported
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run import Choice, Run
@@ -42,7 +43,8 @@ class Listener(Protocol):
 class RunRecords:
     """All records of a run, in the order of the bundle.
 
-    ``left_behind`` names what the run made on the target and could not delete.
+    ``left_behind`` names what the run made on the target and could not delete. ``lengthened`` is
+    how many times waits were lengthened at most, since the machine was busy.
     """
 
     header: HeaderRecord
@@ -50,6 +52,7 @@ class RunRecords:
     footer: FooterRecord
     ways: tuple[WayRecord, ...] = ()
     left_behind: tuple[str, ...] = ()
+    lengthened: float = 1.0
 
 
 @dataclass(slots=True)
@@ -183,11 +186,13 @@ def run_cases(
     is_stopped: Callable[[], bool],
     tell_wait: Tell = lambda what, seconds: None,
     tell_ended: Callable[[int], None] = lambda count: None,
+    tell_lengthened: Callable[[float], None] = lambda load: None,
 ) -> RunRecords:
     """Run the requested cases until ``is_stopped``, which is called after every case.
 
     Return all records. ``tell_wait`` is called with the current step and its seconds while a step
-    takes long; ``tell_ended`` before each record, with the number of cases that have ended.
+    takes long; ``tell_ended`` before each record, with the number of cases that have ended;
+    ``tell_lengthened`` when a wait is first lengthened, with how many times.
 
     Raises:
         KitError: the deviations file is wrong, the target cannot be opened, or no case is
@@ -197,6 +202,7 @@ def run_cases(
     activity = Activity()
     with (
         activity.watch(tell_wait),
+        note_lengthening(tell_lengthened) as noted,
         contextlib.closing(OpenRun.open(request, instances, activity)) as opened,
     ):
         recorder = RunRecorder(request.bundle, opened.deviations, request.allow_unstable)
@@ -218,6 +224,7 @@ def run_cases(
         footer,
         tuple(recorder.ways),
         opened.run.list_left(),
+        noted.most,
     )
 
 

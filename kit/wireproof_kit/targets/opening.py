@@ -14,7 +14,9 @@ from wireproof_kit.errors import TargetUnreachable, UsageFault
 from wireproof_kit.protocols import kit_part
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import REQUIRED, Control, Session, SessionOptions
-from wireproof_kit.targets.target import Target
+from wireproof_kit.targets.target import Target, option_of
+from wireproof_kit.wire.address import split_address
+from wireproof_kit.wire.connection import accepts
 from wireproof_spec.protocol import Group, leave_out, left_out, package_of
 
 T = TypeVar("T")
@@ -48,6 +50,23 @@ def reach(target: Target, opened: Callable[[], T]) -> T:
     except (ConnectionError, TimeoutError, socket.gaierror) as error:
         reason = error.strerror or str(error) or type(error).__name__
         raise TargetUnreachable(f"cannot reach {target.url} ({reason.lower()})") from error
+
+
+def check_beside(target: Target) -> None:
+    """Check that the addresses which the user gave beside a target's main one accept connections.
+
+    A capability with a dead address looks like one that the target does not have. Of the servers
+    that know the nodes, whoever asks them needs only one.
+
+    Raises:
+        TargetUnreachable: one of them does not.
+    """
+    for key, address in target.addresses():
+        if key not in target.servers and not accepts(split_address(address)):
+            raise TargetUnreachable(
+                f"{option_of(key)} {address}: nothing accepts connections there; give the right "
+                f"address, or leave {option_of(key)} out"
+            )
 
 
 def check_patience(protocol: str, session: object, read: Callable[[], object]) -> None:

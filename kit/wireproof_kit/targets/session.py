@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from wireproof_kit.errors import TargetSilent, TargetUnreachable
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.runner.patience import Patience, machine_load
+from wireproof_kit.runner.patience import Patience, read_load
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import ControlState
@@ -43,7 +43,7 @@ def control_round_trip(trip: Callable[[float], float], patience: Patience) -> Co
         seconds = trip(CONTROL_SECONDS)
     except (TargetUnreachable, TargetSilent, ConnectionRefusedError):
         return Control("dead", CONTROL_SECONDS)
-    prompt = seconds <= patience.answer * machine_load()
+    prompt = seconds <= patience.answer * read_load()
     return Control("prompt" if prompt else "slow", seconds)
 
 

@@ -252,12 +252,26 @@ def _check(before: Bundle, after: Bundle) -> None:
 
 def _nothing_in_common(before: Bundle, after: Bundle, shared: int) -> str:
     told = f"{before.path} and {after.path} have nothing in common"
+    campaigns = [b for b in (before, after) if (b.campaign or b.findings) and not b.cases]
+    if campaigns:
+        return _of_campaigns(before, after, campaigns)
     if not shared:
         return f"{told}: no case is in both; compare runs of the same selection"
     return (
         f"{told}: all {shared} cases that are in both were changed between kit "
         f"{before.header.kit} and {after.header.kit}; run both targets with one kit"
     )
+
+
+def _of_campaigns(before: Bundle, after: Bundle, campaigns: Sequence[Bundle]) -> str:
+    """Return that findings are not compared, and which of them both campaigns have."""
+    if len(campaigns) == 1:
+        return f"{campaigns[0].path} is of a fuzz campaign; expected two runs"
+    old, new = ({finding.id for finding in bundle.findings} for bundle in (before, after))
+    parts = {"both": old & new, "A alone": old - new, "B alone": new - old}
+    told = (f"in {name}: {', '.join(sorted(ids)) or 'none'}" for name, ids in parts.items())
+    both = f"{before.path} and {after.path} are of fuzz campaigns, which are not compared"
+    return f"{both}; findings {'; '.join(told)}; `wireproof replay ID` sends one again"
 
 
 def _kind(pair: Pair, scene: _Scene) -> Kind | None:

@@ -27,6 +27,8 @@ UNAVAILABLE = "unavailable"
 KIT_ERROR = "kit-error"
 UNDECIDED = "inconclusive"
 CUT_OFF, EXHAUSTED, PAUSED = (f"{UNDECIDED}:{word}" for word in ("cut-off", "exhausted", "paused"))
+TARGET_DIED = f"{UNDECIDED}:target-died"
+"""Observation of a case that could not be decided, as the target has ended."""
 UNSUPPORTED = "unsupported"
 DIED = "died"
 UNSURE = "the case need not be the culprit"

@@ -7,6 +7,7 @@ from wireproof_kit.verdicts.judge import (
     CUT_OFF,
     EXHAUSTED,
     PAUSED,
+    TARGET_DIED,
     JudgeContext,
     missing_capability,
 )
@@ -57,14 +58,18 @@ def next_step(
 
 
 def _repeat_undecided(records: Sequence[CaseRecord]) -> str:
-    """Return how to decide what this machine left undecided; empty if it was not the machine."""
+    """Return how to decide what is undecided; empty if no other run decides it by itself.
+
+    What the target has caused passes with no load of this machine.
+    """
     undecided = [each for each in records if each.verdict == "inconclusive"]
-    if not any(
-        each.observation in (CUT_OFF, EXHAUSTED, PAUSED) or each.control == "slow"
-        for each in undecided
-    ):
-        return ""
-    return "run the undecided cases again with --lf when this machine has less to do"
+    again = "run the undecided cases again with --lf"
+    seen = {each.observation for each in undecided}
+    if TARGET_DIED in seen:
+        return f"the target ended: start it and {again}; with --restart CMD a run does so itself"
+    if seen & {EXHAUSTED, PAUSED} or any(each.control == "slow" for each in undecided):
+        return f"{again} when this machine has less to do"
+    return f"{again} over a way that resets no connection by itself" if CUT_OFF in seen else ""
 
 
 def _list_lacking(

@@ -17,7 +17,7 @@ import jinja2
 from markupsafe import Markup
 
 from wireproof_reports.bundle_file import Bundle, BundleFault, read_bundle
-from wireproof_reports.causes import find_named, fold
+from wireproof_reports.causes import find_deviation
 from wireproof_reports.render.findings import CauseView, cause_views
 from wireproof_reports.render.page import Page, page_of, read_page
 from wireproof_reports.wording import escape_acting
@@ -61,14 +61,14 @@ def write_cause(bundle: Path, out: Path, wanted: str) -> None:
     """Write a page about one root cause of a bundle.
 
     ``wanted`` is its id, a case that fails, or the signature of a failure, as `replay` takes it.
-    The page shows the case that was named.
+    The page shows the case that was named; it may have failed in some of its runs alone.
 
     Raises:
         BundleFault: the bundle cannot be read, or no failure of it has that id.
     """
     whole = read_bundle(bundle)
     page = page_of(whole)
-    named = find_named(fold(whole.cases, whole.header), wanted)
+    named = find_deviation(whole.cases, whole.header, wanted)
     if named is None:
         failed = sorted({name for cause in page.causes for name in _names(cause)})
         near = difflib.get_close_matches(wanted, failed, n=1)

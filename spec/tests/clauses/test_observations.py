@@ -1,10 +1,12 @@
 import re
+from itertools import chain
 
 import pytest
 
 from wireproof_spec.clauses.catalogue import Group
-from wireproof_spec.clauses.loading import CatalogueFault, read_toml
+from wireproof_spec.clauses.loading import CatalogueFault, load_catalogue, read_toml
 from wireproof_spec.clauses.observations import Observations, load_observations
+from wireproof_spec.clauses.spoken import spoken
 from wireproof_spec.clauses.unlisted import list_unlisted
 
 
@@ -59,3 +61,33 @@ def test_a_misspelled_key_of_a_table_is_told_with_the_nearest() -> None:
 def test_a_wrong_list_of_words_is_refused_with_its_line(text: str, told: str) -> None:
     with pytest.raises(CatalogueFault, match=re.escape(told)):
         read_toml(text, "words.toml", Observations)
+
+
+@pytest.mark.parametrize("protocol", ["nsq", "iggy"])
+def test_no_pattern_is_read_as_a_sentence_without_an_end(protocol: str) -> None:
+    """``trace:*`` was "a trace response, but any"."""
+    laws = [law for clause in load_catalogue(protocol).clauses() for law in clause.case]
+    said: set[str] = set()
+    for law in laws:
+        read = chain(*(each.values() for each in law.reading.values()))
+        patterns = chain(law.accept, law.undecided, *read)
+        said |= {spoken(pattern, law.id) for pattern in patterns}
+
+    unfinished = re.compile(r"(?::|, but|reason|status|code|another) any($|,| than| when)")
+    assert not [words for words in said if unfinished.search(words)]
+
+
+@pytest.mark.parametrize(
+    ("word", "words"),
+    [
+        (
+            "delivered:layout-plain-ext",
+            "delivered in another layout: the body stands where the layout plain ext has it",
+        ),
+        ("delivered:body-changed", "delivered with a changed body"),
+        ("to:matching+other", "delivered to the clients: matching and other"),
+        ("trace:*", "any trace response"),
+    ],
+)
+def test_a_word_is_filled_into_the_sentence_of_its_kind(word: str, words: str) -> None:
+    assert spoken(word, "nsq/consume/x") == words

@@ -36,6 +36,8 @@ ENDINGS = {
     "*": "",
 }
 """What the last words of an observation say of the connections after the answer."""
+ANY = "any"
+"""In ``KIND:any``: what the pattern ``KIND:*`` means."""
 LITERAL = ("error", "response", "http", "same")
 """Kinds whose detail is a name or a number of the wire, not words of ours."""
 
@@ -76,8 +78,14 @@ def _find(table: Mapping[str, str], word: str) -> str | None:
     if word in table and not word.endswith(":*"):
         return table[word]
     kind, colon, detail = word.partition(":")
-    sentence = table.get(f"{kind}:*") if colon and detail != "*" else None
-    return sentence and sentence.replace("{}", detail.replace("-", " "))
+    if not colon or detail in ("*", ANY):
+        return None  # a sentence filled with `any` would have no end
+    head, _, rest = detail.partition("-")
+    for key, shown in ((f"{kind}:{head}-*", rest), (f"{kind}:*", detail)):
+        if shown and key in table:
+            told = shown.replace("-", " ").replace("+", " and ").replace("*", "anything")
+            return table[key].replace("{}", told)
+    return None
 
 
 def _is_below(case: str, prefix: str) -> bool:

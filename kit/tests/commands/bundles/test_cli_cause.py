@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import cli_bundle as made
+import msgspec
 import pytest
 
 from wireproof.main import main
+from wireproof_spec.record import CaseRecord, RepeatsRecord, SeenRecord
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +58,35 @@ def test_mistakes_get_one_sentence(
     assert main(["report", *words]) == 2
     assert sentence in capsys.readouterr().err
     assert [path.name for path in Path().iterdir()] == ["run.jsonl"]
+
+
+def seen_sometimes() -> list[CaseRecord]:
+    """A run in which one case failed in one of three repeats, and one that none was left for."""
+    records = made.failing(2)
+    first, second = (index for index, each in enumerate(records) if each.observation == made.ODD)
+    kept = SeenRecord(list(made.conforming())[first].observation)
+    for index, repeats in (
+        (first, RepeatsRecord(3, 1, (kept, kept))),
+        (second, RepeatsRecord(1, 1, (), "they were spent")),
+    ):
+        records[index] = msgspec.structs.replace(records[index], repeats=repeats)
+    return records
+
+
+def test_what_only_some_runs_showed_has_its_exchange_and_a_next_step(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = made.read(made.write(Path("some.jsonl"), seen_sometimes()))
+    unstable, once = (case for case in run.cases if case.observation == made.ODD)
+    assert (unstable.verdict, once.verdict) == ("unstable", "inconclusive")
+    main(["judge", "some.jsonl"])
+    block = capsys.readouterr().out.partition("UNSTABLE ")[2].partition("\n\n")[0]
+
+    assert "1/3 repeats" in block
+    assert "  sent      50 55 42" in block
+    assert "  again     intermittent" in block
+    for command in ("replay", "report", "explain"):
+        assert f"  {command:<10}wireproof {command} " in block
+    for case in (unstable.case, once.case):
+        assert main(["report", "some.jsonl", "--cause", case, "--html", "one.html"]) == 0
+        assert case in Path("one.html").read_text("utf-8")

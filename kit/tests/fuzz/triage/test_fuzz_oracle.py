@@ -44,6 +44,20 @@ def test_five_statuses_are_named_and_more_are_errors() -> None:
     assert words(6).startswith("expected an error")
 
 
+def test_a_missing_answer_is_told_with_what_came_before_it() -> None:
+    def words(owed: tuple[Owed, ...], seen: ConnectionResult) -> str:
+        trouble = judge(Expectation(owed), seen).trouble
+        return "" if trouble is None else trouble.words
+
+    assert words((DONE,), ConnectionResult([])) == "expected ok, received nothing"
+    assert words((DONE, DONE), ConnectionResult([OK])) == (
+        "expected ok, received nothing behind the answer to what was sent before"
+    )
+    assert words((DONE,), ConnectionResult([], unfinished=3)) == (
+        "expected ok, received 3 bytes of an answer that did not end"
+    )
+
+
 def test_an_answer_that_nobody_owed_is_wrong_only_where_all_is_certain() -> None:
     assert violated(DONE, seen=ConnectionResult([OK, OK])) == WRONG_ANSWER
     assert violated(DONE, seen=ConnectionResult([OK, OK]), certain=False) is None

@@ -19,7 +19,8 @@ from wireproof_kit.fuzz.campaign.progress import SilentListener
 from wireproof_kit.fuzz.campaign.target import AddressTarget
 from wireproof_kit.fuzz.campaign.workers import Status
 from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions, Trouble
-from wireproof_kit.fuzz.oracle.rules import DEAD
+from wireproof_kit.fuzz.oracle.bystanders import describe_ended
+from wireproof_kit.fuzz.oracle.rules import DEAD, NEIGHBOUR
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.protocols import read_target
 from wireproof_kit.targets.process import read_start_time, usage
@@ -77,6 +78,8 @@ class Reviving:
 
     pids: list[int | None]
     can_restart: bool = True
+    troubles: list[Trouble | None] = field(default_factory=list[Trouble | None])
+    """What the health checks of its sessions find, in order."""
     may_restart: bool = False
     last_words: LastWords = lambda: ""
     pid: int | None = field(default=None, init=False)
@@ -87,7 +90,8 @@ class Reviving:
     def open(self) -> FuzzSession:
         self.pid = self.pids.pop(0)
         told: dict[str, Any] = dict.fromkeys(
-            ("oracle", "health", "names", "fingerprint"), SimpleNamespace(close=lambda: None)
+            ("oracle", "health", "names", "fingerprint"),
+            SimpleNamespace(close=lambda: None, check=lambda: self.troubles.pop(0)),
         )
         return SimpleNamespace(
             **{**told, "names": {}, "fingerprint": {}},
@@ -137,6 +141,36 @@ def opened(*pids: int | None) -> float | None:
     for _ in pids:
         campaign.open()
     return campaign.unwatched_s
+
+
+ENDED = Trouble(NEIGHBOUR, "its connection was ended")
+
+
+@pytest.mark.parametrize(
+    ("troubles", "gone"),
+    [
+        ([None], ""),
+        ([ENDED, None], ""),
+        ([ENDED, ENDED], f"it does not serve new clients of the kit: {ENDED.words}"),
+    ],
+)
+def test_a_target_that_serves_new_clients_is_not_called_dead(
+    troubles: list[Trouble | None], gone: str
+) -> None:
+    """Without --restart nothing starts a target again of which a check found it ill twice."""
+    target = Reviving([None, None], can_restart=False, troubles=troubles)
+    campaign = Campaign(plan=PLAN, fuzz_target=target, listener=SilentListener())
+    campaign.open()
+
+    assert campaign.heal([Anomaly(ENDED, ())]) is not bool(gone)
+    assert campaign.gone == gone
+
+
+def test_the_end_of_a_connection_is_told_with_what_came_before() -> None:
+    client: Any = SimpleNamespace(ended="reset", opened_s=0.0, last=b"OK")
+
+    assert "of the subscriber was ended (reset)" in describe_ended("the subscriber", client)
+    assert describe_ended("the subscriber", client).endswith("b'OK' came last on it")
 
 
 def test_a_campaign_knows_when_it_lost_sight_of_the_process() -> None:

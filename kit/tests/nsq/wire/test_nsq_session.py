@@ -225,7 +225,7 @@ def test_control_tells_prompt_from_dead() -> None:
 
 
 def test_control_tells_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wireproof_kit.targets.session.machine_load", lambda: 1e-9)
+    monkeypatch.setattr("wireproof_kit.targets.session.read_load", lambda: 1e-9)
     with opened(yes_sayer) as found:
         assert found.control().state == "slow"
 

@@ -18,26 +18,20 @@ from wireproof_kit.fuzz.campaign.exchanges import (
 from wireproof_kit.fuzz.campaign.plan import FuzzTarget
 from wireproof_kit.fuzz.campaign.records import map_renamed
 from wireproof_kit.fuzz.campaign.restarts import not_started, split_at_restarts
-from wireproof_kit.fuzz.campaign.target import refuse_ill
+from wireproof_kit.fuzz.campaign.target import describe_ill, refuse_ill
 from wireproof_kit.fuzz.campaign.worker_campaign import WorkerCampaign
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import FuzzSession, Generation
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason
 from wireproof_kit.fuzz.oracle.resource_growth import Watch
-from wireproof_kit.fuzz.oracle.rules import (
-    DEAD,
-    FILES,
-    HUNG,
-    MEMORY,
-)
+from wireproof_kit.fuzz.oracle.rules import DEAD, FILES, HUNG, MEMORY
 from wireproof_kit.fuzz.send import pump
 from wireproof_kit.fuzz.send.batch_order import SortedBatch, Sorter
 from wireproof_kit.fuzz.send.engine import Engine
 from wireproof_kit.fuzz.send.fresh_names import Renaming, are_as_long
 from wireproof_kit.fuzz.send.replay import POLL_S, replay
-from wireproof_kit.fuzz.triage.anomaly import Anomaly
+from wireproof_kit.fuzz.triage.anomaly import Anomaly, find_alike
 from wireproof_kit.fuzz.triage.consequences import (
-    ALIKE,
     ANSWERED,
     BESIDE,
     ILL,
@@ -139,9 +133,9 @@ class Campaign(WorkerCampaign):
             wait_for = 0.0 if restart else wait_s
             is_over = self._triage.out_of_time
             found = replay(engine, part, watch=self.is_watched, wait_s=wait_for, is_over=is_over)
-            if _alike(found, DEAD) is None and restart is not None:
+            if find_alike(found, DEAD) is None and restart is not None:
                 found = self.restart(restart)
-            if _alike(found, DEAD) is not None:
+            if find_alike(found, DEAD) is not None:
                 break
         return self._noted(found, DEAD)
 
@@ -154,13 +148,13 @@ class Campaign(WorkerCampaign):
         if dead is not None:
             log = self.fuzz_target.last_words()
             found = [replace(each, log=log) if each is dead else each for each in found]
-            if _alike(found, violated) is None:
+            if find_alike(found, violated) is None:
                 self.history.note_death(found, self.elapsed_s, lambda: log)
                 self.side_deaths += [each for each in found if each.trouble.violated == DEAD]
             else:
                 self.history.repeated += 1
         self.heal(found)
-        return _alike(found, violated)
+        return find_alike(found, violated)
 
     def restart(self, case: Case) -> list[Anomaly]:
         """Restart the target with its data.
@@ -349,15 +343,25 @@ class Campaign(WorkerCampaign):
             self._ends_at = min(self._ends_at, started)  # nothing could be done with it in time
         if self.is_over():
             return False
-        # A target that is still ending accepts connections and seems to be there: it is restarted.
-        for is_stuck in (stuck, True) if self.fuzz_target.can_restart else (stuck,):
-            if self.fuzz_target.revive(stuck=is_stuck):
-                with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
-                    self.open()
-                    self.revival_s = time.monotonic() - started
-                    return True
-        self.died = True
-        return False
+        self.gone = self._open_again(stuck=stuck)
+        if self.gone and not stuck and self.fuzz_target.can_restart:
+            # While it ends it still accepts connections, and seems to be back.
+            self.gone = self._open_again(stuck=True)
+        self.revival_s = time.monotonic() - started
+        return not self.gone
+
+    def _open_again(self, *, stuck: bool) -> str:
+        """Bring the target back and open it; return why no further case can be sent, if so."""
+        if not self.fuzz_target.revive(stuck=stuck):
+            return "it accepts no connection"
+        try:
+            self.open()
+        except (ArrangementFailed, TargetSilent, TargetUnreachable) as error:
+            return str(error)
+        # Nothing has started it again: it goes on if it serves clients that connect anew.
+        if not stuck or self.can_restart or self._engine is None:
+            return ""
+        return describe_ill(self._engine.fuzz_session)
 
     def open(self, *, has_data: bool = False) -> None:
         """Open a session on the target and make the generator of cases for its names.
@@ -391,9 +395,3 @@ class Campaign(WorkerCampaign):
             self._engine.close()
             self._engine.fuzz_session.close(leave=leave)
             self._engine = None
-
-
-def _alike(found: Sequence[Anomaly], violated: str) -> Anomaly | None:
-    """Return the first anomaly of this rule, or of a rule that the same fault may violate."""
-    alike = frozenset({violated}).union(*(kinds for kinds in ALIKE if violated in kinds))
-    return next((each for each in found if each.trouble.violated in alike), None)

@@ -34,15 +34,15 @@ def _untried(plan: WorkerPlan, coverage: Coverage) -> Iterator[str]:
 
 
 def _ended_early(plan: WorkerPlan, told: Sequence[Status]) -> Iterator[str]:
-    """Yield a sentence if the target died or hung for good before all cases were sent."""
-    gone = [each for each in told if each.died]
+    """Yield a sentence if no more could be sent to the target before all cases were."""
+    gone = [each for each in told if each.gone]
     executed = sum(each.executed for each in told)
     if not gone or _is_whole(plan, executed):
         return
     could = any(each.can_restart for each in gone)
     advice = "it could not be started again" if could else "--restart CMD starts it each time"
     sent = f"{executed} case{'' if executed == 1 else 's'}"
-    yield f"the target died or hung after {sent} and did not recover; {advice}"
+    yield f"after {sent} nothing more could be sent to the target: {gone[0].gone}; {advice}"
 
 
 def _too_few(plan: WorkerPlan, told: Sequence[Status]) -> Iterator[str]:

@@ -92,7 +92,8 @@ class ProgramCampaign(WorkerCampaign):
 
     def heal(self, found: Sequence[Anomaly]) -> bool:
         """Return True if the next cases can be tried: the next client is a new one."""
-        self.died = self._session is None or not self._session.revive()
+        is_back = self._session is not None and self._session.revive()
+        self.gone = "" if is_back else "it does not start any more"
         return not self.died
 
     def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:

@@ -55,8 +55,8 @@ class CampaignProgress(Protocol):
         ...
 
     @property
-    def died(self) -> bool:
-        """Whether the target ended and could not be started again."""
+    def gone(self) -> str:
+        """Why no further case can be sent; empty while one can."""
         ...
 
     @property

@@ -41,6 +41,12 @@ def refuse_ill(fuzz_session: FuzzSession) -> None:
         )
 
 
+def describe_ill(fuzz_session: FuzzSession) -> str:
+    """Return how the target does not serve the kit's own clients; empty if it does."""
+    trouble = fuzz_session.health.check()
+    return f"it does not serve new clients of the kit: {trouble.words}" if trouble else ""
+
+
 @dataclass(slots=True)
 class AddressTarget:
     """A fuzz target at an address; `command` restarts it and returns True if that worked.
@@ -91,7 +97,12 @@ class AddressTarget:
         return self._latest
 
     def revive(self, *, stuck: bool = False) -> bool:
-        """Restart the target with the user's command, unless it recovered by itself."""
+        """Restart the target with the user's command, unless it recovered by itself.
+
+        A stuck target without a command is left as it is.
+        """
+        if stuck and self.command is None:
+            return _is_up(self.target, 0.0)
         if not stuck and _is_up(self.target, COMES_BACK_S if self._comes_back else 0.0):
             return True  # another worker, or whoever watches over it, was faster
         self._comes_back = self.is_shared

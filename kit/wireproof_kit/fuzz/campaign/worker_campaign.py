@@ -33,7 +33,8 @@ class WorkerCampaign:
     is_interrupted: Callable[[], bool] = lambda: False
     batch: int = 0
     executed: int = 0
-    died: bool = False
+    gone: str = ""
+    """Why no further case can be sent to the target; empty while it can."""
     can_restart: bool = True
     counts: Counts = field(default_factory=Counts)
     fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -49,6 +50,11 @@ class WorkerCampaign:
     _started: float = 0.0
     _sends_until: float = math.inf
     _ends_at: float = math.inf
+
+    @property
+    def died(self) -> bool:
+        """Return True if the target does not work any more, and nothing starts it again."""
+        return bool(self.gone)
 
     def cases_of(self, record: FindingRecord) -> tuple[Case, ...]:
         """Return the cases of a recorded finding, with the names that exist in this session.

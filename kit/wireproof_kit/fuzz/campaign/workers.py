@@ -23,8 +23,10 @@ from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.processes.worker_pool import JobLost, WorkerPool
 from wireproof_kit.protocols import adapter_reference, kit_part, read_target
+from wireproof_kit.targets.opening import check_beside
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.connection import accepts
 from wireproof_spec.fuzz_record import FindingRecord
 
 ENDS_WITHIN_S = 10.0
@@ -66,7 +68,7 @@ class Status:
     hunting_s: float = 0.0
     counts: Counts = field(default_factory=Counts)
     rows: int = 0
-    died: bool = False
+    gone: str = ""
     unwatched_s: float | None = None
     deaths: tuple[float, ...] = ()
     repeated_deaths: int = 0
@@ -169,10 +171,24 @@ def _work(
     with campaign_at(place, plan, _Reporter(report), is_interrupted, server) as campaign:
         failure = ""
         try:
+            _refuse_dead(place)
             campaign.run()
         except KitError as error:
             failure = str(error)
         report(Ended(_status(campaign), campaign.batches.coverage, failure))
+
+
+def _refuse_dead(place: TargetChoice) -> None:
+    """Check the addresses beside a target that accepts connections.
+
+    At a dead HTTP address, a right broker seemed to close every connection after a request.
+
+    Raises:
+        TargetUnreachable: one of them does not accept connections.
+    """
+    target = read_target(place.url, place.keys) if place.url else None
+    if target is not None and target.host and accepts((target.host, target.port)):
+        check_beside(target)
 
 
 @contextmanager
@@ -286,7 +302,7 @@ def _status(campaign: CampaignProgress) -> Status:
         campaign.hunting_s,
         replace(campaign.counts),
         len(campaign.batches.coverage),
-        campaign.died,
+        campaign.gone,
         campaign.unwatched_s,
         tuple(each.at_s for each in campaign.history.deaths),
         campaign.history.repeated,

@@ -114,6 +114,14 @@ def describe_undelivered(
     return Trouble(DELIVERY, f"{words}{also}; the first is {shown!r}", lost)
 
 
+def describe_ended(who: str, client: CaseConnection) -> str:
+    """Return how the target ended the connection of a client of the kit, when, and after what."""
+    lasted_s = time.monotonic() - client.opened_s
+    last = f"{client.last[-SHOWN:]!r} came last" if client.last else "nothing had come"
+    ended = f"the connection of {who} was ended ({client.ended})"
+    return f"{ended} {lasted_s:.1f} s after it was opened; {last} on it"
+
+
 def is_alive(address: Address) -> bool:
     """Return True if the target accepts connections."""
     try:

@@ -51,11 +51,15 @@ MOST_NAMED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ConnectionResult:
-    """What arrived on a connection: its answers, how it ended, and why bytes were invalid."""
+    """What arrived on a connection: its answers, how it ended, and why bytes were invalid.
+
+    ``unfinished`` counts the bytes of an answer that is not complete.
+    """
 
     answers: Sequence[Answer]
     ended: str = ""
     fault: str = ""
+    unfinished: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +163,22 @@ def _judge_missing(
 ) -> Judgement:
     if not seen.ended:
         return Judgement(
-            Trouble(NO_ANSWER, f"{_describe_due(owed)}, received nothing"), NOTHING, at
+            Trouble(NO_ANSWER, f"{_describe_due(owed)}, {_describe_lack(seen)}"), NOTHING, at
         )
     if may_end:
         return Judgement(stored=tuple(stored))
     return Judgement(Trouble(CLOSED, f"{_describe_due(owed)}, the connection closed"), CLOSED, at)
+
+
+def _describe_lack(seen: ConnectionResult) -> str:
+    """Return what came on a connection on which an answer is missing."""
+    if seen.unfinished:
+        return f"received {seen.unfinished} bytes of an answer that did not end"
+    if not seen.answers:
+        return "received nothing"
+    count = len(seen.answers)
+    before = f"the {count} answers" if count > 1 else "the answer"
+    return f"received nothing behind {before} to what was sent before"
 
 
 def _wrong(answer: Answer, at: int, due: str) -> Judgement:

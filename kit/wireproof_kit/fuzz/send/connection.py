@@ -5,6 +5,7 @@ import select
 import socket
 import ssl
 import sys
+import time
 from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
@@ -29,6 +30,7 @@ class CaseConnection:
     """A non-blocking connection of a fuzz case; `answers` are the responses to its requests.
 
     ``ended`` says how the target closed it (``end``, ``reset``, ``refused``); empty while open.
+    ``opened_s`` is when it was opened (monotonic clock), ``last`` what was received last on it.
     `prompt`: received bytes are acknowledged at once, because a target that writes many small
     answers may hold the next one back until then. This works on Linux only; elsewhere the kit
     waits for such a target. `opening` are the first bytes to be sent; `unsent` is the part of them
@@ -37,7 +39,6 @@ class CaseConnection:
 
     __slots__ = (
         "_half_closing",
-        "_last",
         "_listener",
         "_out",
         "_prompt",
@@ -47,7 +48,9 @@ class CaseConnection:
         "ended",
         "events",
         "half_closed",
+        "last",
         "name",
+        "opened_s",
         "port",
         "sock",
         "unsent",
@@ -70,7 +73,8 @@ class CaseConnection:
         self._prompt = prompt
         self._out: deque[bytes | memoryview] = deque()
         self._half_closing = False
-        self._last = b""
+        self.opened_s = time.monotonic()
+        self.last = b""
         self.half_closed = False
         self.answers: list[Answer] = []
         self.ended = ""
@@ -97,6 +101,11 @@ class CaseConnection:
         if not self._reader.fault and is_cut and self._reader.pending:
             return f"it ends {len(self._reader.pending)} bytes into an answer"
         return self._reader.fault
+
+    @property
+    def unfinished(self) -> int:
+        """How many bytes have been received of an answer that is not complete."""
+        return len(self._reader.pending)
 
     @property
     def is_sent(self) -> bool:
@@ -150,6 +159,7 @@ class CaseConnection:
             self._end("end")
         elif self._prompt and sys.platform == "linux":
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+        self.last = data or self.last
         self._take(self._reader.feed(data))
         return True
 

@@ -265,7 +265,7 @@ class Conversation:
     def _judge_line(self, line: _ConnectionState) -> Judgement:
         client = line.client
         answers = client.answers
-        seen = ConnectionResult(answers, client.ended, client.fault)
+        seen = ConnectionResult(answers, client.ended, client.fault, client.unfinished)
         if line.sentinel is None:
             found = judge(line.expected, seen)
         else:

@@ -7,6 +7,7 @@ from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Oracle, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import describe_refusal, is_alive
 from wireproof_kit.fuzz.oracle.rules import DEAD
+from wireproof_kit.fuzz.triage.consequences import ALIKE
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +48,9 @@ def tell_death(found: Sequence[Anomaly], oracle: Oracle) -> list[Anomaly]:
         if not is_alive(address):
             return [replace(each, trouble=Trouble(DEAD, describe_refusal(address)))]
     return list(found)
+
+
+def find_alike(found: Sequence[Anomaly], violated: str) -> Anomaly | None:
+    """Return the first anomaly of this rule, or of a rule that the same fault may violate."""
+    alike = frozenset({violated}).union(*(kinds for kinds in ALIKE if violated in kinds))
+    return next((each for each in found if each.trouble.violated in alike), None)

@@ -10,6 +10,7 @@ from wireproof_kit.fuzz.driver import Answer, End, Health, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import (
     BEHIND_S,
     Missing,
+    describe_ended,
     describe_undelivered,
     or_dead,
     wait,
@@ -294,7 +295,10 @@ class Bystanders(Health):
         self._poll_last(self.places.neighbour, shown)
         said = self._request(neighbour, self._poll(self.places.neighbour, LAST, 0, 1))
         if said is None:
-            how = neighbour.ended or neighbour.fault or "nothing"
+            if neighbour.ended:
+                words = describe_ended("the kit's idle client", neighbour)
+                return Trouble(NEIGHBOUR, f"{words}; new connections are answered")
+            how = neighbour.fault or "nothing"
             return Trouble(NEIGHBOUR, f"a neighbour's poll is answered with {how}")
         found = _messages(said)
         if found is None or neighbour.answers:

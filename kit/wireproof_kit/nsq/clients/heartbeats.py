@@ -2,6 +2,7 @@
 
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.events import Commanded, Sent
+from wireproof_kit.observation import Observation
 from wireproof_spec.nsq import names
 
 INTERVAL_S = 30.0
@@ -40,3 +41,32 @@ def is_answered(story: Story, *commands: str, after: float) -> bool:
         elif isinstance(event, Commanded) and event.name in commands:
             begins.setdefault(event.conn, event.at)
     return False
+
+
+def list_unanswered(story: Story) -> list[Sent]:
+    """Return the heartbeats behind which no command has come on their connection."""
+    last = {
+        event.conn: place
+        for place, event in enumerate(story.events)
+        if isinstance(event, Commanded)
+    }
+    return [
+        event
+        for place, event in enumerate(story.events)
+        if isinstance(event, Sent)
+        and event.data == names.HEARTBEAT
+        and last.get(event.conn, -1) < place
+    ]
+
+
+def rest_on_beat(story: Story, seen: Observation) -> Observation:
+    """Let an observation rest on the first heartbeat without an answer, or else on the last one.
+
+    A client that looks up nodes all the time writes more of that than of its heartbeats.
+    """
+    beats = list_unanswered(story)[:1] or story.of(Sent, _is_beat)[-1:]
+    return story.rest_on(next(iter(beats), None), seen)
+
+
+def _is_beat(event: Sent) -> bool:
+    return event.data == names.HEARTBEAT

@@ -10,6 +10,7 @@ from wireproof_kit.fuzz.driver import Health, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import (
     BEHIND_S,
     Missing,
+    describe_ended,
     describe_undelivered,
     or_dead,
     wait,
@@ -41,6 +42,8 @@ CHANNEL = "wp_fuzz"
 ORDERED_CHANNEL = "wp_fuzz_ordered"
 LOOK_S = 0.25
 SHORTLY_S = 0.1
+ANSWERED = "a new connection was answered with OK"
+"""What was seen before: each check begins with a publish on a new connection."""
 RETURNS_S = 0.5
 """Seconds that a check waits for a message that was requeued; later checks wait on."""
 
@@ -113,7 +116,7 @@ class Bystanders(Health):
         self._watcher = None
         watcher.close()
         if watcher.ended:
-            return Trouble(NEIGHBOUR, "a subscriber's connection was ended")
+            return Trouble(NEIGHBOUR, describe_ended("the kit's watching subscriber", watcher))
         return describe_undelivered(
             missing, len(stored), strange=strange, before_content=HEADER_LENGTH_SIZE
         )
@@ -209,6 +212,9 @@ class Bystanders(Health):
             said = first or client.ended or client.fault or "nothing"
             if said == "nothing" and client is fresh:
                 return Trouble(HUNG, f"{who} is answered with {said}")
+            if client.ended and client is publisher:
+                words = describe_ended("the kit's publisher", client)
+                return Trouble(violated, f"{words}; {ANSWERED}")
             if said != OK_KIND:
                 return Trouble(violated, f"{who} is answered with {said}")
             if len(client.answers) > 1 or client.fault:
@@ -226,8 +232,10 @@ class Bystanders(Health):
         idle.read()
         if (trouble := self._check_returned(subscriber, wait_s)) is not None:
             return trouble
-        if subscriber.ended or idle.ended:
-            return Trouble(NEIGHBOUR, "a neighbour's connection was ended")
+        for who, client in (("subscriber", subscriber), ("idle client", idle)):
+            if client.ended:
+                words = describe_ended(f"the kit's {who}", client)
+                return Trouble(NEIGHBOUR, f"{words}; {ANSWERED}")
         if subscriber.fault or idle.fault or idle.answers:
             return Trouble(NEIGHBOUR, "a neighbour was sent what it never asked for")
         if any(due <= time.monotonic() for due in self._awaiting.values()):

@@ -7,11 +7,11 @@ was open, and has shown nothing that conforms, runs again in company once the cu
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from wireproof_kit.runner.deaths.deaths import TARGET_DIED, Deaths
+from wireproof_kit.runner.deaths.deaths import Deaths
 from wireproof_kit.runner.deaths.others import may_have_sent
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.troubles import Outcome
-from wireproof_kit.verdicts.judge import JudgedRun, JudgedRuns
+from wireproof_kit.verdicts.judge import TARGET_DIED, JudgedRun, JudgedRuns
 from wireproof_spec.record import SeenRecord
 
 _FIRST, _FAILED, _CONFORMED, _LAST = range(4)

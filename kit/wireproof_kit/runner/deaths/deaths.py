@@ -16,13 +16,12 @@ from wireproof_kit.runner.deaths.gate import Gate
 from wireproof_kit.runner.deaths.recovery import Recovery, accepts
 from wireproof_kit.targets.process import TargetProcess
 from wireproof_kit.targets.session import Session
-from wireproof_kit.verdicts.judge import DIED, KIT_ERROR, UNDECIDED
+from wireproof_kit.verdicts.judge import DIED, KIT_ERROR, TARGET_DIED, UNDECIDED
 from wireproof_spec.clauses.spoken import spoken
 from wireproof_spec.record import SeenRecord
 
 _LOST = ("closed", "ended", "nonsense")
 """Parts of observations and notes that may mean that the target ended the connection."""
-TARGET_DIED = f"{UNDECIDED}:target-died"
 
 
 def describe_nobody() -> str:

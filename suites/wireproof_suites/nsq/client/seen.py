@@ -283,6 +283,12 @@ def play(
     return end_of(story, ends, otherwise, given_up)
 
 
+def play_beats(client: Client, script: Script, answered: Question) -> Observation:
+    """Play a script until heartbeats are answered; the observation rests on one of them."""
+    story = client.play(script, answered)
+    return heartbeats.rest_on_beat(story, end_of(story, {"answered": answered}, "silent"))
+
+
 def end_of(
     story: Story, ends: Mapping[str, Question], otherwise: str, given_up: str = ""
 ) -> Observation:

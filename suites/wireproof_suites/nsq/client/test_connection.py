@@ -7,6 +7,7 @@ from wireproof_kit.clients.observe import any_of, is_marked, shown, unless
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import Commanded, Sent
+from wireproof_kit.nsq.clients.heartbeats import rest_on_beat
 from wireproof_kit.nsq.clients.script import (
     NODE_1,
     NODE_2,
@@ -47,6 +48,7 @@ from wireproof_suites.nsq.client.seen import (
     is_reopened,
     node_connections,
     play,
+    play_beats,
     publishes,
     subscriptions,
     unless_original,
@@ -182,8 +184,8 @@ def test_producer_heartbeat(client: Client) -> Observation:
 @client_case("connection/heartbeat/consumer", "smart.client.heartbeat", "consumer")
 def test_consumer_heartbeat(client: Client) -> Observation:
     """A consumer answers each of three heartbeats with some command, also just after SUB."""
-    ends: dict[str, Question] = {"answered": _all_beats_answered}
-    return play(client, Script("consumer", rules=_rhythm("SUBSCRIBE")), ends, "silent")
+    script = Script("consumer", rules=_rhythm("SUBSCRIBE"))
+    return play_beats(client, script, _all_beats_answered)
 
 
 @client_case("connection/nop/producer", "smart.client.heartbeat-nop", "producer")
@@ -196,8 +198,7 @@ def test_producer_nop(client: Client) -> Observation:
 @client_case("connection/nop/consumer", "smart.client.heartbeat-nop", "consumer")
 def test_consumer_nop(client: Client) -> Observation:
     """A consumer answers heartbeats with NOP, also directly after its subscription."""
-    ends: dict[str, Question] = {"answered": _three_nops}
-    return play(client, Script("consumer", rules=_beats("SUBSCRIBE")), ends, "silent")
+    return play_beats(client, Script("consumer", rules=_beats("SUBSCRIBE")), _three_nops)
 
 
 @client_case("connection/heartbeat/busy", "smart.client.asynchronous", "consumer", "driver")
@@ -209,7 +210,8 @@ def test_busy_heartbeat(client: Client) -> Observation:
     if not _beats_at_work(story):
         return shown(story, "late", seen=False)
     heard = _is_heard_at_work(story)
-    return unless(story, "answered" if heard else "late", seen=heard or bool(finishes(story)))
+    seen = unless(story, "answered" if heard else "late", seen=heard or bool(finishes(story)))
+    return story.rest_on(_beats_at_work(story)[0], seen)
 
 
 def _is_heard_at_work(story: Story) -> bool:
@@ -249,7 +251,8 @@ def _of_kept(client: Client, script: Script, answered: Question) -> Observation:
     """
     story = client.play(script, any_of(answered, _has_let_go))
     if answered(story) or not _has_let_go(story):
-        return unless(story, "answered" if answered(story) else "silent", seen=answered(story))
+        came = answered(story)
+        return rest_on_beat(story, unless(story, "answered" if came else "silent", seen=came))
     return unless(
         story,
         "unsupported",

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
-from wireproof_kit.clients.events import Event, Marked
+from wireproof_kit.clients.events import Marked
 from wireproof_kit.clients.observe import any_of, shown, unless
 from wireproof_kit.clients.part import Role
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
 from wireproof_kit.nsq.clients.events import ORDERED, Commanded, Sent
+from wireproof_kit.nsq.clients.heartbeats import list_unanswered, rest_on_beat
 from wireproof_kit.nsq.clients.identity import list_identities
 from wireproof_kit.nsq.clients.peers import ANSWERED
 from wireproof_kit.nsq.clients.script import (
@@ -39,6 +40,7 @@ from wireproof_suites.nsq.client.seen import (
     is_reopened,
     node_connections,
     play,
+    play_beats,
     publishes,
     subscriptions,
 )
@@ -66,16 +68,6 @@ def _beat(event: str, *, begin: float = 0.0, peer: str | None = None) -> Rule:
     return always(event, *beats) if peer is None else once(event, *beats, peer=peer)
 
 
-def _unanswered(story: Story) -> list[Event]:
-    """Return the heartbeats behind which no command has come on their connection."""
-    last = {event.conn: place for place, event in enumerate(story.events) if _is_said(event)}
-    return [
-        event
-        for place, event in enumerate(story.events)
-        if _is_beat(event) and last.get(event.conn, -1) < place
-    ]
-
-
 def _is_said(event: object) -> bool:
     return isinstance(event, Commanded)
 
@@ -88,14 +80,14 @@ def _answers_each(story: Story) -> bool:
     """Return True if eight heartbeats were sent on each of two connections, and answered."""
     beats = [event.conn for event in story.of(Sent, _is_beat)]
     beaten = [conn for conn in set(beats) if beats.count(conn) >= BEATS]
-    return len(beaten) >= len(TWO) and not _unanswered(story)
+    return len(beaten) >= len(TWO) and not list_unanswered(story)
 
 
 @client_case("connection/heartbeat/each/consumer", "smart.client.heartbeat", "consumer", "lookup")
 def test_consumer_heartbeats(client: Client) -> Observation:
     """A consumer answers eight heartbeats on each of its connections to two nodes."""
     script = Script("consumer", leaders=TWO, rules=(_beat("SUBSCRIBE"),))
-    return play(client, script, {"answered": _answers_each}, "silent")
+    return play_beats(client, script, _answers_each)
 
 
 @client_case(
@@ -117,7 +109,7 @@ def test_producer_heartbeats(client: Client) -> Observation:
     if any(closed_by_client(story, each.conn) for each in publishes(story)):
         note = "the producer closed a connection after its publish; it owes no answer there"
         return unless(story, "unsupported", note=note)
-    return unless(story, "silent", seen=_is_over(story))
+    return rest_on_beat(story, unless(story, "silent", seen=_is_over(story)))
 
 
 def _is_over(story: Story) -> bool:
@@ -141,7 +133,7 @@ def test_held_heartbeats(client: Client) -> Observation:
     ends: dict[str, Question] = {"late": _is_late, "answered": _has_answered_held}
     story = client.play(script, any_of(*ends.values()), within=LONG)
     is_well = _has_answered_held(story) and not _is_late(story)
-    return unless(story, "answered" if is_well else "late", seen=is_well)
+    return rest_on_beat(story, unless(story, "answered" if is_well else "late", seen=is_well))
 
 
 def _is_late(story: Story) -> bool:
@@ -158,7 +150,7 @@ def _is_late(story: Story) -> bool:
 
 
 def _has_answered_held(story: Story) -> bool:
-    return len(story.of(Sent, _is_beat)) >= HELD_BEATS and not _unanswered(story)
+    return len(story.of(Sent, _is_beat)) >= HELD_BEATS and not list_unanswered(story)
 
 
 @client_case("consume/finish/each", "smart.client-consume.no-late-finish", "consumer", "lookup")
