@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
+from wireproof_kit.fuzz.campaign.batches import LEAST_PART, MOST_DEATHS, send_in_parts
 from wireproof_kit.fuzz.case import CROWD, Case, Step
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.rules import CLOSED, DEAD
@@ -53,3 +56,30 @@ def test_a_target_that_dies_of_an_exercise_dies_of_that() -> None:
     (anomaly,) = checked(Health(is_dead=True), [])
 
     assert (anomaly.trouble.violated, anomaly.case) == (DEAD, case(3, CROWD))
+
+
+@pytest.mark.parametrize("deadly", [set[int](), {0}, {255}, {7, 200}])
+def test_the_rest_of_a_batch_is_sent_but_for_a_few_cases_beside_the_deadly_ones(
+    deadly: set[int],
+) -> None:
+    cases, sent = [case(n) for n in range(256)], set[int]()
+
+    def kills(part: Sequence[Case]) -> bool:
+        assert part
+        died = any(each.index in deadly for each in part)
+        sent.update(() if died else (each.index for each in part))
+        return died
+
+    send_in_parts(cases, kills)
+
+    assert not deadly & sent
+    assert len(sent) >= 256 - LEAST_PART * len(deadly)
+
+
+def test_a_target_that_dies_of_everything_is_not_killed_for_ever() -> None:
+    died: list[int] = []
+    send_in_parts([case(n) for n in range(256)], lambda part: not died.append(len(part)))
+
+    assert len(died) == MOST_DEATHS
+    send_in_parts([case(1), case(2)], lambda part: died.clear())
+    assert died == []

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Final
 
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
-from wireproof_kit.fuzz.campaign.batches import Batches, Meanwhile
+from wireproof_kit.fuzz.campaign.batches import Batches, Meanwhile, send_in_parts
 from wireproof_kit.fuzz.campaign.exchanges import (
     Recorded,
     planned_exchange,
@@ -40,24 +40,9 @@ from wireproof_kit.fuzz.triage.consequences import (
 )
 from wireproof_kit.fuzz.triage.deaths import finding_of_deaths, likely_causes
 from wireproof_kit.fuzz.triage.findings import Findings
-from wireproof_kit.fuzz.triage.triage import Triage
+from wireproof_kit.fuzz.triage.triage import QUICK_REVIVAL_S, Triage
 from wireproof_kit.wire.transcript import Transcript
 
-EXERCISE_SHARE: Final = 0.15
-"""The part of a campaign that the exercises of the kit's own clients may take.
-
-Measured with the reference: of 28 s they took 18, and sending cases 3.
-"""
-EXERCISE_S: Final = 3.0
-"""About how long an exercise takes, in seconds."""
-LONG_ENOUGH_S: Final = 20.0
-FIRST_SHARE: Final = 0.3
-"""The part of a campaign after which not even the first exercise of a kind begins.
-
-With a load of 14, three of them took 18 s of 20, and 768 cases were sent.
-"""
-FIRST_EXERCISES: Final = 3
-"""The number of the last batch with the first exercise of a kind."""
 RECORD_S: Final = 10.0
 """The most seconds for recording the transcript of many cases."""
 
@@ -214,7 +199,8 @@ class Campaign(WorkerCampaign):
                 break
             for _ in making:
                 pass
-            batches.has_exercises = self._may_exercise()
+            had_s, elapsed_s = self.counts.exercised_s, self.elapsed_s
+            batches.has_exercises = batches.may_exercise(batch, had_s=had_s, elapsed_s=elapsed_s)
             kept = batches.drop_blocked(made, self._sorter())
             made = batches.begin(batch + batches.step, self._sorter())
             making = batches.make(made)
@@ -223,18 +209,6 @@ class Campaign(WorkerCampaign):
             if self._has_enough():
                 break
             self._restart_after(batch)
-
-    def _may_exercise(self) -> bool:
-        """Return True if another exercise fits into the share of the time that exercises have.
-
-        In a campaign that is long enough each kind is done at once, for the first time.
-        """
-        time_s = self.plan.time_s
-        is_long = time_s is None or time_s >= LONG_ENOUGH_S
-        had_s = self.counts.exercised_s
-        if is_long and self.batch // self.batches.step <= FIRST_EXERCISES:
-            return time_s is None or had_s < FIRST_SHARE * time_s
-        return had_s + EXERCISE_S < EXERCISE_SHARE * self.elapsed_s
 
     def _restart_after(self, batch: int) -> None:
         case = self.batches.restart_after(batch)
@@ -280,6 +254,21 @@ class Campaign(WorkerCampaign):
             trouble = watching.climbs(cases)
             found = [Anomaly(trouble, tuple(cases))] if trouble else []
         self._triage.follow_all(found, self._has_enough)
+        if find_alike(found, DEAD) is not None and self.revival_s <= QUICK_REVIVAL_S:
+            send_in_parts(self.batches.select_again(cases), self._kills)
+
+    def _kills(self, cases: Sequence[Case]) -> bool | None:
+        """Send cases of a batch in which the target died; return True if it dies, None at the end.
+
+        Most of them were not judged, and fewer are allowed once a death is explained.
+        """
+        engine, cases = self._engine, self.batches.select_again(cases)
+        if engine is None or self.is_sent() or self._has_enough():
+            return None
+        found = engine.perform(cases, watch=False, patient=False)
+        self.history.note_death(found, self.elapsed_s, self.fuzz_target.last_words)
+        self._triage.follow_all(found, self._has_enough)
+        return find_alike(found, DEAD) is not None
 
     def _tell_deaths(self) -> None:
         """Add a finding for the deaths that no case explains; one alone is not confirmed."""
