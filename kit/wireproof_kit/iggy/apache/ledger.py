@@ -4,12 +4,13 @@ Topics belong to one case each, and servers use their numbers again: so everythi
 within one run of a case. A connection is read as long as its bytes are whole requests.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import contextlib
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Final
 
 from wireproof_kit.iggy.apache import rules
 from wireproof_kit.iggy.apache.asked import Asked, Connection, OfConsumer, Sent, decode_asked
-from wireproof_kit.iggy.apache.partitions import NONE, Before, Partition, judge_told
+from wireproof_kit.iggy.apache.partitions import NONE, Before, Partition, find_gaps, judge_told
 from wireproof_kit.iggy.apache.rules import LAW, Content
 from wireproof_kit.ledger.entries import BOUND, Entry, Fate, Place
 from wireproof_kit.ledger.outcomes import Finding, Outcomes, count_broken
@@ -27,7 +28,7 @@ from wireproof_spec.iggy.apache.bodies.messages import (
     StoreConsumerOffset,
 )
 from wireproof_spec.iggy.apache.bodies.resources import TOPIC_DETAILS
-from wireproof_spec.iggy.apache.bodies.results import RESULT
+from wireproof_spec.iggy.apache.bodies.results import CONFIRMATIONS, RESULT
 from wireproof_spec.iggy.apache.envelope import Envelope
 from wireproof_spec.iggy.apache.frames import (
     Eviction,
@@ -61,7 +62,7 @@ _STRATEGY_WAYS: Final = {
 }
 _DELETING: Final = (operations.DELETE_STREAM, operations.DELETE_TOPIC)
 
-_Key = tuple[int | str, int]
+_Key = tuple[Hashable, int]
 """A topic, and a partition of it."""
 
 
@@ -144,7 +145,7 @@ class _CaseReader:
         partition = self._partition(topic, asked.partition.partition_id)
         return partition.before(asked.consumer, changes=changes)
 
-    def _partition(self, topic: int | str, number: int) -> Partition:
+    def _partition(self, topic: Hashable, number: int) -> Partition:
         return self._partitions.setdefault((topic, number), Partition())
 
     def _take(self, metadata: SendMetadata, data: bytes) -> Sequence[Sent]:
@@ -210,6 +211,8 @@ class _CaseReader:
     def _follow_done(self, asked: Asked, reply: Reply) -> None:
         if asked.header.operation == operations.CREATE_TOPIC:
             self._note_topic(reply.body)
+        for topic in {entry.destination for entry in asked.sent}:
+            self._note_confirmed(topic, len(asked.sent), reply.body)
         if isinstance(asked.body, GetConsumerOffset):
             self._judge_told(asked.body, asked.before, reply.body)
         if not isinstance(asked.body, PollMessages):
@@ -221,6 +224,13 @@ class _CaseReader:
             self._add([Finding(f"{LAW}message.layout", value, str(error))], ())
             return
         self._judge_poll(asked.body, polled, asked.before)
+
+    def _note_confirmed(self, topic: Hashable, count: int, body: bytes) -> None:
+        with contextlib.suppress(WireError):
+            for each in decode(CONFIRMATIONS, body).confirmations:
+                partition = self._partition(topic, each.partition_id)
+                last = each.base_offset + count - 1
+                partition.confirmed = max(partition.confirmed, last)
 
     def _follow_change(
         self,
@@ -272,6 +282,8 @@ class _CaseReader:
         if before is not None:
             if not self._has_odd_deltas:
                 self._add(partition.judge_poll(poll, before, polled), way)
+                gaps = find_gaps(poll, before, polled.offsets)
+                partition.gaps += [(gap, way, self._at) for gap in gaps]
             partition.commit(poll, before, polled.offsets)
         for batch in polled.batches:
             is_slice = bool(batch.frames) and batch.frames[0].offset_delta > 0
@@ -293,6 +305,9 @@ class _CaseReader:
             way |= {"again"}
             self._add([rules.judge_same(known.seen[offset], frame)], way)
             self._add([rules.judge_kept_time(known.times[offset], time_us)], way)
+        elif not self._has_odd_deltas:
+            for gap, its_way, place in known.gaps:
+                self._add(gap.judge(offset, time_us), its_way, (place, self._at))
         known.note(offset, frame, time_us)
         self._judge_place(topic, partition, frame, way)
         entries = self._find(topic, partition, frame)

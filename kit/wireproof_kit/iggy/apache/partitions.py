@@ -6,9 +6,11 @@ may be served in any order.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from wireproof_kit.iggy.apache.rules import LAW, compare, hold
+from wireproof_kit.ledger.entries import Place
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_spec.iggy.apache.batch import MessageFrame
 from wireproof_spec.iggy.apache.bodies.messages import ConsumerOffset, PollMessages
@@ -19,10 +21,11 @@ from wireproof_spec.iggy.kinds import AUTO_COMMIT, FIRST, LAST, NEXT, OFFSET, TI
 NONE: Final = -1
 """In place of the offset of a consumer that has stored none."""
 _OTHER: Final = "delivered:other"
-_STARTS: Final = {
+_CLAUSES: Final = {
     OFFSET: "poll.offset",
     TIMESTAMP: "poll.timestamp",
     FIRST: "poll.first",
+    LAST: "poll.last",
     NEXT: "poll.next",
 }
 
@@ -51,6 +54,9 @@ class Before:
     """What was known of a partition and a consumer when a request was sent."""
 
     newest: int
+    """The highest offset of a polled message."""
+    top: int
+    """The highest offset of a message that was polled or confirmed."""
     stored: Stored
     changes: int
 
@@ -61,6 +67,27 @@ class Before:
         return self.stored.may_be if is_same else frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Offsets between two that a poll passed; a message of one of them was due there.
+
+    Offsets are given in the order of arrival: up to the highest one that was confirmed or polled
+    before, all messages were there, even if nobody had polled them.
+    """
+
+    clause: str
+    low: int
+    high: int
+    since_us: int
+    """The time from which on a message was due."""
+
+    def judge(self, offset: int, time_us: int) -> Iterator[Finding]:
+        """Judge whether a message, which is polled at any time, was passed."""
+        if self.low < offset < self.high and time_us >= self.since_us:
+            note = f"offset {offset} was passed"
+            yield Finding(f"{LAW}{self.clause}", _OTHER, note)
+
+
 @dataclass(slots=True)
 class Partition:
     """One partition of a topic that was made in the case."""
@@ -69,6 +96,12 @@ class Partition:
     """By offset."""
     times: dict[int, int] = field(default_factory=dict[int, int])
     stored: dict[Consumer, Stored] = field(default_factory=dict[Consumer, Stored])
+    confirmed: int = NONE
+    """The highest offset that the reply to a send told."""
+    gaps: list[tuple[Gap, frozenset[str], Place]] = field(
+        default_factory=list[tuple[Gap, frozenset[str], Place]]
+    )
+    """What polls passed, and the way and the place of each of these polls."""
 
     @property
     def newest(self) -> int:
@@ -78,12 +111,10 @@ class Partition:
     def before(self, consumer: Consumer, *, changes: bool = False) -> Before:
         """Return what is known when a consumer's request is sent; one may change its offset."""
         stored = self.stored.setdefault(consumer, Stored())
-        known = Before(self.newest, stored, stored.changes)
         if changes:
             stored.under_way += 1
             stored.changes += 1
-            known = Before(self.newest, stored, stored.changes)
-        return known
+        return Before(self.newest, max(self.newest, self.confirmed), stored, stored.changes)
 
     def note(self, offset: int, frame: MessageFrame, time_us: int) -> None:
         """Note a polled message and the time of its batch."""
@@ -98,27 +129,32 @@ class Partition:
             current = polled.head.current_offset
             value = "" if current >= newest else "current:other"
             yield Finding(f"{LAW}poll.current", value, f"{current}, behind {newest}")
-        if not offsets:
+        clause = _CLAUSES.get(poll.strategy)
+        if clause is None or (poll.strategy == NEXT and not before.may_be):
             return
-        if poll.strategy == LAST:
+        if not offsets:
+            is_due = bool(poll.count) and self._is_due(poll, before)
+            yield hold(
+                clause, not is_due, "delivered:none", "a message is due that was polled before"
+            )
+        elif poll.strategy == LAST:
             note = f"{offsets[-1]} is the last one, behind {before.newest}"
-            yield hold("poll.last", offsets[-1] >= before.newest, _OTHER, note)
-        elif poll.strategy in _STARTS and (poll.strategy != NEXT or before.may_be):
+            yield hold(clause, offsets[-1] >= before.newest, _OTHER, note)
+        else:
             times = [each.header.base_timestamp for each in polled.batches if each.frames]
-            is_right = self._begins(poll, before, offsets[0], times[0])
-            note = f"begins with offset {offsets[0]}"
-            yield hold(_STARTS[poll.strategy], is_right, _OTHER, note)
+            is_right = any(offsets[0] > end for end in _ends(poll, before))
+            is_right &= poll.strategy != TIMESTAMP or times[0] >= poll.value
+            yield hold(clause, is_right, _OTHER, f"begins with offset {offsets[0]}")
+        for gap in find_gaps(poll, before, offsets):
+            for at, time_us in self.times.items():
+                yield from gap.judge(at, time_us)
 
-    def _begins(self, poll: PollMessages, before: Before, first: int, time_us: int) -> bool:
-        """Return True if a poll may begin with this message, and passes none that is due."""
+    def _is_due(self, poll: PollMessages, before: Before) -> bool:
+        """Return True if a message that was polled before has to be in the answer to a poll."""
+        known = (at for at in self.seen if at <= before.newest)
         if poll.strategy == TIMESTAMP:
-            passed = (at for at, time in self.times.items() if time >= poll.value)
-            return time_us >= poll.value and not _passes(passed, first, before)
-        ends = {OFFSET: frozenset({poll.value - 1}), FIRST: frozenset({NONE})}
-        return any(
-            first > end and not _passes((at for at in self.seen if at > end), first, before)
-            for end in ends.get(poll.strategy, before.may_be)
-        )
+            return any(self.times[at] >= poll.value for at in known)
+        return any(at > max(_ends(poll, before)) for at in known)
 
     def commit(self, poll: PollMessages, before: Before, offsets: Sequence[int]) -> None:
         """Follow what a poll may have stored; only with auto_commit 1 is it said that it does."""
@@ -148,6 +184,21 @@ def judge_told(partition: int, before: Before, told: ConsumerOffset | None) -> I
         yield hold(of_stored, told.stored_offset in may_be, "offset:other", note)
 
 
-def _passes(due: Iterator[int], first: int, before: Before) -> bool:
-    """Return True if a message that is due and was polled before is in front of the first."""
-    return any(at < first for at in due if at <= before.newest)
+def _ends(poll: PollMessages, before: Before) -> frozenset[int]:
+    """Return the offsets behind one of which a poll begins; none if that is not known."""
+    ends = {OFFSET: poll.value - 1, FIRST: NONE, LAST: NONE, TIMESTAMP: NONE}
+    return before.may_be if poll.strategy == NEXT else frozenset({ends.get(poll.strategy, NONE)})
+
+
+def find_gaps(poll: PollMessages, before: Before, offsets: Sequence[int]) -> Iterator[Gap]:
+    """Yield what a poll passed in front of its first message, and between others."""
+    clause, ends = _CLAUSES.get(poll.strategy), _ends(poll, before)
+    if clause is None or not ends or not offsets:
+        return
+    # Strategy last asks for no first message.
+    known = [end for end in ends if end < offsets[0] and poll.strategy != LAST]
+    since_us = poll.value if poll.strategy == TIMESTAMP else 0
+    for low, behind in pairwise((max(known, default=offsets[0]), *offsets)):
+        high = min(behind, before.top + 1)
+        if high > low + 1:
+            yield Gap(clause, low, high, since_us)

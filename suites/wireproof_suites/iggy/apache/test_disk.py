@@ -16,7 +16,7 @@ BATCHES = (3, 1)
 def test_layout(apache: ApacheServer, apache_topic: Topic) -> Observation:
     """A stored record has the bytes of the polled one."""
     sent = steps.store(apache, apache_topic, BATCHES)
-    polled = apache.poll(apache_topic)
+    polled = apache.poll_all(apache_topic)
     records = b"".join(encode(BATCH, each) for each in polled.batches)
     log = wait_for_log(apache, apache_topic, sent[-1].payload)
     if sent[-1].payload not in log:

@@ -39,7 +39,7 @@ def test_ack_levels(apache: ApacheServer, apache_topic: Topic, ack: int) -> Obse
 def _stored(apache: ApacheServer, topic: Topic, place: int, ack: int) -> Observation:
     steps.store(apache, topic, [3])
     # No text says where the offsets of a partition begin.
-    offsets = apache.poll(topic).offsets
+    offsets = apache.poll_all(topic).offsets
     if len(offsets) != 3:
         return observed("missing", overdue=True)
     offset = offsets[place]
@@ -88,7 +88,7 @@ def test_ack_unknown(apache: ApacheServer, apache_topic: Topic, ack: int) -> Obs
 def test_beyond(apache: ApacheServer, apache_topic: Topic, size: int, offset: int) -> Observation:
     """An offset beyond the newest one is not stored."""
     steps.store(apache, apache_topic, [size] * bool(size))
-    newest = max(apache.poll(apache_topic).offsets, default=-1)
+    newest = max(apache.poll_all(apache_topic).offsets, default=-1)
     body = requests.store_offset_body(apache_topic, WHO, 0, max(offset, newest + 1))
     return _ask(apache, operations.STORE_CONSUMER_OFFSET, body)
 

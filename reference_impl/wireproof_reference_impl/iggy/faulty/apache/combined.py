@@ -30,7 +30,15 @@ from wireproof_spec.iggy.apache.bodies.messages import (
 )
 from wireproof_spec.iggy.bodies.consumer import Consumer
 from wireproof_spec.iggy.bodies.identifier import Identifier
-from wireproof_spec.iggy.kinds import AUTO_COMMIT, BALANCED, LAST, MESSAGES_KEY, NEXT, TIMESTAMP
+from wireproof_spec.iggy.kinds import (
+    AUTO_COMMIT,
+    BALANCED,
+    FIRST,
+    LAST,
+    MESSAGES_KEY,
+    NEXT,
+    TIMESTAMP,
+)
 
 _LONG = 100
 _SENT: list[SendMetadata] = []
@@ -193,14 +201,30 @@ def named_consumer_not_committed(
         original(partition, consumer, offset)
 
 
-# What is passed was never polled before, so that the ledger cannot tell that it is due.
-@condition("send.accept", starting(NEXT))
+@condition("poll.next", starting(NEXT))
 def next_with_commit_begins_late(
     right: int | None, partition: Partition, request: PollMessages
 ) -> int | None:
     """A poll for the next messages that commits passes one message behind a stored offset."""
     is_one = right and request.auto_commit and right + 1 < partition.next_offset
     return right + 1 if right and is_one else right
+
+
+@condition("poll.next", instead(messages, "poll"))
+def next_of_named_finds_nothing(original: Original, node: Node, request: PollMessages) -> object:
+    """A consumer with a name finds nothing next once it has stored an offset."""
+    found: messages.Polled = original(node, request)
+    start = found.batches[0].offset(found.batches[0].frames[0]) if found.batches else 0
+    is_one = request.strategy == NEXT and start and _is_named(request.consumer)
+    return replace(found, batches=[]) if is_one else found
+
+
+@condition("poll.first", instead(messages, "poll"))
+def second_batch_passed_by_first(original: Original, node: Node, request: PollMessages) -> object:
+    """A poll with strategy first that commits leaves out the second batch that it finds."""
+    found: messages.Polled = original(node, request)
+    is_one = request.strategy == FIRST and request.auto_commit
+    return replace(found, batches=found.batches[:1] + found.batches[2:]) if is_one else found
 
 
 @condition("poll.timestamp", starting(TIMESTAMP))

@@ -169,7 +169,7 @@ class RowConsumer:
         sizes = (3, 1, 4) if self._row["number"] == "behind-many" else (1,)
         for number in self._times:
             steps.store(self._server, self._topic, sizes, partition=number)
-            polled = self._server.poll(self._topic, Polling(partition=number))
+            polled = self._server.poll_all(self._topic, Polling(partition=number))
             times = [each.header.base_timestamp for each in polled.batches]
             self._times[number] = max(times, default=0)
 
@@ -180,18 +180,22 @@ class RowConsumer:
             self._poll_by_strategy(number)
             for polled in self._walk(number):
                 self.came |= {each.id for each in polled.frames}
+            # What can be polled by offset is known now: what is passed, or withheld, can be told.
+            self._walk_next(number)
             self._server.stored_offset(self._topic, consumer=self._who, partition=number)
 
     def _poll_by_strategy(self, number: int) -> None:
-        """Poll a partition once, and ask what the consumer has stored then."""
-        if self._strategy != NEXT:
+        """Poll a partition once, or to its end, and ask what the consumer has stored then."""
+        if self._strategy == NEXT:
+            self._walk_next(number)
+        else:
             self._poll(number, self._strategy, self._times[number])
-            self._server.stored_offset(self._topic, consumer=self._who, partition=number)
+        self._server.stored_offset(self._topic, consumer=self._who, partition=number)
 
     def look_over(self) -> None:
         """Poll each partition from its beginning, as another consumer, all at once."""
         for number in range(self._topic.partitions):
-            self._server.poll(self._topic, Polling(partition=number, consumer=ONLOOKER))
+            self._server.poll_all(self._topic, Polling(partition=number, consumer=ONLOOKER))
 
     def reconnect(self) -> None:
         """Close the connection; the next poll comes on a new one."""
@@ -205,30 +209,37 @@ class RowConsumer:
         self._next = dict.fromkeys(self._next, 0)
 
     def _walk(self, number: int) -> Iterator[Polled]:
-        """Poll a partition to its end: behind what came, or behind the stored offset."""
-        is_next = self._strategy == NEXT
+        """Poll a partition to its end, behind what came."""
         while True:
-            kind = NEXT if is_next else OFFSET
-            polled = self._poll(number, kind, self._next[number])
+            polled = self._poll(number, OFFSET, self._next[number])
             yield polled
             offsets = polled.offsets
             if not offsets or offsets[-1] < self._next[number]:
                 return
             self._next[number] = offsets[-1] + 1
-            if is_next and self._row["commit"] != "commit":
-                self._server.store_offset(
-                    self._topic, offsets[-1], consumer=self._who, partition=number
-                )
-            if is_next and self._row["poll"] == "reconnected":
+
+    def _walk_next(self, number: int) -> None:
+        """Poll a partition to its end behind the stored offset, if that is the strategy."""
+        last = -1
+        while self._strategy == NEXT:
+            offsets = self._poll(number, NEXT, 0).offsets
+            if not offsets or offsets[-1] <= last:
+                return
+            last = offsets[-1]
+            if self._row["commit"] != "commit":
+                self._server.store_offset(self._topic, last, consumer=self._who, partition=number)
+            if self._row["poll"] == "reconnected":
                 self.reconnect()
 
     def _poll(self, number: int, strategy: int, value: int) -> Polled:
         is_by_value = strategy in (OFFSET, TIMESTAMP)
+        is_committing = self._row["commit"] == "commit"
         polling = Polling(
             strategy=strategy,
             value=value if is_by_value else 0,
             count=FEW if self._row["count"] == "few" else ALL,
-            auto_commit=int(self._row["commit"] == "commit"),
+            # To look by offset what there is must not move on what comes next.
+            auto_commit=int(is_committing and (strategy == NEXT or self._strategy != NEXT)),
             consumer=self._who,
         )
         is_named = self._row["place"] == "by-name"
