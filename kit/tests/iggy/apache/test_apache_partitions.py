@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from wireproof_kit.iggy.apache import requests
 from wireproof_kit.iggy.apache.batches import batch, numbered
-from wireproof_kit.iggy.apache.partitions import Partition, find_gaps, judge_told
+from wireproof_kit.iggy.apache.partitions import Partition, commit, find_gaps, judge_told
 from wireproof_kit.iggy.apache.requests import Polling
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy.apache.batch import Batch
@@ -49,7 +49,7 @@ def known() -> Partition:
 def broken(partition: Partition, poll: PollMessages, found: Polled) -> set[str]:
     before = partition.before(WHO, changes=bool(poll.auto_commit))
     findings = [*partition.judge_poll(poll, before, found)]
-    partition.commit(poll, before, found.offsets)
+    commit(poll, before, found.offsets)
     return {each.clause.removeprefix("iggy.apache.") for each in findings if not each.holds}
 
 

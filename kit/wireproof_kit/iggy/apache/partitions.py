@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
+from wireproof_kit.iggy.apache.json_messages import JsonMessage, first_unlike, from_frame
 from wireproof_kit.iggy.apache.rules import LAW, compare, hold
 from wireproof_kit.ledger.entries import Place
 from wireproof_kit.ledger.outcomes import Finding
@@ -95,7 +96,13 @@ class Partition:
     seen: dict[int, MessageFrame] = field(default_factory=dict[int, MessageFrame])
     """By offset."""
     times: dict[int, int] = field(default_factory=dict[int, int])
-    stored: dict[Consumer, Stored] = field(default_factory=dict[Consumer, Stored])
+    origins: dict[int, int] = field(default_factory=dict[int, int])
+    stored: dict[tuple[Consumer, bool], Stored] = field(
+        default_factory=dict[tuple[Consumer, bool], Stored]
+    )
+    """By consumer, and whether it speaks HTTP."""
+    shown: dict[int, JsonMessage] = field(default_factory=dict[int, JsonMessage])
+    """What JSON showed of messages first, by offset."""
     confirmed: int = NONE
     """The highest offset that the reply to a send told."""
     gaps: list[tuple[Gap, frozenset[str], Place]] = field(
@@ -108,25 +115,44 @@ class Partition:
         """Return the highest offset of a polled message."""
         return max(self.seen, default=NONE)
 
-    def before(self, consumer: Consumer, *, changes: bool = False) -> Before:
-        """Return what is known when a consumer's request is sent; one may change its offset."""
-        stored = self.stored.setdefault(consumer, Stored())
+    def before(
+        self, consumer: Consumer, *, changes: bool = False, over_http: bool = False
+    ) -> Before:
+        """Return what is known when a consumer's request is sent; one may change its offset.
+
+        Whether a consumer is the same over both transports is another question.
+        """
+        stored = self.stored.setdefault((consumer, over_http), Stored())
         if changes:
             stored.under_way += 1
             stored.changes += 1
+            self.stored[consumer, not over_http] = Stored(frozenset())
         return Before(self.newest, max(self.newest, self.confirmed), stored, stored.changes)
 
-    def note(self, offset: int, frame: MessageFrame, time_us: int) -> None:
-        """Note a polled message and the time of its batch."""
+    def note(self, offset: int, frame: MessageFrame, time_us: int, origin_us: int = 0) -> None:
+        """Note a message that was polled over TCP, and the times of its batch."""
         self.seen[offset] = frame
         self.times[offset] = time_us
+        self.origins[offset] = origin_us
 
     def judge_poll(self, poll: PollMessages, before: Before, polled: Polled) -> Iterator[Finding]:
         """Judge the newest offset that a poll tells, and with which message it begins or ends."""
-        offsets = polled.offsets
+        times = [each.header.base_timestamp for each in polled.batches if each.frames]
+        return self.judge_answer(
+            poll, before, polled.offsets, polled.head.current_offset, times[0] if times else 0
+        )
+
+    def judge_answer(
+        self,
+        poll: PollMessages,
+        before: Before,
+        offsets: Sequence[int],
+        current: int,
+        first_us: int,
+    ) -> Iterator[Finding]:
+        """Do so for an answer with these offsets, and the time of the first of its messages."""
         newest = max((before.newest, *offsets))
         if newest > NONE:
-            current = polled.head.current_offset
             value = "" if current >= newest else "current:other"
             yield Finding(f"{LAW}poll.current", value, f"{current}, behind {newest}")
         clause = _CLAUSES.get(poll.strategy)
@@ -141,9 +167,8 @@ class Partition:
             note = f"{offsets[-1]} is the last one, behind {before.newest}"
             yield hold(clause, offsets[-1] >= before.newest, _OTHER, note)
         else:
-            times = [each.header.base_timestamp for each in polled.batches if each.frames]
             is_right = any(offsets[0] > end for end in _ends(poll, before))
-            is_right &= poll.strategy != TIMESTAMP or times[0] >= poll.value
+            is_right &= poll.strategy != TIMESTAMP or first_us >= poll.value
             yield hold(clause, is_right, _OTHER, f"begins with offset {offsets[0]}")
         for gap in find_gaps(poll, before, offsets):
             for at, time_us in self.times.items():
@@ -156,16 +181,27 @@ class Partition:
             return any(self.times[at] >= poll.value for at in known)
         return any(at > max(_ends(poll, before)) for at in known)
 
-    def commit(self, poll: PollMessages, before: Before, offsets: Sequence[int]) -> None:
-        """Follow what a poll may have stored; only with auto_commit 1 is it said that it does."""
-        was = before.may_be
-        last = frozenset(offsets[-1:])
-        if poll.auto_commit == AUTO_COMMIT:
-            # The server at commit cc269ef never moves an offset back here, which no text forbids.
-            higher = {each for each in was if each > max(last, default=NONE)}
-            before.stored.settle(before, last | higher if last and was else was, by_poll=True)
-        elif was and last:
-            before.stored.may_be = was | last
+    def judge_shown(self, message: JsonMessage) -> Iterator[Finding]:
+        """Judge a message in JSON against other polls of its offset, over both transports."""
+        at = message.offset
+        due = self.shown.setdefault(at, message)
+        if at in self.seen:
+            due = from_frame(self.seen[at], at, self.times[at], self.origins[at])
+        unlike = first_unlike(due, message)
+        note = f"of offset {at}, in another poll"
+        yield hold("json.same", not unlike, f"different:{unlike}", note)
+
+
+def commit(poll: PollMessages, before: Before, offsets: Sequence[int]) -> None:
+    """Follow what a poll may have stored; only with auto_commit 1 is it said that it does."""
+    was = before.may_be
+    last = frozenset(offsets[-1:])
+    if poll.auto_commit == AUTO_COMMIT:
+        # The server at commit cc269ef never moves an offset back here, which no text forbids.
+        higher = {each for each in was if each > max(last, default=NONE)}
+        before.stored.settle(before, last | higher if last and was else was, by_poll=True)
+    elif was and last:
+        before.stored.may_be = was | last
 
 
 def judge_told(partition: int, before: Before, told: ConsumerOffset | None) -> Iterator[Finding]:

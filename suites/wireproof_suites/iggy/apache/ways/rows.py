@@ -33,7 +33,7 @@ ONLOOKER = 99
 FEW, ALL = 2, 100
 
 _PARTITIONS = {"only-partition": 1, "last-partition": 3}
-_PARTITIONINGS: Mapping[str, Partitioning | None] = {
+PARTITIONINGS: Mapping[str, Partitioning | None] = {
     "partition-id": None,
     "balanced": make_balanced(),
     "key": messages_key(b"key of more than four bytes"),
@@ -42,7 +42,7 @@ _UNKNOWN_KIND = 200
 _PAST_US = 978_307_200_123_456
 _LARGE = 66_000
 _HIGH_BIT = 1 << 127
-_STRATEGIES = {
+STRATEGIES = {
     "by-offset": OFFSET,
     "by-timestamp": TIMESTAMP,
     "by-first": FIRST,
@@ -55,20 +55,21 @@ def _text(value: bytes) -> bytes:
     return field_bytes(STRING, value)
 
 
-def _every_kind() -> bytes:
-    """Return a header of each kind; the bytes of a value differ from one another."""
+def _every_kind(*more: int) -> bytes:
+    """Return a header of each kind, and of more; the bytes of a value differ from one another."""
     fields: list[bytes] = []
-    for kind in (*HEADER_KINDS, _UNKNOWN_KIND):
+    for kind in (*HEADER_KINDS, *more):
         value = bytes(range(0x71, 0x71 + KIND_WIDTHS.get(kind, 7)))
         value = b"\x00" if kind == BOOL else b"v" * 255 if kind == STRING else value
         fields.append(_text(b"Kind %d" % kind) + field_bytes(kind, value))
     return b"".join(reversed(fields))
 
 
-_HEADERS = {
+NAMED_KINDS = _every_kind()
+HEADERS = {
     "headers": _text(b"z") + _text(b" last ") + _text(b"Name") + field_bytes(UINT8, b"\x01"),
     "no-headers": b"",
-    "every-kind": _every_kind(),
+    "every-kind": _every_kind(_UNKNOWN_KIND),
     "typed-keys": field_bytes(UINT8, b"\x07")
     + field_bytes(4, b"\xff")
     + _text(b"k")
@@ -108,7 +109,7 @@ def make_batch(row: Row, mark: bytes = b"") -> Batch:
     for number in range(1 + 3 * several):
         made = message(
             base and mark + base + bytes([number, 0]),
-            block=_HEADERS[row["headers"]],
+            block=HEADERS[row["headers"]],
             delta_us=1_000_000 * number,
         )
         frames.append(change(made, id=made.id | _HIGH_BIT))
@@ -123,7 +124,7 @@ def send(server: ApacheServer, topic: Topic, row: Row) -> set[int]:
     What a server may refuse (empty payloads, keys that are no strings) is left out if it does.
     """
     where = topic.by_name if row["place"] == "by-name" else topic.by_number
-    how = _PARTITIONINGS[row["partitioning"]] or partition_id(topic.partition)
+    how = PARTITIONINGS[row["partitioning"]] or partition_id(topic.partition)
     for spoil in _SPOILT:
         spoilt = spoil(make_batch(row, b"spoilt "))
         _send_spoilt(server, requests.send_body(where, how, spoilt))
@@ -159,7 +160,7 @@ class RowConsumer:
         self.unread: Observation | None = None
         self._server, self._topic, self._row = server, topic, row
         self._who = CONSUMERS[row["consumer"]]
-        self._strategy = _STRATEGIES[row["strategy"]]
+        self._strategy = STRATEGIES[row["strategy"]]
         self._times = dict.fromkeys(range(topic.partitions), 0)
         self._next = dict.fromkeys(range(topic.partitions), 0)
         self._connection: Connection | None = None
