@@ -48,7 +48,10 @@ CHANGES: dict[str, tuple[Change, dict[str, str]]] = {
     "headers": (in_frame(user_headers=b""), {"message.headers": "delivered:headers"}),
     "id": (in_frame(id=5), {"message.id": "delivered:id"}),
     "delta": (in_frame(timestamp_delta=5), {"message.origin": "origin:other"}),
-    "offset": (in_frame(offset_delta=7), {"message.offset": "offsets:other"}),
+    "offset": (
+        in_frame(offset_delta=7),
+        {"message.offset": "offsets:other", "send.confirm": "confirmed:other"},
+    ),
     "reserved": (in_frame(reserved=1), {"message.reserved": "reserved:not"}),
 }
 
@@ -59,6 +62,14 @@ def test_each_difference_breaks_its_clause(change: Change, broken: dict[str, str
     talk.send(SENT)
     talk.poll(change(stamped(SENT)))
     assert talk.broken() == broken
+
+
+def test_a_message_that_is_stored_twice_leaves_a_gap() -> None:
+    talk = Talk()
+    talk.send(SENT)
+    again = in_header(base_offset=3)(stamped(SENT))
+    talk.poll(stamped(SENT), again)
+    assert talk.broken() == {"send.order": "offsets:other"}
 
 
 def test_a_server_may_give_an_id_to_a_message_without_one() -> None:

@@ -10,6 +10,7 @@ from wireproof_kit.iggy.apache.rules import Content
 from wireproof_kit.ledger.entries import BOUND, Fate, Place
 from wireproof_kit.ledger.outcomes import Finding, Outcomes, count_broken
 from wireproof_kit.wire.transcript import Step
+from wireproof_spec.iggy.apache.batch import MessageFrame
 from wireproof_spec.iggy.apache.bodies.messages import GetConsumerOffset, PollMessages
 from wireproof_spec.iggy.bodies.identifier import Identifier
 from wireproof_spec.iggy.kinds import AUTO_COMMIT, CONSUMER_KIND, FIRST, LAST, NEXT, TIMESTAMP
@@ -113,6 +114,23 @@ class Known:
         judged = [(entry, [*judge(entry.content)]) for entry in entries]
         entry, findings = min(judged, key=lambda each: count_broken(each[1]))
         self.add(findings, way | entry.way, entry.evidence(self.at))
+
+    def judge_once(
+        self, topic: Topic, partition: Partition, offset: int, frame: MessageFrame
+    ) -> Iterator[Finding]:
+        """Judge a message that is polled for the first time: where it was confirmed, and once."""
+        if not frame.id or topic in self._mixed or not self.are_all_known:
+            return
+        sent = [each for each in self._sent.get(topic, ()) if each.content.frame.id == frame.id]
+        if len(sent) != 1 or sent[0].fate is not Fate.ACCEPTED:
+            return
+        again = [at for at, each in partition.seen.items() if each.id == frame.id]
+        note = f"offsets {again} and {offset} have the same message"
+        yield rules.hold("send.order", not again, "offsets:other", note)
+        due = [at for at, each in partition.places.items() if each.id == frame.id]
+        if due and not again:
+            note = f"{due[0]} in place of {offset}"
+            yield rules.hold("send.confirm", due[0] == offset, "confirmed:other", note)
 
     def judge_place(
         self, topic: Topic, partition: int, number: int, payload: bytes

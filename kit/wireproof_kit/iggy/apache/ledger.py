@@ -4,8 +4,7 @@ Topics belong to one case each, and servers use their numbers again: so everythi
 within one run of a case. A connection is read as long as its bytes are whole requests.
 """
 
-import contextlib
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from wireproof_kit.iggy.apache import rules
@@ -174,8 +173,8 @@ class _CaseReader:
     def _follow_done(self, asked: Asked, reply: Reply) -> None:
         if asked.header.operation == operations.CREATE_TOPIC:
             self._note_topic(reply.body)
-        for topic in {entry.destination for entry in asked.sent}:
-            self._note_confirmed(topic, len(asked.sent), reply.body)
+        if asked.sent:
+            self._note_confirmed(asked.sent, reply.body)
         if isinstance(asked.body, GetConsumerOffset):
             self._judge_told(asked.body, asked.before, reply.body)
         if not isinstance(asked.body, PollMessages):
@@ -188,12 +187,14 @@ class _CaseReader:
             return
         self._judge_poll(asked.body, polled, asked.before)
 
-    def _note_confirmed(self, topic: Hashable, count: int, body: bytes) -> None:
-        with contextlib.suppress(WireError):
-            for each in decode(CONFIRMATIONS, body).confirmations:
-                partition = self._known.partition(topic, each.partition_id)
-                last = each.base_offset + count - 1
-                partition.confirmed = max(partition.confirmed, last)
+    def _note_confirmed(self, sent: Sequence[Sent], body: bytes) -> None:
+        try:
+            found = decode(CONFIRMATIONS, body).confirmations
+        except WireError:
+            return
+        for each in found:
+            partition = self._known.partition(sent[0].destination, each.partition_id)
+            partition.confirm(each.base_offset, [entry.content.frame for entry in sent])
 
     def _follow_change(
         self,
@@ -271,6 +272,7 @@ class _CaseReader:
         elif not self._known.has_odd_deltas:
             for gap, its_way, place in known.gaps:
                 self._known.add(gap.judge(offset, time_us), its_way, (place, self._known.at))
+            self._known.add(self._known.judge_once(topic, known, offset, frame), way)
         origin_us = batch.header.origin_timestamp
         known.note(offset, frame, time_us, origin_us)
         if offset in known.shown and not self._known.has_odd_deltas:

@@ -105,6 +105,8 @@ class Partition:
     """What JSON showed of messages first, by offset."""
     confirmed: int = NONE
     """The highest offset that the reply to a send told."""
+    places: dict[int, MessageFrame] = field(default_factory=dict[int, MessageFrame])
+    """The messages that were confirmed, by offset."""
     gaps: list[tuple[Gap, frozenset[str], Place]] = field(
         default_factory=list[tuple[Gap, frozenset[str], Place]]
     )
@@ -128,6 +130,11 @@ class Partition:
             stored.changes += 1
             self.stored[consumer, not over_http] = Stored(frozenset())
         return Before(self.newest, max(self.newest, self.confirmed), stored, stored.changes)
+
+    def confirm(self, base_offset: int, frames: Sequence[MessageFrame]) -> None:
+        """Note where the reply to a send says that its messages are."""
+        self.confirmed = max(self.confirmed, base_offset + len(frames) - 1)
+        self.places |= {base_offset + number: frame for number, frame in enumerate(frames)}
 
     def note(self, offset: int, frame: MessageFrame, time_us: int, origin_us: int = 0) -> None:
         """Note a message that was polled over TCP, and the times of its batch."""

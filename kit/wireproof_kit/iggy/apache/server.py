@@ -64,6 +64,8 @@ class ApacheServer:
         self._own: Connection | None = None
         self._open: list[Connection] = []
         self._made: list[tuple[Identifier, Identifier | None]] = []
+        self._ends: dict[tuple[int, int], int] = {}
+        """The last offset that was confirmed, by topic and partition."""
 
     def connect(self, *, enter: bool = True) -> Connection:
         """Open a connection; log in on it if ``enter``.
@@ -207,6 +209,7 @@ class ApacheServer:
         found = confirmations_of(answer)
         if not found:
             raise ArrangementFailed(f"a right send was answered {observe(answer).describe()}")
+        self._ends[topic.id, found[0].partition_id] = found[0].base_offset + len(frames) - 1
         return found[0]
 
     def poll(self, topic: Topic, polling: Polling = POLLING, *, wait: Wait = ANSWER) -> Polled:
@@ -234,11 +237,21 @@ class ApacheServer:
         return whole
 
     def poll_until(self, topic: Topic, due: int, polling: Polling = POLLING) -> Polled:
-        """Poll all until ``due`` messages came or patience has passed; return the last answer."""
+        """Poll all until ``due`` messages came or patience has passed; return the last answer.
+
+        Behind the last message that was confirmed, which the server calls the newest one, there is
+        nothing to wait for.
+        """
+        number = topic.partition if polling.partition is None else polling.partition
 
         def look() -> Polled | None:
             polled = self.poll_all(topic, polling, due)
-            return polled if len(polled.frames) >= due or polled.body is None else None
+            if polled.body is None or len(polled.frames) >= due:
+                return polled
+            newest = polled.body.head.current_offset
+            end = self._ends.get((topic.id, number))
+            is_whole = end is not None and polled.offsets[-1:] == (max(newest, end),)
+            return polled if is_whole else None
 
         return self._until(look) or self.poll_all(topic, polling, due)
 

@@ -19,7 +19,8 @@ from wireproof_suites.iggy.apache import steps
 from wireproof_suites.iggy.apache.test_send import PARTITIONS
 
 WHO = requests.consumer(1)
-CONSUMERS: tuple[int | str, ...] = (1, 257, "wp", "wp-2")
+LONG = "wp_consumer_with_a_name_as_long_as_names_are_where_they_are_made_of_a_host_and_a_process_"
+CONSUMERS: tuple[int | str, ...] = (1, 257, "wp", "wp-2", f"{LONG}1", f"{LONG}2", f"x{LONG}1")
 
 
 @case("iggy/apache/offset/store-get", clause="iggy.apache.offset.store-get")
@@ -110,10 +111,11 @@ def test_partitions(apache: ApacheServer) -> Observation:
     seen = _observe_stored(apache, topic, due)
     if seen.value != "offsets:own":
         return seen
-    (who, number), *_ = pairs
-    body = requests.delete_offset_body(topic, requests.consumer(who), number)
-    apache.ask_settled(operations.DELETE_CONSUMER_OFFSET, body)
-    return _observe_stored(apache, topic, {each: due[each] for each in pairs[1:]})
+    gone = pairs[0], pairs[-1]
+    for who, number in gone:
+        body = requests.delete_offset_body(topic, requests.consumer(who), number)
+        apache.ask_settled(operations.DELETE_CONSUMER_OFFSET, body)
+    return _observe_stored(apache, topic, {each: due[each] for each in pairs if each not in gone})
 
 
 def _observe_stored(

@@ -191,7 +191,7 @@ def test_next(
 
 @case("iggy/apache/poll/timestamp", clause="iggy.apache.poll.timestamp")
 @pytest.mark.parametrize("place", range(3))
-@pytest.mark.parametrize("before", [0, 1], ids=["its-time", "before"])
+@pytest.mark.parametrize("before", [0, 1, -1], ids=["its-time", "before", "behind"])
 def test_timestamp(
     apache: ApacheServer, apache_topic: Topic, place: int, before: int
 ) -> Observation:

@@ -13,7 +13,7 @@ from wireproof_kit.iggy.apache.requests import Polling, Topic
 from wireproof_kit.iggy.apache.server import ApacheServer
 from wireproof_kit.iggy.wire.http import is_success
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.runner.patience import PUSH
+from wireproof_kit.runner.patience import ANSWER
 from wireproof_kit.wire.waiting import until
 from wireproof_spec.iggy.apache.batch import MessageFrame
 from wireproof_spec.iggy.bodies.partitioning import partition_id
@@ -47,13 +47,15 @@ def test_ways(apache: ApacheServer, row: Row) -> Observation:
     due = topic.partitions + _send(apache, topic, row)
     if row["poll"] == "tcp-first":
         look_over(apache, topic)
+    # A new topic may not be served at once.
+    json_steps.poll_until(apache, topic, 1)
     consumer = JsonConsumer(apache, topic, row)
 
     def look() -> bool | None:
         consumer.poll()
         return len(consumer.came) >= due or None
 
-    until(look, seconds=apache.patience.seconds(PUSH), every=0.05)
+    until(look, seconds=apache.patience.seconds(ANSWER), every=0.05)
     look_over(apache, topic)
     # What TCP has shown by now was due.
     consumer.poll()
@@ -81,7 +83,12 @@ def _frames(row: Row) -> list[MessageFrame]:
     block = NAMED_KINDS if is_nameless else HEADERS[row["headers"]]
     number = IDS[row["id"]]
     return [
-        message(base + bytes([each, 0]), block=block, id=number and number + each)
+        message(
+            base + bytes([each, 0]),
+            block=block,
+            id=number and number + each,
+            delta_us=1_000_000 * each,
+        )
         for each in range(1 + 3 * (row["batch"] == "several"))
     ]
 
@@ -121,8 +128,9 @@ class JsonConsumer:
         for number in range(self._topic.partitions):
             self._walk_next(number)
             if self._strategy != NEXT:
-                self._poll(number, self._strategy, self._times[number])
-                self._stored(number)
+                for later_us in (0, 1):
+                    self._poll(number, self._strategy, self._times[number] + later_us)
+                    self._stored(number)
             value = 0
             while (offset := self._poll(number, OFFSET, value)) >= value:
                 value = offset + 1

@@ -177,20 +177,23 @@ class RowConsumer:
     def poll(self) -> None:
         """Poll each partition by the strategy, again behind what that stored, and to its end."""
         for number in range(self._topic.partitions):
-            self._poll_by_strategy(number)
-            self._poll_by_strategy(number)
+            self._poll_by_strategy(number, 0)
+            self._poll_by_strategy(number, 1)
             for polled in self._walk(number):
                 self.came |= {each.id for each in polled.frames}
             # What can be polled by offset is known now: what is passed, or withheld, can be told.
             self._walk_next(number)
             self._server.stored_offset(self._topic, consumer=self._who, partition=number)
 
-    def _poll_by_strategy(self, number: int) -> None:
-        """Poll a partition once, or to its end, and ask what the consumer has stored then."""
+    def _poll_by_strategy(self, number: int, later_us: int) -> None:
+        """Poll a partition once, or to its end, and ask what the consumer has stored then.
+
+        A poll by time is from so much later than the time of a batch.
+        """
         if self._strategy == NEXT:
             self._walk_next(number)
         else:
-            self._poll(number, self._strategy, self._times[number])
+            self._poll(number, self._strategy, self._times[number] + later_us)
         self._server.stored_offset(self._topic, consumer=self._who, partition=number)
 
     def look_over(self) -> None:
