@@ -47,6 +47,7 @@ from wireproof_spec.iggy.kinds import (
     MESSAGES_KEY,
     PARTITION_ID,
 )
+from wireproof_spec.step_notes import DAMAGED
 from wireproof_spec.wire_error import WireError
 
 _DELETING: Final = (operations.DELETE_STREAM, operations.DELETE_TOPIC)
@@ -76,10 +77,13 @@ class _CaseReader:
         self._known = Known(case, outcomes)
         self._http = HttpReader(self._known)
         self._connections: dict[str, Connection] = {}
+        self._is_damaged = False
 
     def see(self, step: Step) -> None:
         """Read a step."""
         self._known.see(step)
+        if self._is_damaged:
+            return
         connection = self._connections.setdefault(step.connection, Connection())
         if step.kind == "send" and not connection.is_lost:
             self._send(connection, step.data)
@@ -89,6 +93,8 @@ class _CaseReader:
             self._http.request(step)
         elif step.kind == "response":
             self._http.response(step)
+        elif step.kind == "note":
+            self._is_damaged = step.note == DAMAGED
 
     def _send(self, connection: Connection, data: bytes) -> None:
         connection.reader.feed(data)
