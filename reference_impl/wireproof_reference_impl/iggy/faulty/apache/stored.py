@@ -352,7 +352,9 @@ def damage_served_as_sound(
     return [
         replace(batch, frames=tuple(remade(each) for each in frames if each.delta in deltas))
         for batch in found
-        for frames, deltas in [(on_disk[batch.base_offset], wanted[batch.base_offset])]
+        for frames, deltas in [
+            (on_disk.get(batch.base_offset, batch.frames), wanted[batch.base_offset])
+        ]
     ]
 
 
