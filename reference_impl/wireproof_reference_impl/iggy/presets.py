@@ -27,6 +27,7 @@ from wireproof_reference_impl.iggy.faulty.apache import corners as apache_corner
 from wireproof_reference_impl.iggy.faulty.apache import frames as apache_frames
 from wireproof_reference_impl.iggy.faulty.apache import headers as apache_headers
 from wireproof_reference_impl.iggy.faulty.apache import logins as apache_logins
+from wireproof_reference_impl.iggy.faulty.apache import over_http as apache_over_http
 from wireproof_reference_impl.iggy.faulty.apache import oversights as apache_oversights
 from wireproof_reference_impl.iggy.faulty.apache import polls as apache_polls
 from wireproof_reference_impl.iggy.faulty.apache import stored as apache_stored
@@ -67,6 +68,7 @@ EVERY_FAULT: tuple[Preset, ...] = tuple(
         apache_oversights,
         apache_corners,
         apache_combined,
+        apache_over_http,
     )
     for preset in family.FAULTS
     for each in (preset, late_twin(preset))

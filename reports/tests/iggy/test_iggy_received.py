@@ -3,6 +3,20 @@ import pytest
 from wireproof_reports.exchange.evidence import received_parts
 from wireproof_reports.iggy.received import presumed_difference
 from wireproof_spec.decoding import Schema, encode
+from wireproof_spec.iggy.apache.batch import BatchHeader, MessageFrame, make_batch
+from wireproof_spec.iggy.apache.envelope import PollHead
+from wireproof_spec.iggy.apache.envelopes import OWN
+from wireproof_spec.iggy.apache.evictions import NO_SESSION, REASONS
+from wireproof_spec.iggy.apache.frames import (
+    Eviction,
+    encode_answer,
+    encode_request,
+    make_reply,
+    make_request,
+)
+from wireproof_spec.iggy.apache.header import EvictionHeader, ReplyHeader, RequestHeader
+from wireproof_spec.iggy.apache.operations import NON_REPLICATED
+from wireproof_spec.iggy.apache.polled import Polled, encode_polled
 from wireproof_spec.iggy.bodies.poll_messages import (
     POLLED_MESSAGES,
     POLLED_MESSAGES_TAGGED,
@@ -74,3 +88,19 @@ def test_an_ok_where_an_error_was_due_differs_in_its_status() -> None:
     assert presumed_difference("error:3,open", ("error:1009,open",)) is None
     assert presumed_difference("ok,open", ("ok,none",)) is None
     assert presumed_difference("ok,open", ()) is None
+
+
+def test_the_parts_of_a_reply_of_generation_apache_are_named() -> None:
+    frame = MessageFrame(id=7, payload=b"payload")
+    polled = Polled(PollHead(0, 2, 1), (make_batch(BatchHeader(), (frame,)),))
+    header = RequestHeader(operation=NON_REPLICATED, code=POLL_MESSAGES)
+    sent = encode_request(make_request(header))
+    data = encode_answer(make_reply(ReplyHeader(request=9), encode_polled(OWN, polled)))
+    named = labels(data, [sent])
+    assert named["status"] == "0 (ok)"
+    assert (named["current_offset"], named["frames[0].id"]) == ("2", "7")
+
+
+def test_the_reason_of_an_eviction_is_named() -> None:
+    data = encode_answer(Eviction(EvictionHeader(reason=NO_SESSION)))
+    assert labels(data, [])["reason"] == f"{NO_SESSION} ({REASONS[NO_SESSION]})"

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from wireproof_reports.exchange.annotation import Part
+from wireproof_reports.iggy.received_apache import apache_parts, is_apache
 from wireproof_spec.decoding import Schema, Span, decode, spans
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies import consumer_offsets, streams, system, topics
@@ -38,6 +39,8 @@ _BODIES: Mapping[int, Sequence[Schema[Any]]] = {
 
 def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
     """Return the labelled parts of a response; the last request in `sent` fixes its layout."""
+    if is_apache(data):
+        return apache_parts(data, sent)
     head = [_part(span) for span in spans(RESPONSE, data) if span.offset < RESPONSE_HEAD_SIZE]
     if len(head) < 2 or len(data) < RESPONSE_HEAD_SIZE:
         return tuple(head)

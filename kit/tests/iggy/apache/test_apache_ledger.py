@@ -3,84 +3,18 @@
 from collections.abc import Callable
 
 import pytest
+from apache_talk import CLIENT, TIME_US, Talk, stamped
 from msgspec.structs import replace
 
-from wireproof_kit.iggy.apache import requests
 from wireproof_kit.iggy.apache.batches import NAME, batch, message, numbered
-from wireproof_kit.iggy.apache.ledger import ApacheLedger
-from wireproof_kit.iggy.apache.requests import Polling, Topic
 from wireproof_kit.wire.outgoing import Outgoing
-from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.apache import operations
 from wireproof_spec.iggy.apache.batch import Batch, make_batch, seal_batch, seal_frame
-from wireproof_spec.iggy.apache.bodies.results import CONFIRMATIONS, Confirmation, Confirmations
-from wireproof_spec.iggy.apache.envelope import PollHead
-from wireproof_spec.iggy.apache.envelopes import OWN
-from wireproof_spec.iggy.apache.frames import Eviction, encode_answer, make_reply
-from wireproof_spec.iggy.apache.header import EvictionHeader, ReplyHeader, RequestHeader
-from wireproof_spec.iggy.apache.polled import Polled, encode_polled
-from wireproof_spec.iggy.bodies.partitioning import partition_id
+from wireproof_spec.iggy.apache.frames import Eviction, encode_answer
+from wireproof_spec.iggy.apache.header import EvictionHeader
 
-TOPIC = Topic(0, "wp_stream", 3, "wp_topic_3")
-CLIENT = 77
-TIME_US = 1_700_000_000_000_000
 SENT = batch(*numbered(3, NAME), origin_us=TIME_US)
 Change = Callable[[Batch], Batch]
-
-
-class Talk:
-    """A transcript of one connection, written by hand."""
-
-    def __init__(self) -> None:
-        self.transcript = Transcript()
-        self.number = 0
-
-    def ask(self, operation: int, body: Outgoing, *, code: int = 0) -> RequestHeader:
-        """Record a request, and return its header."""
-        self.number += 1
-        header = RequestHeader(
-            client=CLIENT, request=self.number, operation=operation, session=1, code=code
-        )
-        outgoing = requests.frame(header, body)
-        self.transcript.add("send", "A", data=outgoing.data)
-        return header
-
-    def reply(self, asked: RequestHeader, body: bytes = b"", **fields: int) -> None:
-        """Record the reply to a request."""
-        header = ReplyHeader(client=CLIENT, request=asked.request, operation=asked.operation)
-        reply = make_reply(replace(header, **fields), body)
-        self.transcript.add("receive", "A", data=encode_answer(reply))
-
-    def send(self, sent: Batch) -> None:
-        """Record a send that is confirmed."""
-        body = requests.send_body(TOPIC.by_number, partition_id(0), sent)
-        asked = self.ask(operations.SEND_MESSAGES, body)
-        confirmed = Confirmations((Confirmation(0, 3, 0, 0),))
-        self.reply(asked, encode(CONFIRMATIONS, confirmed))
-
-    def poll(self, *polled: Batch, count: int | None = None, partition: int = 0) -> None:
-        """Record a poll and the batches that it returned."""
-        body = requests.poll_body(TOPIC.by_number, 0, Polling())
-        asked = self.ask(operations.NON_REPLICATED, body, code=operations.POLL_MESSAGES)
-        frames = sum(len(each.frames) for each in polled)
-        head = PollHead(partition, 2, frames if count is None else count)
-        self.reply(asked, encode_polled(OWN, Polled(head, polled)))
-
-    def broken(self) -> dict[str, str]:
-        """Return what the ledger concludes to be broken: clause and observation."""
-        ledger = ApacheLedger(OWN)
-        ledger.read("iggy/apache/case", self.transcript.steps())
-        return {
-            each.clause.removeprefix("iggy.apache."): each.finding.value
-            for each in ledger.conclude()
-            if each.finding is not None
-        }
-
-
-def stamped(sent: Batch) -> Batch:
-    header = replace(sent.header, base_timestamp=TIME_US + 1)
-    return seal_batch(Batch(header, sent.frames))
 
 
 def in_header(**fields: int) -> Change:
@@ -114,7 +48,10 @@ CHANGES: dict[str, tuple[Change, dict[str, str]]] = {
     "headers": (in_frame(user_headers=b""), {"message.headers": "delivered:headers"}),
     "id": (in_frame(id=5), {"message.id": "delivered:id"}),
     "delta": (in_frame(timestamp_delta=5), {"message.origin": "origin:other"}),
-    "offset": (in_frame(offset_delta=7), {"message.offset": "offsets:other"}),
+    "offset": (
+        in_frame(offset_delta=7),
+        {"message.offset": "offsets:other", "send.confirm": "confirmed:other"},
+    ),
     "reserved": (in_frame(reserved=1), {"message.reserved": "reserved:not"}),
 }
 
@@ -125,6 +62,14 @@ def test_each_difference_breaks_its_clause(change: Change, broken: dict[str, str
     talk.send(SENT)
     talk.poll(change(stamped(SENT)))
     assert talk.broken() == broken
+
+
+def test_a_message_that_is_stored_twice_leaves_a_gap() -> None:
+    talk = Talk()
+    talk.send(SENT)
+    again = in_header(base_offset=3)(stamped(SENT))
+    talk.poll(stamped(SENT), again)
+    assert talk.broken() == {"send.order": "offsets:other"}
 
 
 def test_a_server_may_give_an_id_to_a_message_without_one() -> None:

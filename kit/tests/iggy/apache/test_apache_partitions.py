@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from wireproof_kit.iggy.apache import requests
 from wireproof_kit.iggy.apache.batches import batch, numbered
-from wireproof_kit.iggy.apache.partitions import Partition, judge_told
+from wireproof_kit.iggy.apache.partitions import Partition, commit, find_gaps, judge_told
 from wireproof_kit.iggy.apache.requests import Polling
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy.apache.batch import Batch
@@ -49,7 +49,7 @@ def known() -> Partition:
 def broken(partition: Partition, poll: PollMessages, found: Polled) -> set[str]:
     before = partition.before(WHO, changes=bool(poll.auto_commit))
     findings = [*partition.judge_poll(poll, before, found)]
-    partition.commit(poll, before, found.offsets)
+    commit(poll, before, found.offsets)
     return {each.clause.removeprefix("iggy.apache.") for each in findings if not each.holds}
 
 
@@ -74,12 +74,31 @@ def told(partition: Partition, offset: int | None) -> set[str]:
         (asked(TIMESTAMP, TIME_US + 1), (0,), "poll.timestamp"),
         (asked(NEXT), (0,), ""),
         (asked(NEXT), (1,), "poll.next"),
+        (asked(FIRST), (0, 2), "poll.first"),
+        (asked(OFFSET, BASE + 3), (), "poll.offset"),
+        (asked(OFFSET, BASE + 4), (), ""),
+        (asked(LAST), (), "poll.last"),
+        (asked(TIMESTAMP, TIME_US), (), "poll.timestamp"),
+        (asked(TIMESTAMP, TIME_US + 1), (), ""),
+        (asked(NEXT), (), "poll.next"),
     ],
 )
 def test_a_poll_begins_or_ends_as_its_strategy_says(
     poll: PollMessages, places: tuple[int, ...], clause: str
 ) -> None:
     assert broken(known(), poll, polled(*places)) == ({clause} if clause else set())
+
+
+@pytest.mark.parametrize(("confirmed", "is_due"), [(BASE + 3, True), (BASE, False)])
+def test_what_a_poll_passed_was_due_if_it_was_confirmed_before(
+    confirmed: int, is_due: bool
+) -> None:
+    partition = Partition(confirmed=confirmed)
+    partition.note(BASE, FRAMES[0], TIME_US)
+    before = partition.before(WHO)
+    gaps = [*find_gaps(asked(FIRST), before, (BASE, BASE + 3))]
+    broken_by = [each for gap in gaps for each in gap.judge(BASE + 1, TIME_US)]
+    assert bool(broken_by) is is_due
 
 
 def test_the_newest_offset_is_not_below_one_that_was_polled() -> None:

@@ -26,6 +26,7 @@ from wireproof_kit.iggy.clients.script import (
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy.apache import operations, statuses
 from wireproof_spec.iggy.apache.batch import check_batch
+from wireproof_spec.iggy.apache.bodies.cluster import CLUSTER
 from wireproof_spec.iggy.apache.bodies.resources import CREATE_STREAM, STREAM, CreateStream
 from wireproof_spec.iggy.apache.bodies.results import CONFIRMATIONS, RESULT
 from wireproof_spec.iggy.apache.envelope import pack_version
@@ -42,6 +43,8 @@ LAST_OFFSET = 29
 def play(script: Script, *data: bytes) -> list[Effect]:
     """Return what the server does about the requests of one connection."""
     peers = IggyPeers(script)
+    for _ in peers.begin({"tcp": "[::1]:8090", "http": "[::1]:3000"}, {}):
+        raise AssertionError("there is an effect before the client starts")
     return [effect for event in decoded(*data) for effect in peers.react(event)]
 
 
@@ -152,7 +155,8 @@ def test_a_stream_is_created_or_rejected(name: str) -> None:
 @pytest.mark.parametrize(
     ("code", "status"),
     [
-        (operations.GET_CLUSTER_METADATA, statuses.FEATURE_UNAVAILABLE),
+        (operations.GET_ME, statuses.FEATURE_UNAVAILABLE),
+        (operations.GET_CLUSTER_METADATA, statuses.OK),
         (9999, statuses.INVALID_COMMAND),
         (operations.GET_TOPIC, statuses.OK),
         (operations.GET_CONSUMER_OFFSET, statuses.OK),
@@ -167,6 +171,13 @@ def test_other_reads_are_answered_as_by_a_real_server(code: int, status: int) ->
     answer = serve(read(code, places.get(code, b"")))
     assert isinstance(answer, WireReply)
     assert answer.header.status == status
+
+
+def test_a_client_is_told_that_the_server_is_a_cluster_alone() -> None:
+    answer = serve(read(operations.GET_CLUSTER_METADATA))
+    assert isinstance(answer, WireReply)
+    (node,) = decode(CLUSTER, answer.body).nodes
+    assert (node.ip, node.tcp_port, node.http_port) == ("::1", 8090, 3000)
 
 
 @pytest.mark.parametrize(

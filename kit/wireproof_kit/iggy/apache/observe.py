@@ -63,6 +63,12 @@ class Polled:
         """Return the payload of each frame."""
         return [frame.payload for frame in self.frames]
 
+    def then(self, later: "Polled") -> "Polled":
+        """Return a later answer with the batches of this one in front of its own."""
+        if self.body is None or later.body is None:
+            return later
+        return Polled(later.answer, PolledBody(later.body.head, self.batches + later.batches))
+
 
 def read_polled(answer: Answer, envelope: Envelope) -> Polled:
     """Decode the answer to a poll."""

@@ -52,7 +52,8 @@ class Content:
     """A message that was sent, with its producer's time and the partition that it names."""
 
     frame: MessageFrame
-    origin_us: int
+    origin_us: int | None
+    """None if it was sent over HTTP: the server makes a frame of it."""
     partition: int | None
     together: int
     flaw: str = ""

@@ -1,7 +1,8 @@
 """An Apache Iggy server as one case uses it: connections, topics, sends, polls, offsets."""
 
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -63,6 +64,8 @@ class ApacheServer:
         self._own: Connection | None = None
         self._open: list[Connection] = []
         self._made: list[tuple[Identifier, Identifier | None]] = []
+        self._ends: dict[tuple[int, int], int] = {}
+        """The last offset that was confirmed, by topic and partition."""
 
     def connect(self, *, enter: bool = True) -> Connection:
         """Open a connection; log in on it if ``enter``.
@@ -206,6 +209,7 @@ class ApacheServer:
         found = confirmations_of(answer)
         if not found:
             raise ArrangementFailed(f"a right send was answered {observe(answer).describe()}")
+        self._ends[topic.id, found[0].partition_id] = found[0].base_offset + len(frames) - 1
         return found[0]
 
     def poll(self, topic: Topic, polling: Polling = POLLING, *, wait: Wait = ANSWER) -> Polled:
@@ -213,27 +217,56 @@ class ApacheServer:
         body = requests.poll_body(topic.by_number, topic.partition, polling)
         return read_polled(self.read(operations.POLL_MESSAGES, body, wait), self.access.envelope)
 
+    def poll_all(self, topic: Topic, polling: Polling = POLLING, due: int | None = None) -> Polled:
+        """Poll by offset, and on behind what came, up to ``due`` messages or the newest one.
+
+        Return all answers as one: no text says that a poll returns as many messages as it asks
+        for, if there are so many.
+        """
+        whole = self.poll(topic, polling)
+        most = polling.count if due is None else min(due, polling.count)
+        while whole.body is not None and whole.offsets and len(whole.offsets) < most:
+            last = whole.offsets[-1]
+            if last >= whole.body.head.current_offset:
+                break
+            behind = replace(polling, value=last + 1, count=polling.count - len(whole.offsets))
+            polled = self.poll(topic, behind)
+            if polled.body is not None and (not polled.offsets or polled.offsets[0] <= last):
+                break
+            whole = whole.then(polled)
+        return whole
+
     def poll_until(self, topic: Topic, due: int, polling: Polling = POLLING) -> Polled:
-        """Poll until ``due`` messages arrive or patience has passed; return the last answer."""
+        """Poll all until ``due`` messages came or patience has passed; return the last answer.
+
+        Behind the last message that was confirmed, which the server calls the newest one, there is
+        nothing to wait for.
+        """
+        number = topic.partition if polling.partition is None else polling.partition
 
         def look() -> Polled | None:
-            polled = self.poll(topic, polling)
-            return polled if len(polled.frames) >= due or polled.body is None else None
+            polled = self.poll_all(topic, polling, due)
+            if polled.body is None or len(polled.frames) >= due:
+                return polled
+            newest = polled.body.head.current_offset
+            end = self._ends.get((topic.id, number))
+            is_whole = end is not None and polled.offsets[-1:] == (max(newest, end),)
+            return polled if is_whole else None
 
-        seconds = self.patience.seconds(ANSWER) * machine_load()
-        found = until(look, seconds=seconds, every=0.02)
-        return self.poll(topic, polling) if found is None else found
+        return self._until(look) or self.poll_all(topic, polling, due)
 
     def poll_for(self, topic: Topic, payload: bytes) -> Polled:
-        """Poll until a payload is among the messages or patience has passed."""
+        """Poll all until a payload is among the messages or patience has passed."""
 
         def look() -> Polled | None:
-            polled = self.poll(topic)
+            polled = self.poll_all(topic)
             return polled if payload in polled.payloads or polled.body is None else None
 
+        return self._until(look) or self.poll_all(topic)
+
+    def _until(self, look: Callable[[], Polled | None]) -> Polled | None:
         seconds = self.patience.seconds(ANSWER) * machine_load()
-        found = until(look, seconds=seconds, every=0.02)
-        return self.poll(topic) if found is None else found
+        return until(look, seconds=seconds, every=0.02)
 
     def sent_and_polled(self, topic: Topic, *frames: MessageFrame) -> Polled:
         """Send messages in one batch, which must be accepted; poll them and return the answer."""

@@ -73,6 +73,7 @@ class IggyPeers:
     def begin(self, addresses: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Effect]:
         """Store the settings for the driver; there are no effects before the client starts."""
         self._values = values
+        self._apache.addresses = addresses
         return iter(())
 
     def react(self, event: Event) -> Iterator[Effect]:

@@ -16,6 +16,7 @@ from wireproof_reference_impl.iggy.faulty.apache import (
     frames,
     headers,
     logins,
+    over_http,
     oversights,
     polls,
     stored,
@@ -24,7 +25,10 @@ from wireproof_reference_impl.iggy.options import APACHE
 from wireproof_reference_impl.preset import LATE, Preset
 from wireproof_spec.clauses.loading import load_catalogue
 
-FAMILIES = (admission, combined, corners, frames, headers, logins, oversights, polls, stored)
+FAMILIES = (
+    *(admission, combined, corners, frames, headers),
+    *(logins, over_http, oversights, polls, stored),
+)
 FAULTS = [preset for family in FAMILIES for preset in family.FAULTS]
 CLAUSE = "iggy.apache."
 OF_CLIENTS = f"{CLAUSE}client."

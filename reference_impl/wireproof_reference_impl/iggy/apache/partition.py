@@ -29,7 +29,7 @@ class Partition:
         self.size = 0
         self._segment_bytes = 0
         self._segment_size = segment_size
-        self._files = files
+        self.files = files
         self._offsets = {kind: dict(files.offsets(kind)) for kind in (CONSUMER_KIND, GROUP_KIND)}
         self._load()
 
@@ -49,7 +49,7 @@ class Partition:
         if self._segment_bytes >= self._segment_size:
             self.segment, self._segment_bytes = self.next_offset, 0
         rows = Rows([data], [self._segment_bytes], [stamped.base_timestamp])
-        self._files.append(self.segment, rows)
+        self.files.append(self.segment, rows)
         self._segment_bytes += len(data)
         self._keep(stamped, len(data), len(batch.frames))
         return stamped
@@ -103,7 +103,7 @@ class Partition:
         """
         if offset >= self.next_offset:
             raise Denied(statuses.INVALID_OFFSET, committed=True)
-        self._files.save_offset(kind, consumer, offset)
+        self.files.save_offset(kind, consumer, offset)
         self._offsets[kind][consumer] = offset
 
     def delete_offset(self, kind: int, consumer: int) -> None:
@@ -114,7 +114,7 @@ class Partition:
         """
         if consumer not in self._offsets[kind]:
             raise Denied(statuses.CONSUMER_OFFSET_NOT_FOUND, committed=True)
-        self._files.remove_offset(kind, consumer)
+        self.files.remove_offset(kind, consumer)
         del self._offsets[kind][consumer]
 
     def _reaches(self, batch: Batch, start: int) -> bool:
@@ -130,9 +130,9 @@ class Partition:
         self.size += size
 
     def _load(self) -> None:
-        for segment in self._files.segments():
+        for segment in self.files.segments():
             self.segment, self._segment_bytes = segment.start, segment.size
-            for record in _split(b"".join(segment.records)):
+            for record in split_records(b"".join(segment.records)):
                 self._load_record(record)
 
     def _load_record(self, record: bytes) -> None:
@@ -148,7 +148,7 @@ class Partition:
         self._keep(batch, len(record), head.messages)
 
 
-def _split(log: bytes) -> Iterator[bytes]:
+def split_records(log: bytes) -> Iterator[bytes]:
     """Yield the records of a log; an incomplete one at the end is left out."""
     at = 0
     while len(log) - at >= records.HEADER_SIZE:

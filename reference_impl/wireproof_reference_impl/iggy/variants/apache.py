@@ -203,6 +203,10 @@ def _always_commit(original: Original, node: Node, request: PollMessages) -> obj
     return original(node, replace(request, auto_commit=AUTO_COMMIT))
 
 
+def _poll_one(original: Original, node: Node, request: PollMessages) -> object:
+    return original(node, replace(request, count=min(request.count, 1)))
+
+
 ALTERNATIVES: tuple[Preset, ...] = (
     _alternative(
         "silent-refusals",
@@ -329,5 +333,10 @@ ALTERNATIVES: tuple[Preset, ...] = (
         "polls-always-commit",
         "A poll stores the offset of its last message, whether it asks for it or not",
         around(messages, "poll", _always_commit),
+    ),
+    _alternative(
+        "short-polls",
+        "A poll returns one message, however many it asks for",
+        around(messages, "poll", _poll_one),
     ),
 )

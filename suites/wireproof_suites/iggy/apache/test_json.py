@@ -1,6 +1,5 @@
 """The HTTP API: the values of TCP in JSON, and what is sent in JSON polled over TCP."""
 
-import base64
 from collections.abc import Sequence
 
 import pytest
@@ -10,15 +9,15 @@ from wireproof_kit.iggy.apache.batches import message
 from wireproof_kit.iggy.apache.observe import differ, observe_messages, observe_unread
 from wireproof_kit.iggy.apache.requests import Topic
 from wireproof_kit.iggy.apache.server import ApacheServer
-from wireproof_kit.iggy.wire.http import JsonPolled, is_success, json_polled
+from wireproof_kit.iggy.wire.http import JsonPolled, base64_text, is_success
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.runner.patience import PUSH
-from wireproof_kit.wire.waiting import until
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy.apache.batch import MessageFrame
 from wireproof_spec.iggy.apache.user_headers import USER_HEADERS, UserHeader, text_header
+from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.header_kinds import BOOL, HEADER_KINDS, KIND_WIDTHS, STRING
-from wireproof_spec.strict_json import JsonValue
+from wireproof_suites.iggy.apache import json_steps
+from wireproof_suites.iggy.apache.json_steps import header_object, header_of
 
 PAYLOADS = {"1": b"a", "2": b"ab", "3": b"abc", "every-byte": bytes(range(256))}
 HEADERS = tuple(
@@ -36,9 +35,9 @@ def test_same(apache: ApacheServer, apache_topic: Topic) -> Observation:
     """A message that was sent over TCP has the same values over HTTP."""
     polled = apache.sent_and_polled(apache_topic, *SENT)
     unread = observe_unread(polled)
-    found = _get(apache, apache_topic, len(SENT))
+    found = json_steps.poll_until(apache, apache_topic, len(SENT))
     if unread is not None or len(found.objects) != len(polled.frames):
-        return unread or _observe_unread(found)
+        return unread or json_steps.observe_unread(found)
     frames = zip(polled.offsets, polled.frames, found.objects, strict=True)
     for offset, frame, each in frames:
         origin = polled.batches[0].header.origin_timestamp + frame.timestamp_delta
@@ -49,8 +48,8 @@ def test_same(apache: ApacheServer, apache_topic: Topic) -> Observation:
             "timestamp": polled.batches[0].header.base_timestamp,
             "origin_timestamp": origin,
         }
-        unlike = next((name for name in due if _header(each).get(name) != due[name]), None)
-        if unlike or each.get("payload") != _base64(frame.payload):
+        unlike = next((name for name in due if header_of(each).get(name) != due[name]), None)
+        if unlike or each.get("payload") != base64_text(frame.payload):
             return observed(f"different:{unlike or 'payload'}").on(polled, found)
     return observed("same").on(polled, found)
 
@@ -59,16 +58,7 @@ def test_same(apache: ApacheServer, apache_topic: Topic) -> Observation:
 def test_sent(apache: ApacheServer, apache_topic: Topic) -> Observation:
     """A message that was sent over HTTP is polled over TCP as it was sent."""
     sent = [message(b"first", *HEADERS, id=7), message(b"second", id=8)]
-    listed = [
-        {
-            "id": each.id,
-            "payload": _base64(each.payload),
-            "user_headers": [_header_object(header) for header in headers],
-        }
-        for each, headers in zip(sent, (HEADERS, ()), strict=True)
-    ]
-    where = {"kind": "partition_id", "value": _base64(bytes(4))}
-    answer = apache.http.post(_path(apache_topic), {"partitioning": where, "messages": listed})
+    answer = json_steps.send(apache, apache_topic, sent, partition_id(0))
     if not is_success(answer):
         return observed(f"http:{answer.failure or answer.status}").on(answer)
     polled = apache.poll_until(apache_topic, len(sent))
@@ -89,14 +79,14 @@ def _differ_but_in_order(due: MessageFrame, found: MessageFrame) -> Difference |
 def test_shape(apache: ApacheServer, apache_topic: Topic) -> Observation:
     """A poll over HTTP returns an object with its head and the messages."""
     apache.send_accepted(apache_topic, *SENT)
-    found = _get(apache, apache_topic, len(SENT))
+    found = json_steps.poll_until(apache, apache_topic, len(SENT))
     value = found.answer.json.value if found.answer.json is not None else None
     if not isinstance(value, dict) or not found.objects:
-        return _observe_unread(found)
+        return json_steps.observe_unread(found)
     lacking = HEAD - value.keys()
     for each in found.objects:
         lacking |= {"header", "payload", "user_headers"} - each.keys()
-        lacking |= FIELDS - _header(each).keys()
+        lacking |= FIELDS - header_of(each).keys()
     note = ", ".join(sorted(lacking))
     return observed("shape:lacking" if lacking else "shape:right", note=note).on(found)
 
@@ -107,19 +97,19 @@ def test_id(apache: ApacheServer, apache_topic: Topic, number: int) -> Observati
     """An id beyond 2^64 is polled as the number that it is."""
     found = _send_and_get(apache, apache_topic, message(id=number))
     if not found.objects:
-        return _observe_unread(found)
-    is_it = _header(found.objects[0]).get("id") == number
+        return json_steps.observe_unread(found)
+    is_it = header_of(found.objects[0]).get("id") == number
     return observed("id:as-sent" if is_it else "id:other").on(found)
 
 
 @case("iggy/apache/json/base64", clause="iggy.apache.json.base64")
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
-def test_base64(apache: ApacheServer, apache_topic: Topic, payload: bytes) -> Observation:
+def testbase64_text(apache: ApacheServer, apache_topic: Topic, payload: bytes) -> Observation:
     """The payload of a message is base64 text."""
     found = _send_and_get(apache, apache_topic, message(payload))
     if not found.objects:
-        return _observe_unread(found)
-    is_it = found.objects[0].get("payload") == _base64(payload)
+        return json_steps.observe_unread(found)
+    is_it = found.objects[0].get("payload") == base64_text(payload)
     return observed("payload:as-sent" if is_it else "payload:other").on(found)
 
 
@@ -131,54 +121,14 @@ def test_headers(
     """User headers are an array of typed keys and values."""
     found = _send_and_get(apache, apache_topic, message(b"payload", *headers))
     if not found.objects:
-        return _observe_unread(found)
+        return json_steps.observe_unread(found)
     shown = found.objects[0].get("user_headers")
     # No text says in which order: the server at commit cc269ef sorts by key.
-    due = sorted(repr(_header_object(each)) for each in headers)
+    due = sorted(repr(header_object(each)) for each in headers)
     is_it = isinstance(shown, list) and sorted(map(repr, shown)) == due
     return observed("headers:as-sent" if is_it else "headers:other").on(found)
 
 
 def _send_and_get(apache: ApacheServer, topic: Topic, sent: MessageFrame) -> JsonPolled:
     apache.send_accepted(topic, sent)
-    return _get(apache, topic, 1)
-
-
-def _get(apache: ApacheServer, topic: Topic, due: int) -> JsonPolled:
-    """Poll over HTTP until so many messages come; a new topic may not be served at once."""
-    query = {"consumer_id": 1, "partition_id": 0, "kind": "offset", "value": 0, "count": 100}
-    last: list[JsonPolled] = []
-
-    def look() -> bool | None:
-        last[:] = [json_polled(apache.http.get(_path(topic), query))]
-        return len(last[0].objects) >= due or None
-
-    until(look, seconds=apache.patience.seconds(PUSH), every=0.05)
-    return last[0]
-
-
-def _observe_unread(found: JsonPolled) -> Observation:
-    if is_success(found.answer):
-        return observed("missing", overdue=True, note=f"{len(found.objects)} came").on(found)
-    return observed(f"http:{found.answer.failure or found.answer.status}").on(found)
-
-
-def _path(topic: Topic) -> str:
-    return f"/streams/{topic.stream_name}/topics/{topic.name}/messages"
-
-
-def _header(each: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    header = each.get("header")
-    return header if isinstance(header, dict) else {}
-
-
-def _header_object(header: UserHeader) -> dict[str, object]:
-    pairs = {"key": header.key, "value": header.value}
-    return {
-        name: {"kind": HEADER_KINDS[each.kind], "value": _base64(each.value)}
-        for name, each in pairs.items()
-    }
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode("ascii")
+    return json_steps.poll_until(apache, topic, 1)

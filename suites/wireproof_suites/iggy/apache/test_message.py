@@ -151,7 +151,7 @@ def test_append_time(apache: ApacheServer, apache_topic: Topic) -> Observation:
     steps.store(apache, apache_topic, SIZES[:1])
     apache.reconnect()
     steps.store(apache, apache_topic, SIZES[1:])
-    polled = apache.poll(apache_topic)
+    polled = apache.poll_all(apache_topic)
     found = [*map(rules.judge_time, polled.batches), *rules.judge_times(polled.batches)]
     broken = next((each for each in found if not each.holds), None)
     if broken is not None or len(polled.batches) < len(SIZES):
@@ -167,7 +167,7 @@ def test_partition(apache: ApacheServer) -> Observation:
     polls: list[Polled] = []
     for number in range(PARTITIONS):
         steps.store(apache, topic, [2], partition=number)
-        polls.append(polled := apache.poll(topic, Polling(partition=number)))
+        polls.append(polled := apache.poll_all(topic, Polling(partition=number)))
         found = {each.header.partition_id for each in polled.batches}
         if found != {number}:
             note = f"{sorted(found)} in place of {number}"
@@ -216,7 +216,7 @@ def test_checksum(
 def test_same(apache: ApacheServer, apache_topic: Topic, strategy: int) -> Observation:
     """Every poll of a message has the same bytes of its frame."""
     steps.store(apache, apache_topic, SIZES)
-    first = apache.poll(apache_topic)
+    first = apache.poll_all(apache_topic)
     due = dict(zip(first.offsets, first.frames, strict=True))
     for count in (2, 100):
         # A consumer of its own: whether a poll that does not commit stores nothing is no must.
@@ -235,12 +235,12 @@ def test_same(apache: ApacheServer, apache_topic: Topic, strategy: int) -> Obser
 def test_same_later(apache: ApacheServer, apache_topic: Topic) -> Observation:
     """Repeated polls over several seconds return the bytes of the first poll."""
     steps.store(apache, apache_topic, SIZES)
-    first = apache.poll(apache_topic)
+    first = apache.poll_all(apache_topic)
     if not first.frames:
         return observe_unread(first) or observed("delivered:none").on(first)
 
     def look() -> bool:
-        polled = apache.poll(apache_topic)
+        polled = apache.poll_all(apache_topic)
         unread = observe_unread(polled)
         if unread is not None:
             raise NotAnswered(unread)

@@ -19,7 +19,8 @@ from wireproof_suites.iggy.apache import steps
 from wireproof_suites.iggy.apache.test_send import PARTITIONS
 
 WHO = requests.consumer(1)
-CONSUMERS: tuple[int | str, ...] = (1, 257, "wp", "wp-2")
+LONG = "wp_consumer_with_a_name_as_long_as_names_are_where_they_are_made_of_a_host_and_a_process_"
+CONSUMERS: tuple[int | str, ...] = (1, 257, "wp", "wp-2", f"{LONG}1", f"{LONG}2", f"x{LONG}1")
 
 
 @case("iggy/apache/offset/store-get", clause="iggy.apache.offset.store-get")
@@ -39,7 +40,7 @@ def test_ack_levels(apache: ApacheServer, apache_topic: Topic, ack: int) -> Obse
 def _stored(apache: ApacheServer, topic: Topic, place: int, ack: int) -> Observation:
     steps.store(apache, topic, [3])
     # No text says where the offsets of a partition begin.
-    offsets = apache.poll(topic).offsets
+    offsets = apache.poll_all(topic).offsets
     if len(offsets) != 3:
         return observed("missing", overdue=True)
     offset = offsets[place]
@@ -88,7 +89,7 @@ def test_ack_unknown(apache: ApacheServer, apache_topic: Topic, ack: int) -> Obs
 def test_beyond(apache: ApacheServer, apache_topic: Topic, size: int, offset: int) -> Observation:
     """An offset beyond the newest one is not stored."""
     steps.store(apache, apache_topic, [size] * bool(size))
-    newest = max(apache.poll(apache_topic).offsets, default=-1)
+    newest = max(apache.poll_all(apache_topic).offsets, default=-1)
     body = requests.store_offset_body(apache_topic, WHO, 0, max(offset, newest + 1))
     return _ask(apache, operations.STORE_CONSUMER_OFFSET, body)
 
@@ -110,10 +111,11 @@ def test_partitions(apache: ApacheServer) -> Observation:
     seen = _observe_stored(apache, topic, due)
     if seen.value != "offsets:own":
         return seen
-    (who, number), *_ = pairs
-    body = requests.delete_offset_body(topic, requests.consumer(who), number)
-    apache.ask_settled(operations.DELETE_CONSUMER_OFFSET, body)
-    return _observe_stored(apache, topic, {each: due[each] for each in pairs[1:]})
+    gone = pairs[0], pairs[-1]
+    for who, number in gone:
+        body = requests.delete_offset_body(topic, requests.consumer(who), number)
+        apache.ask_settled(operations.DELETE_CONSUMER_OFFSET, body)
+    return _observe_stored(apache, topic, {each: due[each] for each in pairs if each not in gone})
 
 
 def _observe_stored(

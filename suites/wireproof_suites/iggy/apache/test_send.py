@@ -104,7 +104,7 @@ def test_confirm(apache: ApacheServer, apache_topic: Topic) -> Observation:
 def test_order(apache: ApacheServer, apache_topic: Topic) -> Observation:
     """Batches are stored in the order in which they were sent, without gaps."""
     sent = steps.store(apache, apache_topic, [1, 3, 2, 10, 1])
-    polled = apache.poll(apache_topic)
+    polled = apache.poll_all(apache_topic)
     seen = observe_messages(polled, sent)
     if seen.value != "delivered:as-sent":
         return seen
@@ -168,7 +168,7 @@ def test_balanced(apache: ApacheServer) -> Observation:
 
 def _count(apache: ApacheServer, topic: Topic) -> Counter[int]:
     """Count the messages of each partition that has any."""
-    polls = {n: apache.poll(topic, Polling(partition=n)) for n in range(PARTITIONS)}
+    polls = {n: apache.poll_all(topic, Polling(partition=n)) for n in range(PARTITIONS)}
     return Counter({n: len(polled.frames) for n, polled in polls.items() if polled.frames})
 
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from wireproof_kit.iggy.clients.answers import http_answer
 from wireproof_kit.iggy.clients.apache.changes import BROKEN_OBJECTS, change_batches
 from wireproof_kit.iggy.clients.apache.log import PARTITION, newest
+from wireproof_kit.iggy.clients.decoder import HTTP, TCP
 from wireproof_kit.iggy.clients.log import FIRST_US
 from wireproof_kit.iggy.clients.resources import NAME, SIZE
 from wireproof_kit.iggy.clients.script import LOG_SIZE, STREAM, TOPIC, Batches
@@ -16,6 +17,7 @@ from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy.apache import operations
 from wireproof_spec.iggy.apache.batch import Batch, MessageFrame
 from wireproof_spec.iggy.apache.bodies import messages, resources
+from wireproof_spec.iggy.apache.bodies.cluster import CLUSTER, Cluster, ClusterNode
 from wireproof_spec.iggy.apache.bodies.results import (
     CONFIRMATIONS,
     RESULT,
@@ -102,6 +104,13 @@ def polled(envelope: Envelope, answer: Batches) -> bytes:
     told = count if answer.count is None else answer.count
     head = envelope.make_poll_head(PARTITION, _current(answer.batches), told)
     return encode(envelope.poll_head, head) + data
+
+
+def cluster(addresses: Mapping[str, str]) -> bytes:
+    """Return the body that describes the cluster: this server alone, with its two ports."""
+    (host, tcp), (_, http) = (addresses[name].rsplit(":", 1) for name in (TCP, HTTP))
+    node = ClusterNode("iggy-node", host.strip("[]"), int(tcp), int(http))
+    return encode(CLUSTER, Cluster("single-node", (node,)))
 
 
 def stored_offset(stored: int | None) -> bytes:

@@ -67,6 +67,8 @@ class ApacheFront:
         self._created = count(answers.FIRST_CREATED)
         self._stored: int | None = None
         self._next_offset = LOG_SIZE
+        self.addresses: Mapping[str, str] = {}
+        """HOST:PORT of each transport: a client may connect again to what it is told of them."""
 
     def answer(self, event: Asked) -> Iterator[Effect]:
         """Yield what the server does because of a request."""
@@ -170,6 +172,8 @@ class ApacheFront:
             return answers.polled(self._envelopes[event.conn], found)
         if code == operations.GET_CONSUMER_OFFSET:
             return answers.stored_offset(self._stored)
+        if code == operations.GET_CLUSTER_METADATA:
+            return answers.cluster(self.addresses)
         body = answers.RESOURCES.get(code)
         if body is not None:
             return body

@@ -11,6 +11,7 @@ from wireproof_reference_impl.iggy.apache.partition import Partition
 from wireproof_reference_impl.iggy.apache.records import Batch, Frame
 from wireproof_reference_impl.iggy.faulty.apache.polls import starting
 from wireproof_reference_impl.iggy.faulty.apache.ways import (
+    boundary,
     condition,
     effect,
     instead,
@@ -28,11 +29,21 @@ from wireproof_spec.iggy.apache.bodies.messages import (
     SendMetadata,
     StoreConsumerOffset,
 )
+from wireproof_spec.iggy.apache.bodies.results import Confirmations
 from wireproof_spec.iggy.bodies.consumer import Consumer
-from wireproof_spec.iggy.bodies.identifier import Identifier
-from wireproof_spec.iggy.kinds import AUTO_COMMIT, BALANCED, LAST, MESSAGES_KEY, NEXT, TIMESTAMP
+from wireproof_spec.iggy.bodies.identifier import Identifier, make_named
+from wireproof_spec.iggy.kinds import (
+    AUTO_COMMIT,
+    BALANCED,
+    FIRST,
+    LAST,
+    MESSAGES_KEY,
+    NEXT,
+    TIMESTAMP,
+)
 
 _LONG = 100
+_SHORT = 20
 _SENT: list[SendMetadata] = []
 """The metadata of the send that is served."""
 _POLLED: list[PollMessages] = []
@@ -193,14 +204,30 @@ def named_consumer_not_committed(
         original(partition, consumer, offset)
 
 
-# What is passed was never polled before, so that the ledger cannot tell that it is due.
-@condition("send.accept", starting(NEXT))
+@condition("poll.next", starting(NEXT))
 def next_with_commit_begins_late(
     right: int | None, partition: Partition, request: PollMessages
 ) -> int | None:
     """A poll for the next messages that commits passes one message behind a stored offset."""
     is_one = right and request.auto_commit and right + 1 < partition.next_offset
     return right + 1 if right and is_one else right
+
+
+@condition("poll.next", instead(messages, "poll"))
+def next_of_named_finds_nothing(original: Original, node: Node, request: PollMessages) -> object:
+    """A consumer with a name finds nothing next once it has stored an offset."""
+    found: messages.Polled = original(node, request)
+    start = found.batches[0].offset(found.batches[0].frames[0]) if found.batches else 0
+    is_one = request.strategy == NEXT and start and _is_named(request.consumer)
+    return replace(found, batches=[]) if is_one else found
+
+
+@condition("poll.first", instead(messages, "poll"))
+def second_batch_passed_by_first(original: Original, node: Node, request: PollMessages) -> object:
+    """A poll with strategy first that commits leaves out the second batch that it finds."""
+    found: messages.Polled = original(node, request)
+    is_one = request.strategy == FIRST and request.auto_commit
+    return replace(found, batches=found.batches[:1] + found.batches[2:]) if is_one else found
 
 
 @condition("poll.timestamp", starting(TIMESTAMP))
@@ -243,6 +270,57 @@ def offset_of_named_consumer_zero(original: Original, body: bytes) -> object:
 def told_partition_zero(original: Original, partition: Partition, stored: int) -> object:
     """The partition in the reply for a stored offset is 0."""
     return encode(CONSUMER_OFFSET, ConsumerOffset(0, partition.newest, stored))
+
+
+@boundary("poll.timestamp", starting(TIMESTAMP))
+def timestamp_one_early(
+    right: int | None, partition: Partition, request: PollMessages
+) -> int | None:
+    """A poll by timestamp begins with a batch that is one microsecond earlier."""
+    later = (each for each in partition.batches if each.base_timestamp >= request.value - 1)
+    return next((each.base_offset for each in later), None)
+
+
+@condition("send.order", instead(messages, "confirm"))
+def balanced_batch_stored_twice(
+    original: Original,
+    partition: Partition,
+    node: Node,
+    metadata: SendMetadata,
+    batch: Batch,
+    now_us: int,
+) -> object:
+    """A batch of a balanced request is stored twice."""
+    found = original(partition, node, metadata, batch, now_us)
+    if _is_balanced(metadata):
+        partition.append(batch, now_us)
+    return found
+
+
+@condition("send.confirm", instead(messages, "confirm"))
+def offset_confirmed_one_more_in_other_partitions(
+    original: Original, partition: Partition, *given: object
+) -> object:
+    """In other partitions than the first, the confirmed offset is one too high."""
+    found: Confirmations = original(partition, *given)
+    more = bool(partition.id)
+    return Confirmations(
+        tuple(replace(each, base_offset=each.base_offset + more) for each in found.confirmations)
+    )
+
+
+@condition("offset.partitions")
+def long_names_share_offset() -> Effect:
+    """Consumers whose names have the same first 20 bytes have one offset."""
+
+    def number(original: Original, who: Identifier | int) -> object:
+        if isinstance(who, int) or who.number is not None:
+            return original(who)
+        return original(make_named(who.value[:_SHORT].decode()))
+
+    return effect(
+        around(messages, "consumer_number", number), around(offsets, "consumer_number", number)
+    )
 
 
 FAULTS = list_faults(__name__)

@@ -1,5 +1,6 @@
 """Faults of messages: what is stored or delivered otherwise than it was sent."""
 
+from collections.abc import Mapping
 from time import time_ns
 
 from msgspec.structs import replace
@@ -8,7 +9,7 @@ from wireproof_reference_impl.faults import list_faults
 from wireproof_reference_impl.iggy.apache import messages, records
 from wireproof_reference_impl.iggy.apache.messages import Polled
 from wireproof_reference_impl.iggy.apache.node import Node
-from wireproof_reference_impl.iggy.apache.partition import Partition
+from wireproof_reference_impl.iggy.apache.partition import Partition, split_records
 from wireproof_reference_impl.iggy.apache.records import (
     FRAME_SIZE,
     HEADER_SIZE,
@@ -321,6 +322,40 @@ def log_without_batch_checksum(original: Original, partition: Partition, batch: 
 def log_with_origin_of_server(original: Original, partition: Partition, batch: Batch) -> object:
     """The producer's time of a batch is the server's in the log."""
     return original(partition, replace(batch, origin_timestamp=batch.base_timestamp))
+
+
+def _frames_on_disk(partition: Partition) -> Mapping[int, tuple[Frame, ...]]:
+    """Return the frames of each stored batch as they are on disk, by its first offset."""
+    log = b"".join(record for each in partition.files.segments() for record in each.records)
+    found = ((records.read_head(each), each) for each in split_records(log))
+    return {head.base_offset: records.read_frames(each) for head, each in found}
+
+
+@missing("disk.damaged", instead(Partition, "select"))
+def damage_ends_partition(
+    original: Original, partition: Partition, start: int, count: int
+) -> object:
+    """A damaged record on disk makes every poll of its partition find nothing."""
+    frames = [each for batch in _frames_on_disk(partition).values() for each in batch]
+    is_sound = all(records.frame_checksum(each.data) == each.checksum for each in frames)
+    return original(partition, start, count) if is_sound else []
+
+
+@wrong_value("disk.damaged", instead(Partition, "select"))
+def damage_served_as_sound(
+    original: Original, partition: Partition, start: int, count: int
+) -> object:
+    """What is polled of a damaged record is what is on disk, with a checksum made for it."""
+    on_disk = _frames_on_disk(partition)
+    found: list[Batch] = original(partition, start, count)
+    wanted = {batch.base_offset: {each.delta for each in batch.frames} for batch in found}
+    return [
+        replace(batch, frames=tuple(remade(each) for each in frames if each.delta in deltas))
+        for batch in found
+        for frames, deltas in [
+            (on_disk.get(batch.base_offset, batch.frames), wanted[batch.base_offset])
+        ]
+    ]
 
 
 FAULTS = list_faults(__name__)

@@ -33,7 +33,7 @@ ONLOOKER = 99
 FEW, ALL = 2, 100
 
 _PARTITIONS = {"only-partition": 1, "last-partition": 3}
-_PARTITIONINGS: Mapping[str, Partitioning | None] = {
+PARTITIONINGS: Mapping[str, Partitioning | None] = {
     "partition-id": None,
     "balanced": make_balanced(),
     "key": messages_key(b"key of more than four bytes"),
@@ -42,7 +42,7 @@ _UNKNOWN_KIND = 200
 _PAST_US = 978_307_200_123_456
 _LARGE = 66_000
 _HIGH_BIT = 1 << 127
-_STRATEGIES = {
+STRATEGIES = {
     "by-offset": OFFSET,
     "by-timestamp": TIMESTAMP,
     "by-first": FIRST,
@@ -55,20 +55,21 @@ def _text(value: bytes) -> bytes:
     return field_bytes(STRING, value)
 
 
-def _every_kind() -> bytes:
-    """Return a header of each kind; the bytes of a value differ from one another."""
+def _every_kind(*more: int) -> bytes:
+    """Return a header of each kind, and of more; the bytes of a value differ from one another."""
     fields: list[bytes] = []
-    for kind in (*HEADER_KINDS, _UNKNOWN_KIND):
+    for kind in (*HEADER_KINDS, *more):
         value = bytes(range(0x71, 0x71 + KIND_WIDTHS.get(kind, 7)))
         value = b"\x00" if kind == BOOL else b"v" * 255 if kind == STRING else value
         fields.append(_text(b"Kind %d" % kind) + field_bytes(kind, value))
     return b"".join(reversed(fields))
 
 
-_HEADERS = {
+NAMED_KINDS = _every_kind()
+HEADERS = {
     "headers": _text(b"z") + _text(b" last ") + _text(b"Name") + field_bytes(UINT8, b"\x01"),
     "no-headers": b"",
-    "every-kind": _every_kind(),
+    "every-kind": _every_kind(_UNKNOWN_KIND),
     "typed-keys": field_bytes(UINT8, b"\x07")
     + field_bytes(4, b"\xff")
     + _text(b"k")
@@ -108,7 +109,7 @@ def make_batch(row: Row, mark: bytes = b"") -> Batch:
     for number in range(1 + 3 * several):
         made = message(
             base and mark + base + bytes([number, 0]),
-            block=_HEADERS[row["headers"]],
+            block=HEADERS[row["headers"]],
             delta_us=1_000_000 * number,
         )
         frames.append(change(made, id=made.id | _HIGH_BIT))
@@ -123,7 +124,7 @@ def send(server: ApacheServer, topic: Topic, row: Row) -> set[int]:
     What a server may refuse (empty payloads, keys that are no strings) is left out if it does.
     """
     where = topic.by_name if row["place"] == "by-name" else topic.by_number
-    how = _PARTITIONINGS[row["partitioning"]] or partition_id(topic.partition)
+    how = PARTITIONINGS[row["partitioning"]] or partition_id(topic.partition)
     for spoil in _SPOILT:
         spoilt = spoil(make_batch(row, b"spoilt "))
         _send_spoilt(server, requests.send_body(where, how, spoilt))
@@ -159,7 +160,7 @@ class RowConsumer:
         self.unread: Observation | None = None
         self._server, self._topic, self._row = server, topic, row
         self._who = CONSUMERS[row["consumer"]]
-        self._strategy = _STRATEGIES[row["strategy"]]
+        self._strategy = STRATEGIES[row["strategy"]]
         self._times = dict.fromkeys(range(topic.partitions), 0)
         self._next = dict.fromkeys(range(topic.partitions), 0)
         self._connection: Connection | None = None
@@ -169,29 +170,36 @@ class RowConsumer:
         sizes = (3, 1, 4) if self._row["number"] == "behind-many" else (1,)
         for number in self._times:
             steps.store(self._server, self._topic, sizes, partition=number)
-            polled = self._server.poll(self._topic, Polling(partition=number))
+            polled = self._server.poll_all(self._topic, Polling(partition=number))
             times = [each.header.base_timestamp for each in polled.batches]
             self._times[number] = max(times, default=0)
 
     def poll(self) -> None:
         """Poll each partition by the strategy, again behind what that stored, and to its end."""
         for number in range(self._topic.partitions):
-            self._poll_by_strategy(number)
-            self._poll_by_strategy(number)
+            self._poll_by_strategy(number, 0)
+            self._poll_by_strategy(number, 1)
             for polled in self._walk(number):
                 self.came |= {each.id for each in polled.frames}
+            # What can be polled by offset is known now: what is passed, or withheld, can be told.
+            self._walk_next(number)
             self._server.stored_offset(self._topic, consumer=self._who, partition=number)
 
-    def _poll_by_strategy(self, number: int) -> None:
-        """Poll a partition once, and ask what the consumer has stored then."""
-        if self._strategy != NEXT:
-            self._poll(number, self._strategy, self._times[number])
-            self._server.stored_offset(self._topic, consumer=self._who, partition=number)
+    def _poll_by_strategy(self, number: int, later_us: int) -> None:
+        """Poll a partition once, or to its end, and ask what the consumer has stored then.
+
+        A poll by time is from so much later than the time of a batch.
+        """
+        if self._strategy == NEXT:
+            self._walk_next(number)
+        else:
+            self._poll(number, self._strategy, self._times[number] + later_us)
+        self._server.stored_offset(self._topic, consumer=self._who, partition=number)
 
     def look_over(self) -> None:
         """Poll each partition from its beginning, as another consumer, all at once."""
         for number in range(self._topic.partitions):
-            self._server.poll(self._topic, Polling(partition=number, consumer=ONLOOKER))
+            self._server.poll_all(self._topic, Polling(partition=number, consumer=ONLOOKER))
 
     def reconnect(self) -> None:
         """Close the connection; the next poll comes on a new one."""
@@ -205,30 +213,37 @@ class RowConsumer:
         self._next = dict.fromkeys(self._next, 0)
 
     def _walk(self, number: int) -> Iterator[Polled]:
-        """Poll a partition to its end: behind what came, or behind the stored offset."""
-        is_next = self._strategy == NEXT
+        """Poll a partition to its end, behind what came."""
         while True:
-            kind = NEXT if is_next else OFFSET
-            polled = self._poll(number, kind, self._next[number])
+            polled = self._poll(number, OFFSET, self._next[number])
             yield polled
             offsets = polled.offsets
             if not offsets or offsets[-1] < self._next[number]:
                 return
             self._next[number] = offsets[-1] + 1
-            if is_next and self._row["commit"] != "commit":
-                self._server.store_offset(
-                    self._topic, offsets[-1], consumer=self._who, partition=number
-                )
-            if is_next and self._row["poll"] == "reconnected":
+
+    def _walk_next(self, number: int) -> None:
+        """Poll a partition to its end behind the stored offset, if that is the strategy."""
+        last = -1
+        while self._strategy == NEXT:
+            offsets = self._poll(number, NEXT, 0).offsets
+            if not offsets or offsets[-1] <= last:
+                return
+            last = offsets[-1]
+            if self._row["commit"] != "commit":
+                self._server.store_offset(self._topic, last, consumer=self._who, partition=number)
+            if self._row["poll"] == "reconnected":
                 self.reconnect()
 
     def _poll(self, number: int, strategy: int, value: int) -> Polled:
         is_by_value = strategy in (OFFSET, TIMESTAMP)
+        is_committing = self._row["commit"] == "commit"
         polling = Polling(
             strategy=strategy,
             value=value if is_by_value else 0,
             count=FEW if self._row["count"] == "few" else ALL,
-            auto_commit=int(self._row["commit"] == "commit"),
+            # To look by offset what there is must not move on what comes next.
+            auto_commit=int(is_committing and (strategy == NEXT or self._strategy != NEXT)),
             consumer=self._who,
         )
         is_named = self._row["place"] == "by-name"

@@ -1,0 +1,1 @@
+"""Cases of generation apache in which messages are sent and polled over HTTP in combined ways."""
