@@ -105,7 +105,7 @@ def _is_affected(
 ) -> bool:
     sources = list(_with_support(path, support))
     folders = [folder for folder in path.parents if ROOT in (folder, *folder.parents)]
-    own = {_relative(each) for each in sources}
+    own = {_relative(source) for source in sources}
     own |= {_relative(folder / "conftest.py") for folder in folders}
     if own & changed:
         return True
@@ -136,7 +136,7 @@ def _with_support(path: Path, support: dict[str, Path]) -> Iterator[Path]:
 def _names(path: Path) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names that a file imports, and the strings in it."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    strings = (each.value for each in nodes if isinstance(each, ast.Constant))
+    strings = (node.value for node in nodes if isinstance(node, ast.Constant))
     return frozenset(_imports(nodes)), frozenset(x for x in strings if isinstance(x, str))
 
 

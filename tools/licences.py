@@ -93,10 +93,10 @@ def page(licences: Mapping[tuple[str, str], str]) -> str:
     by_name = READ | {name: licence for (name, _), licence in licences.items()}
     for title, packages in sections():
         rows = []
-        for each in packages:
-            elsewhere = by_name.get(each.name, UNKNOWN)
-            licence = licences.get((each.name, each.version), elsewhere)
-            rows.append(f"| {each.name} | {each.version} | {licence} |")
+        for package in packages:
+            elsewhere = by_name.get(package.name, UNKNOWN)
+            licence = licences.get((package.name, package.version), elsewhere)
+            rows.append(f"| {package.name} | {package.version} | {licence} |")
         parts.append("\n".join(["", f"## {title}", "", "| package | version | licence |"]))
         parts.append("\n".join(["", "|---|---|---|", *rows, ""]))
     listed = ROOT / "reports" / "wireproof_reports" / "pipeline" / "jars.sha256"

@@ -48,7 +48,11 @@ def main(arguments: list[str]) -> int:
     version = read_version()
     objections = list(find_objections(version))
     if objections:
-        print(*(f"release {version}: {each}" for each in objections), sep="\n", file=sys.stderr)
+        print(
+            *(f"release {version}: {objection}" for objection in objections),
+            sep="\n",
+            file=sys.stderr,
+        )
         return 1
     print(f"release {version}: ready to be built")
     if wish.check:

@@ -51,9 +51,9 @@ def shared_files() -> dict[str, str]:
 
 
 def completion_script(shell: str) -> str:
-    found = get_completion_class(shell)
-    assert found is not None
-    script = found(root_command(), {}, NAME, COMPLETION)
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
+    script = completion_class(root_command(), {}, NAME, COMPLETION)
     return f"{script.source_template % script.source_vars()}".rstrip("\n") + "\n"
 
 
@@ -119,7 +119,11 @@ def describe(command: click.Command, context: click.Context) -> Iterator[str]:
 
 def own_options(command: click.Command, context: click.Context) -> list[click.Parameter]:
     params = command.get_params(context)
-    return [each for each in params if not isinstance(each, MannerOption) and not is_help(each)]
+    return [
+        parameter
+        for parameter in params
+        if not isinstance(parameter, MannerOption) and not is_help(parameter)
+    ]
 
 
 def is_help(param: click.Parameter) -> bool:

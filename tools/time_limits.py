@@ -73,7 +73,7 @@ class Limits(ast.NodeVisitor):
         if name in LAST and len(node.args) == LAST[name]:
             yield node.args[-1]
         if name in BY_KEYWORD:
-            yield from (each.value for each in node.keywords if each.arg in KEYWORDS)
+            yield from (keyword.value for keyword in node.keywords if keyword.arg in KEYWORDS)
 
     def visit_Assign(self, node: ast.Assign) -> None:
         value = node.value
@@ -81,7 +81,7 @@ class Limits(ast.NodeVisitor):
             _reads_clock(value.left) or _reads_clock(value.right)
         ):
             if isinstance(value.op, ast.Sub):
-                self._moments |= {name for each in node.targets if (name := _name(each))}
+                self._moments |= {name for target in node.targets if (name := _name(target))}
             elif self._is_fixed(value.right) or self._is_fixed(value.left):
                 self._add(node, "a deadline")
         self.generic_visit(node)
@@ -145,7 +145,7 @@ def _list_tests() -> list[Path]:
 def _imports(module: ast.Module) -> set[str]:
     """Return the first parts of the names of all modules that a module imports."""
     nodes = list(ast.walk(module))
-    plain = [each.name for node in nodes if isinstance(node, ast.Import) for each in node.names]
+    plain = [name.name for node in nodes if isinstance(node, ast.Import) for name in node.names]
     froms = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
     return {name.partition(".")[0] for name in plain + froms}
 
@@ -153,7 +153,7 @@ def _imports(module: ast.Module) -> set[str]:
 def _names_of_waits(module: ast.Module) -> set[str]:
     """Return what a module imports from the helper of waits."""
     nodes = [each for each in ast.walk(module) if isinstance(each, ast.ImportFrom)]
-    return {name.name for each in nodes if each.module == "waits" for name in each.names}
+    return {name.name for node in nodes if node.module == "waits" for name in node.names}
 
 
 def _constants(module: ast.Module) -> dict[str, ast.expr]:

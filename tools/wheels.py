@@ -192,7 +192,9 @@ def find_python(version: str) -> str:
     uv = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     places = [shutil.which(f"python{version}"), *root.glob(f"versions/{version}.*/bin/python"), uv]
     # A shim of pyenv is on the PATH for versions, too, that are not chosen and do not start.
-    return next((str(each) for each in places if each and ask_version(str(each)) == version), "")
+    return next(
+        (str(place) for place in places if place and ask_version(str(place)) == version), ""
+    )
 
 
 def ask_version(python: str) -> str:

@@ -256,7 +256,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     python = Path() if options.without_boofuzz else boofuzz_python()
     if options.find is not None:
-        chosen = [each for each in faults() if not options.find or each.fault in options.find]
+        chosen = [fault for fault in faults() if not options.find or fault.fault in options.find]
         if not chosen:
             parser.error(f"--find: no fault of a parser is called {' or '.join(options.find)}")
         return 0 if find(chosen, partial(_found_by_boofuzz, python)) else 1

@@ -97,7 +97,7 @@ def requests(frames: list[Frame]) -> list[Request]:
     made = []
     for number, frame in enumerate(frames):
         fields = frame["fields"]
-        spans = {span for each in fields if (span := _find_measured(each)) is not None}
+        spans = {span for field in fields if (span := _find_measured(field)) is not None}
         parts = _parts(fields, sorted(spans, key=lambda span: (span[0], -span[1])))
         entry = Static("entry", default_value=bytes.fromhex(frame["entry"]))
         made.append(Request(f"{frame['kind']}-{number}", children=(entry, *parts)))
@@ -123,7 +123,7 @@ def _parts(fields: list[HexField], spans: list[Span]) -> list[object]:
             parts.append(_primitive(fields[at]))
             at += 1
             continue
-        inside = [each for each in fields[at:] if each["end"] <= span[1]]
+        inside = [field for field in fields[at:] if field["end"] <= span[1]]
         others = [each for each in spans if each != span]
         parts.append(Block(f"span-{span[0]}-{span[1]}", children=tuple(_parts(inside, others))))
         at += len(inside)
@@ -159,7 +159,7 @@ class Look:
         self._address = address
         self._begins = bytes.fromhex(task["begins"])
         publishes = map(bytes.fromhex, task["publishes"])
-        self._publish = next(each for each in publishes if self._is_answered(each))
+        self._publish = next(publish for publish in publishes if self._is_answered(publish))
 
     def is_well(self) -> bool:
         """Return whether a publish is answered."""

@@ -30,7 +30,11 @@ Shows = Callable[[Sequence[str], FindingRecord, int], int]
 
 def list_confirmed(bundle: Path) -> list[FindingRecord]:
     """Return the findings of a campaign that showed again."""
-    return [each for each in read_bundle(bundle).findings if each.shown and not each.unconfirmed]
+    return [
+        finding
+        for finding in read_bundle(bundle).findings
+        if finding.shown and not finding.unconfirmed
+    ]
 
 
 def doubt(findings: Sequence[FindingRecord], fault: Sequence[str], shows: Shows) -> str:

@@ -103,7 +103,7 @@ def find(faults: Sequence[Sought], boofuzz: Boofuzz) -> bool:
         else:
             met = late_s <= median(theirs)
     word = "met" if met else "MISSED"
-    late = sum(each >= late_s for each in theirs)
+    late = sum(their >= late_s for their in theirs)
     print(
         f"{word}: lean boofuzz took {late_s:.0f} s or longer for {late} of {len(theirs)} faults "
         f"({len(faults)} in all); its median is to be at least that, ten times ours"
@@ -113,7 +113,7 @@ def find(faults: Sequence[Sought], boofuzz: Boofuzz) -> bool:
 
 def decide_lateness(late_s: float, theirs: Sequence[float], faults: int) -> bool | None:
     """Return whether the median of their times is late enough; None while that is undecided."""
-    late = sum(each >= late_s for each in theirs)
+    late = sum(their >= late_s for their in theirs)
     if late > faults // 2:
         return True
     return False if len(theirs) - late > faults // 2 else None
@@ -121,7 +121,7 @@ def decide_lateness(late_s: float, theirs: Sequence[float], faults: int) -> bool
 
 def kinds(there: Grammar, interface: str) -> list[Kind]:
     """Return the kinds that both sides have: all on a way in."""
-    return [each for each in there.kinds if each.interface == interface]
+    return [kind for kind in there.kinds if kind.interface == interface]
 
 
 def _report(who: str, sought: Sought, found: Found, most_s: float = OURS_S) -> float:
@@ -146,7 +146,9 @@ def _ours(sought: Sought) -> Found:
         fuzz_target.close()
     seconds = time.monotonic() - started
     findings = campaign.findings.by_id.values()
-    times = [each.at_s for each in findings if each.is_confirmed and not each.unconfirmed]
+    times = [
+        finding.at_s for finding in findings if finding.is_confirmed and not finding.unconfirmed
+    ]
     client = (time.process_time() - cpu) / seconds
     return Found(min((OURS_S, *times)), client, (_of_children() - children) / seconds)
 
@@ -176,7 +178,7 @@ def _theirs(sought: Sought, boofuzz: Boofuzz, most_s: float) -> Found:
 def _names(protocol: str, interface: str) -> tuple[str, ...]:
     """Return the names of the kinds on a way in."""
     with _open_reference(protocol) as fuzz_session:
-        return tuple(each.name for each in kinds(_grammar(fuzz_session), interface))
+        return tuple(kind.name for kind in kinds(_grammar(fuzz_session), interface))
 
 
 @contextmanager
@@ -199,7 +201,7 @@ def _of_children() -> float:
 
 def address(fuzz_session: FuzzSession, sought: Sought) -> Address:
     """Return where the frames go."""
-    frames = tuple(each.name for each in kinds(_grammar(fuzz_session), sought.interface))
+    frames = tuple(kind.name for kind in kinds(_grammar(fuzz_session), sought.interface))
     return fuzz_session.oracle.address(fuzz_session.generation(Choice(SEED, frames)).case(0))
 
 
@@ -213,8 +215,8 @@ def task(fuzz_session: FuzzSession, sought: Sought) -> bytes:
     for kind in kinds(there, sought.interface):
         frame = Drawer(kind.strategy).draw(SEED)
         parts = [
-            {**asdict(each), "data": frame.data[each.start : each.end].hex()}
-            for each in frame.fields
+            {**asdict(field), "data": frame.data[field.start : field.end].hex()}
+            for field in frame.fields
         ]
         told.append({"kind": kind.name, "entry": _entry(there, kind).hex(), "fields": parts})
     name, begins = PUBLISHES[sought.protocol, sought.interface]

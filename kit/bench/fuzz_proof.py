@@ -174,8 +174,10 @@ def _presets(protocol: str, options: argparse.Namespace) -> Iterator[tuple[str, 
         names = options.names or [CORRECT]
         yield from ((CORRECT, name) for name in names if name == CORRECT)
     if options.legal:
-        variants = [each for each in _variants(protocol) if _is_asked(each.name, options)]
-        together = _together(variants) if options.mixed else ([each.name] for each in variants)
+        variants = [variant for variant in _variants(protocol) if _is_asked(variant.name, options)]
+        together = (
+            _together(variants) if options.mixed else ([variant.name] for variant in variants)
+        )
         yield from ((VARIANT, TOGETHER.join(names)) for names in together)
     else:
         faults = SAMPLE[protocol] if options.sample else _faults(protocol)
@@ -256,7 +258,7 @@ def _run_trial(trial: Trial) -> CampaignResult:
         )
     wall_s = time.monotonic() - started
     events = [msgspec.json.decode(line) for line in done.stdout.splitlines()]
-    findings = [each for each in events if each["event"] == "finding"]
+    findings = [event for event in events if event["event"] == "finding"]
     executed = events[-1].get("executed", 0) if events else 0
     if not findings:
         said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
@@ -319,19 +321,19 @@ def _tell(outcome: CampaignResult) -> None:
 
 def _conclude(outcomes: Sequence[CampaignResult]) -> None:
     """Print the table: a line for each fault or variant, its seeds side by side."""
-    seeds = sorted({each.trial.seed for each in outcomes})
+    seeds = sorted({outcome.trial.seed for outcome in outcomes})
     print(f"\n{'seconds to the finding':<48}" + "".join(f"{f'seed {n}':>9}" for n in seeds))
-    for name in dict.fromkeys(each.trial.name for each in outcomes):
-        cells = {each.trial.seed: each for each in outcomes if each.trial.name == name}
+    for name in dict.fromkeys(outcome.trial.name for outcome in outcomes):
+        cells = {outcome.trial.seed: outcome for outcome in outcomes if outcome.trial.name == name}
         row = "".join(f"{_cell(cells.get(seed)):>9}" for seed in seeds)
-        what = next((each.what for each in cells.values() if each.what != "nothing"), "")
+        what = next((cell.what for cell in cells.values() if cell.what != "nothing"), "")
         print(f"{name:<48}{row}   {what[:60]}")
-    faults = [each for each in outcomes if each.trial.due == FOUND]
+    faults = [outcome for outcome in outcomes if outcome.trial.due == FOUND]
     if faults:
-        times = [each.at_s for each in faults if each.is_right]
+        times = [fault.at_s for fault in faults if fault.is_right]
         middle = f", median {median(times):.1f} s, longest {max(times):.1f} s" if times else ""
         print(f"found {len(times)} of {len(faults)} faults, each seed counted{middle}")
-    legal = [each for each in outcomes if each.trial.due == NOTHING_FOUND]
+    legal = [outcome for outcome in outcomes if outcome.trial.due == NOTHING_FOUND]
     if legal:
         quiet = sum(each.is_right for each in legal)
         cases = sum(each.executed for each in legal)

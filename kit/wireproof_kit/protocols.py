@@ -162,12 +162,12 @@ def _parse_suites(protocol: str) -> None:
         return
     name = entry_point(Group.SUITES, protocol).value
     try:
-        found = importlib.util.find_spec(name)
+        spec = importlib.util.find_spec(name)
     except Exception as error:
         raise UnknownProtocol(f"{name}: {describe_mistake(error)}") from error
-    if found is None:
+    if spec is None:
         raise UnknownProtocol(f"{name}, which is to hold the cases, is not there")
-    for folder in found.submodule_search_locations or ():
+    for folder in spec.submodule_search_locations or ():
         for path in sorted(Path(folder).rglob("*.py")):
             try:
                 ast.parse(path.read_bytes(), str(path))
@@ -265,7 +265,7 @@ def find_off_loopback(target: Target) -> str:
         return target.url
     find = kit_part(target.protocol).find_nodes
     nodes = find(target) if find is not None and target.servers else ()
-    return next((format_address(each) for each in nodes if not is_loopback(each[0])), "")
+    return next((format_address(node) for node in nodes if not is_loopback(node[0])), "")
 
 
 def list_with_reference() -> tuple[str, ...]:

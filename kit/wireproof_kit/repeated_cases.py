@@ -73,7 +73,7 @@ def keep_values(repeated: Experiment, start: int, step: int | None) -> None:
     """
     marks = [each for each in getattr(repeated, "pytestmark", []) if isinstance(each, pytest.Mark)]
     longest = max(marks, key=_count_values, default=None)
-    kept = [_keep(each, start, step) if each is longest else each for each in marks]
+    kept = [_keep(mark, start, step) if mark is longest else mark for mark in marks]
     repeated.__dict__["pytestmark"] = kept
 
 

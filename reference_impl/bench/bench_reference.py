@@ -111,15 +111,15 @@ def _rounds(
         name: Publishers(server.port, connections, depth) for name, server in servers.items()
     }
     measured: dict[str, list[Measured]] = {name: [] for name in servers}
-    for each in publishers.values():
-        each.round(WARM_SECONDS)
+    for publisher in publishers.values():
+        publisher.round(WARM_SECONDS)
     for _ in range(options.rounds):
         for name, each in publishers.items():
             before = servers[name].cpu_s()
             reached = each.round(options.seconds)
             measured[name].append(Measured(reached, servers[name].cpu_s() - before))
-    for each in publishers.values():
-        each.close()
+    for publisher in publishers.values():
+        publisher.close()
     return measured
 
 

@@ -31,9 +31,11 @@ class Context:
     def see(self, arguments: Sequence[object]) -> dict[str, object]:
         """Return the arguments of known types by attribute, of each type the first."""
         seen: dict[str, object] = {}
-        for each in arguments:
-            inner = cast(Sequence[object], each)[:1] if type(each) in self.looked_into else ()
-            for found in (each, *inner):
+        for argument in arguments:
+            inner = (
+                cast(Sequence[object], argument)[:1] if type(argument) in self.looked_into else ()
+            )
+            for found in (argument, *inner):
                 for kind, name in self.kinds.items():
                     if isinstance(found, kind):
                         seen.setdefault(name, found)

@@ -73,7 +73,7 @@ class Corners(Generic[C]):
             name: self._apply_setting(name, setting, holds)
             for name, setting in preset.settings.items()
         }
-        overrides = tuple(self._overridden(each, holds) for each in preset.overrides)
+        overrides = tuple(self._overridden(override, holds) for override in preset.overrides)
         name = f"{preset.name}{SEPARATOR}{corner}"
         return replace(preset, name=name, settings=changed, overrides=(*self._notes, *overrides))
 
@@ -103,7 +103,7 @@ class Corners(Generic[C]):
     ) -> Callable[..., object]:
         def call(*arguments: object, **named: object) -> object:
             with self._context.busy_with((*arguments, *named.values())):
-                inside = all(each(self._context) for each in holds)
+                inside = all(hold(self._context) for hold in holds)
             if inside and _reported:
                 _reported.pop().touch()
             return (wrong if inside else right)(*arguments, **named)

@@ -183,4 +183,4 @@ def setting(name: str) -> Callable[[Wrong], Settings]:
 
 def list_faults(module: str) -> tuple[Preset, ...]:
     """Return the faults that a module defines so far, in their order."""
-    return tuple(each for each in vars(sys.modules[module]).values() if isinstance(each, Preset))
+    return tuple(var for var in vars(sys.modules[module]).values() if isinstance(var, Preset))

@@ -105,7 +105,7 @@ class Shell:
         """
         if source not in self._sources:
             self._sources[source] = None
-            if not any(each is source.schedule for each in self._schedules):
+            if not any(schedule is source.schedule for schedule in self._schedules):
                 self._schedules.append(source.schedule)
         listener = Listener(source, connect, address, idle_s)
         await self._open(listener, _bind(*address))

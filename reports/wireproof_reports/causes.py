@@ -128,7 +128,7 @@ def find_named(causes: Iterable[Cause], name: str) -> Cause | None:
 def find_deviation(cases: Iterable[CaseRecord], header: HeaderRecord, name: str) -> Cause | None:
     """Return the cause that `find_named` finds; without a failure, one that was seen once."""
     folded = (fold(cases, header, verdict=each) for each in ("fail", "unstable", "inconclusive"))
-    return next((found for causes in folded if (found := find_named(causes, name))), None)
+    return next((named for causes in folded if (named := find_named(causes, name))), None)
 
 
 def count_sides(causes: Iterable[Cause], header: HeaderRecord) -> str:

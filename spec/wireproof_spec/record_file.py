@@ -150,7 +150,7 @@ def _steps(record: BundleRecord) -> Sequence[Step | SentRecord]:
     if isinstance(record, HeaderRecord):
         transcripts = [claim.transcript for claim in record.claims.values()]
         transcripts += [bound.transcript for bound in record.readings.values()]
-        return [step for each in transcripts for step in each.steps]
+        return [step for transcript in transcripts for step in transcript.steps]
     if isinstance(record, FindingRecord):
         sent = (step for case in record.cases for step in case.sent)
         return [*record.transcript.steps, *sent]

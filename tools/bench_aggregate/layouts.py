@@ -50,18 +50,18 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="forget the figures that are there")
     parser.add_argument("--no-spark", action="store_true", help="DuckDB and deltalake alone")
     parser.add_argument("--ask", choices=LAYOUTS, help="ask one layout and print the figures")
-    told = parser.parse_args()
-    folder = OUT / str(told.rows)
-    if told.ask:
-        print(json.dumps(ask(folder / told.ask, told.ask, by_spark=not told.no_spark)))
+    args = parser.parse_args()
+    folder = OUT / str(args.rows)
+    if args.ask:
+        print(json.dumps(ask(folder / args.ask, args.ask, by_spark=not args.no_spark)))
         return 0
-    write(folder, told.rows)
-    kept = folder / ("others.json" if told.no_spark else "figures.json")
-    figures = json.loads(kept.read_text()) if kept.exists() and not told.again else {}
+    write(folder, args.rows)
+    kept = folder / ("others.json" if args.no_spark else "figures.json")
+    figures = json.loads(kept.read_text()) if kept.exists() and not args.again else {}
     for layout in LAYOUTS:
         if layout not in figures:
-            words = [sys.executable, __file__, "--rows", str(told.rows), "--ask", layout]
-            words += ["--no-spark"] if told.no_spark else []
+            words = [sys.executable, __file__, "--rows", str(args.rows), "--ask", layout]
+            words += ["--no-spark"] if args.no_spark else []
             done = subprocess.run(words, stdout=subprocess.PIPE, timeout=LONGEST_S, check=True)
             figures[layout] = json.loads(done.stdout)
             kept.write_text(json.dumps(figures, indent=1) + "\n")

@@ -194,9 +194,9 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=0, help="of all ways in turn")
     parser.add_argument("--once", action="store_true", help="nothing is asked again")
     parser.add_argument("--only", help="one question")
-    told = parser.parse_args()
-    names = [told.only] if told.only else list(tuned.QUERIES)
-    print(json.dumps(measure(told.history, told.passes, told.log, names, once=told.once)))
+    args = parser.parse_args()
+    names = [args.only] if args.only else list(tuned.QUERIES)
+    print(json.dumps(measure(args.history, args.passes, args.log, names, once=args.once)))
 
 
 if __name__ == "__main__":

@@ -32,11 +32,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, action="append", help="a size; default: all three")
     parser.add_argument("--again", action="store_true", help="forget the figures that are there")
-    told = parser.parse_args()
-    kept = json.loads(OUT.read_text()) if OUT.exists() and not told.again else {}
+    args = parser.parse_args()
+    kept = json.loads(OUT.read_text()) if OUT.exists() and not args.again else {}
     whole: dict[int, dict] = {int(rows): size for rows, size in kept.get("sizes", {}).items()}
     alone: dict[str, dict] = kept.get("alone", {})
-    for rows in told.rows or SIZES:
+    for rows in args.rows or SIZES:
         history = HISTORIES / str(rows)
         generate(history, rows)
         options = ["--once"] if rows >= LARGE else ["--passes", str(PASSES.get(rows, 1))]

@@ -51,17 +51,17 @@ def main() -> int:
     parser.add_argument("--bundles", type=int, default=2000)
     parser.add_argument("--again", action="append", default=[], choices=list(STEPS))
     parser.add_argument("--only", action="append", default=[], choices=list(STEPS))
-    told = parser.parse_args()
+    args = parser.parse_args()
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
-    if figures.get("bundles") != told.bundles:
-        figures = {"bundles": told.bundles, "cases": CASES}
-    for name in told.again:
+    if figures.get("bundles") != args.bundles:
+        figures = {"bundles": args.bundles, "cases": CASES}
+    for name in args.again:
         figures.pop(name, None)
     OUT.mkdir(parents=True, exist_ok=True)
     for name, step in STEPS.items():
-        if name not in figures and (not told.only or name in told.only):
+        if name not in figures and (not args.only or name in args.only):
             print(f"{name} …", file=sys.stderr, flush=True)
-            figures[name] = {**step(told.bundles), "load": round(os.getloadavg()[0], 1)}
+            figures[name] = {**step(args.bundles), "load": round(os.getloadavg()[0], 1)}
             FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
     speeds(figures)
     table, holds = report()

@@ -109,7 +109,7 @@ def _facts(catalogue: Catalogue, clause: Clause) -> Iterator[tuple[str, str]]:
     rules = f" (rule {', '.join(clause.rules)})" if clause.rules else ""
     place = f"{kind} {words(clause.document)}{section}{rules}"
     yield ("stands in" if clause.words else "is about"), place
-    yield "its words", " … ".join(f"“{words(each)}”" for each in clause.words)
+    yield "its words", " … ".join(f"“{words(word)}”" for word in clause.words)
     yield "real peers", words(clause.observed)
     needs = [catalogue.capability(need) for need in clause.needs]
     yield (
@@ -157,7 +157,7 @@ def _law(law: Law) -> Iterator[tuple[str, str]]:
 
 def _accepted(patterns: Sequence[str], of: str) -> str:
     told = (spoken(pattern.removesuffix(",*"), of) for pattern in patterns)
-    return "; or ".join(words(each) for each in dict.fromkeys(told))
+    return "; or ".join(words(fromkey) for fromkey in dict.fromkeys(told))
 
 
 def _readings(catalogue: Catalogue) -> Iterator[str]:

@@ -84,8 +84,10 @@ def _split_exit_codes(text: str) -> tuple[list[str], str]:
     others: list[str] = []
     for paragraph in re.split(r"\n\s*\n", text):
         sentences = SENTENCE.split(" ".join(paragraph.split()))
-        codes += [each for each in sentences if "exit code" in each.lower()]
-        others.append(" ".join(each for each in sentences if "exit code" not in each.lower()))
+        codes += [sentence for sentence in sentences if "exit code" in sentence.lower()]
+        others.append(
+            " ".join(sentence for sentence in sentences if "exit code" not in sentence.lower())
+        )
     return codes, "\n\n".join(others)
 
 

@@ -37,15 +37,15 @@ def pages() -> Iterator[Page]:
 
 
 def _protocol(catalogue: Catalogue) -> Iterator[str]:
-    told = load_observations(catalogue.protocol)
+    observations = load_observations(catalogue.protocol)
     yield f"# Words of observations of {catalogue.protocol}"
     yield ""
     yield "The [words of every protocol](index.md) apply as well. A sentence with … holds what "
     yield "follows the colon of the token."
     yield ""
     yield "## Words of all cases"
-    yield from _table(told.words)
-    for prefix, table_ in told.within.items():
+    yield from _table(observations.words)
+    for prefix, table_ in observations.within.items():
         yield f"## Words of {code(prefix)}"
         yield ""
         yield f"In cases whose ids begin with {code(prefix)} these words mean something else."
@@ -54,7 +54,9 @@ def _protocol(catalogue: Catalogue) -> Iterator[str]:
     yield "## Tokens of accept sets that are names of the wire"
     yield ""
     yield "These tokens have no sentence: they repeat an error code, a status or a value."
-    yield from _table({word: text for word, text in named.items() if word not in told.words})
+    yield from _table(
+        {word: text for word, text in named.items() if word not in observations.words}
+    )
 
 
 def _accepted(catalogue: Catalogue) -> list[str]:

@@ -36,7 +36,7 @@ def words(text: str) -> str:
 def prose(text: str) -> str:
     """Return paragraphs of plain words, in which text between backticks is code, as Markdown."""
     paragraphs = re.split(r"\n\s*\n", text.replace("``", "`").strip())
-    return "\n\n".join("".join(_spans(" ".join(each.split()))) for each in paragraphs)
+    return "\n\n".join("".join(_spans(" ".join(paragraph.split()))) for paragraph in paragraphs)
 
 
 def _spans(text: str) -> Iterator[str]:

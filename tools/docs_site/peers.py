@@ -97,7 +97,7 @@ def of_clause(clause: str, up: str) -> Iterator[str]:
     rows: list[Sequence[str]] = []
     for peer in load_peers():
         records = [record for record in peer.records if record.clause == clause]
-        judged = [each.verdict for each in records if each.verdict != "unsupported"]
+        judged = [record.verdict for record in records if record.verdict != "unsupported"]
         if judged:
             name = f"[{words(peer.name)}]({up}{PATH}#{peer.anchor})"
             rows.append((name, _tally(judged), _shown(records)))

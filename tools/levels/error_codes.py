@@ -76,7 +76,7 @@ def _row(clause: Clause, law: Law) -> str:
 
 
 def _codes(patterns: Iterable[str]) -> set[str]:
-    return CODES.intersection(word for each in patterns for word in WORD.findall(each))
+    return CODES.intersection(word for pattern in patterns for word in WORD.findall(pattern))
 
 
 def _in_words(patterns: Iterable[str]) -> str:
@@ -84,7 +84,7 @@ def _in_words(patterns: Iterable[str]) -> str:
     named = [f"`{code}`" for code in sorted(codes)]
     if codes == error_codes.PUB_PUBLISHED:
         named = ["PUB's list"]
-    without = [each for each in patterns if not _codes([each])]
+    without = [pattern for pattern in patterns if not _codes([pattern])]
     if any("E_*" in each for each in without):
         named = ["any code"]
     words = (word for each in without for word in re.split("[,:]", each))

@@ -124,10 +124,10 @@ def _by_name(module: types.CodeType) -> dict[str, types.CodeType]:
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    for each in code.co_consts:
-        if isinstance(each, types.CodeType):
-            yield each
-            yield from _codes(each)
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield const
+            yield from _codes(const)
 
 
 def _set_defaults(function: types.FunctionType, text: str) -> None:

@@ -113,7 +113,7 @@ class Campaign:
     def seconds(self) -> float:
         """Return the seconds of all trials, divided by the number of slots."""
         return (
-            sum(float(str(each.get("seconds", 0.0))) for each in self.outcomes.values())
+            sum(float(str(outcome.get("seconds", 0.0))) for outcome in self.outcomes.values())
             / self.slots
         )
 

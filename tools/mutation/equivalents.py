@@ -30,7 +30,7 @@ class KnownMutants:
         return (
             _fits(f"{mutant.file}:{mutant.function}", self.function)
             and _fits(mutant.was, self.was)
-            and any(_fits(mutant.becomes, each) for each in self.becomes)
+            and any(_fits(mutant.becomes, become) for become in self.becomes)
         )
 
 
@@ -81,4 +81,4 @@ def split(
 
 def idle(mutants: Sequence[Mutant], entries: Sequence[KnownMutants]) -> list[KnownMutants]:
     """Return the entries of the list that match no mutant, since the sources have changed."""
-    return [each for each in entries if not any(each.is_about(mutant) for mutant in mutants)]
+    return [entry for entry in entries if not any(entry.is_about(mutant) for mutant in mutants)]

@@ -15,7 +15,7 @@ def lines_of(mutant: Mutant, tree: Path) -> range | None:
     """
     path = tree / PACKAGE / mutant.file
     changed = mutant.first + _offset(_source(path)[mutant.first - 1 :], mutant.text.split("\n"))
-    around = [each for each in _statements(path) if changed in each]
+    around = [statement for statement in _statements(path) if changed in statement]
     inside = [each for each in around if each.start > _body(path, mutant.first)]
     return min(inside, key=len, default=None)
 

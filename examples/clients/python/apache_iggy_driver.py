@@ -73,7 +73,7 @@ class ApacheIggy(Client):
             count=request["count"],
             auto_commit=request.get("auto_commit", False),
         )
-        return {"messages": [told(each) for each in messages]}
+        return {"messages": [told(message) for message in messages]}
 
     async def send(self, request):
         """Send messages with the library, and return where it says that they are."""
@@ -82,7 +82,9 @@ class ApacheIggy(Client):
             partitioning = to_partitioning(request["partitioning"])
         messages = [to_send(each) for each in request["messages"]]
         response = await self._call("send_messages", partitioning=partitioning, messages=messages)
-        return {"confirmations": [confirmed(each) for each in response.confirmations]}
+        return {
+            "confirmations": [confirmed(confirmation) for confirmation in response.confirmations]
+        }
 
     async def _call(self, name, **arguments):
         """Call the library for messages; it connects and logs in again by itself."""
@@ -137,7 +139,7 @@ def to_send(message):
 def pairs(headers):
     """Return headers as pairs of typed keys and values; keys of an object are text."""
     if isinstance(headers, list):
-        return [(each["key"], each["value"]) for each in headers]
+        return [(header["key"], header["value"]) for header in headers]
     return [
         ({"kind": "string", "value": base64.b64encode(key.encode())}, value)
         for key, value in headers.items()

@@ -38,7 +38,7 @@ class IggyPy(Client):
             count=request["count"],
             auto_commit=request.get("auto_commit", False),
         )
-        return {"messages": [told(each) for each in messages]}
+        return {"messages": [told(message) for message in messages]}
 
     async def send(self, request):
         """Send messages with the library."""

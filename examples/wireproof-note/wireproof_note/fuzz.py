@@ -56,7 +56,9 @@ class Answers:
     def feed(self, data: bytes) -> Sequence[driver.Answer]:
         """Process received bytes; return the answers that are complete now."""
         frames, self.pending = _split(self.pending + data)
-        return [driver.Answer(NAMES.get(int.from_bytes(each[:1]), "?"), each) for each in frames]
+        return [
+            driver.Answer(NAMES.get(int.from_bytes(frame[:1]), "?"), frame) for frame in frames
+        ]
 
 
 class NoteOracle(driver.Oracle):

@@ -91,9 +91,9 @@ class NoteSession(Session):
 
     def release(self, arguments: Mapping[str, object]) -> None:
         """Close the connections that a case left open."""
-        for each in arguments.values():
-            if isinstance(each, Notebook):
-                each.close()
+        for argument in arguments.values():
+            if isinstance(argument, Notebook):
+                argument.close()
 
     def control(self) -> Control:
         """Check with a round trip on a second connection that the server still works."""

@@ -78,8 +78,18 @@ def test_the_rest_of_a_batch_is_sent_but_for_a_few_cases_beside_the_deadly_ones(
 
 def test_a_target_that_dies_of_everything_is_not_killed_for_ever() -> None:
     died: list[int] = []
-    send_in_parts([case(n) for n in range(256)], lambda part: not died.append(len(part)))
+
+    def kills(part: Sequence[Case]) -> bool:
+        died.append(len(part))
+        return True
+
+    send_in_parts([case(n) for n in range(256)], kills)
 
     assert len(died) == MOST_DEATHS
-    send_in_parts([case(1), case(2)], lambda part: died.clear())
-    assert died == []
+
+
+def test_nothing_more_is_sent_when_the_campaign_is_over() -> None:
+    asked: list[int] = []
+    send_in_parts([case(1), case(2)], lambda part: asked.append(len(part)))
+
+    assert asked == [1]

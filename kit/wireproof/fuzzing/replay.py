@@ -53,7 +53,7 @@ def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord]
         return None
     else:
         found = read_bundle(bundle or newest_bundle())
-        alike = tuple(each for each in found.findings if each.id.startswith(what))
+        alike = tuple(finding for finding in found.findings if finding.id.startswith(what))
     if len(alike) > 1:
         named = ", ".join(each.id for each in alike[:MOST_NAMED])
         more = ", …" * (len(alike) > MOST_NAMED)

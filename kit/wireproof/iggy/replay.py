@@ -317,7 +317,9 @@ def sort_polled_headers(data: bytes, sent: Frames) -> bytes:
     if polled.layout != "published" or not polled.seen:
         return data
     before = data[: RESPONSE_HEAD_SIZE + polled.seen[0].position]
-    ordered = (replace(each, headers=_sort_headers(each.headers)) for each in polled.messages)
+    ordered = (
+        replace(message, headers=_sort_headers(message.headers)) for message in polled.messages
+    )
     return before + b"".join(encode(MESSAGE, each) for each in ordered)
 
 
@@ -328,7 +330,7 @@ def _sort_headers(headers: tuple[Header, ...]) -> tuple[Header, ...]:
 def _times(frames: Frames) -> list[int]:
     """Return the timestamps of the messages among received frames."""
     bodies = (recognize_polled(Done(frame[RESPONSE_HEAD_SIZE:])) for frame in frames)
-    return [each.timestamp for polled in bodies for each in polled.messages]
+    return [message.timestamp for polled in bodies for message in polled.messages]
 
 
 def _is_beat(data: bytes) -> bool:

@@ -237,7 +237,7 @@ def arrange(occasion: Occasion) -> Arrangement:
     else:
         topics = _fresh_topics(occasion, occasion.arguments)
         steps = own_steps(steps) if FRESH.keys() & set(occasion.arguments) else steps
-    return Arrangement(steps, tuple(_round(steps, each, occasion) for each in topics))
+    return Arrangement(steps, tuple(_round(steps, topic, occasion) for topic in topics))
 
 
 def _renew(data: bytes, recorded: Frames, came: Frames) -> bytes:

@@ -100,7 +100,7 @@ def _source_of(way: WayRecord, bundle: Bundle) -> CaseRecord:
 def _no_such(what: str, bundle: Bundle) -> str:
     ids = [way.result.case for way in bundle.ways if way.broken]
     names = [*(case.case for case in bundle.cases), *ids]
-    near = nearest_words(what, [*names, *(each.id for each in bundle.findings)], count=3)
+    near = nearest_words(what, [*names, *(finding.id for finding in bundle.findings)], count=3)
     hint = f"; nearest: {', '.join(near)}" if near else ""
     kinds = "finding, case or signature" if bundle.findings else "case or signature"
     return f"{bundle.path}: no {kinds} {what!r}{hint}"

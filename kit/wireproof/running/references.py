@@ -56,8 +56,8 @@ def _select_protocols(prefixes: Sequence[str], options: RunParameters) -> list[s
         UsageFault: something is selected of a protocol without a reference alone.
     """
     for prefix in prefixes:
-        owners = [each for each in known_protocols() if _owns(each, prefix)]
-        if owners and not any(each in list_with_reference() for each in owners):
+        owners = [protocol for protocol in known_protocols() if _owns(protocol, prefix)]
+        if owners and not any(owner in list_with_reference() for owner in owners):
             refuse_without_reference(owners[0])
     named = {protocol for prefix in prefixes for protocol in _owners(prefix)}
     found = [each for each in list_with_reference() if each in named] or list(
@@ -77,4 +77,4 @@ def _owners(prefix: str) -> list[str]:
 
 def _owns(protocol: str, prefix: str) -> bool:
     clauses = load_catalogue(protocol).clauses()
-    return is_below(prefix, protocol) or any(is_below(each.id, prefix) for each in clauses)
+    return is_below(prefix, protocol) or any(is_below(clause.id, prefix) for clause in clauses)

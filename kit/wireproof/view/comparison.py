@@ -123,7 +123,9 @@ def _fold(changes: Sequence[Change]) -> list[list[Change]]:
     groups: dict[tuple[object, ...], list[Change]] = {}
     for change in changes:
         records = (change.pair.before, change.pair.after)
-        causes = (cause_key(each) if each and each.verdict in FAILING else () for each in records)
+        causes = (
+            cause_key(record) if record and record.verdict in FAILING else () for record in records
+        )
         key = (verdicts(change.pair), change.pair.level, *causes)
         told = () if any(key[2:]) else (change.pair.clause, why(change))
         groups.setdefault((*key, *told), []).append(change)

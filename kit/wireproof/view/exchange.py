@@ -90,7 +90,7 @@ def _presumed_pairs(case: CaseRecord, protocol: str, shown: "_Shower") -> list[P
     if not came:
         return [Pair(asked, _find_end(steps, asked))]
     shown_answers = came if len(came) <= FEW_ANSWERS else came[-1:]
-    return [Pair(find_request(steps, each, protocol), each) for each in shown_answers]
+    return [Pair(find_request(steps, answer, protocol), answer) for answer in shown_answers]
 
 
 def _find_end(steps: Sequence[StepRecord], asked: int | None) -> int | None:

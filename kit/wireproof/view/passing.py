@@ -119,8 +119,8 @@ class JsonPassing:
     def event(self, event: Event) -> None:
         """Write an event, such as a command, as a JSON object."""
         shown: dict[str, object] = {"event": type(event).__name__.lower()}
-        for each in fields(event):
-            shown |= _plain(each.name, getattr(event, each.name))
+        for field in fields(event):
+            shown |= _plain(field.name, getattr(event, field.name))
         write_event(self._out, shown)
 
     def deviation(self, entry: Entry) -> None:

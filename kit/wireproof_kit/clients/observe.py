@@ -29,12 +29,12 @@ def answers(story: Story, op: str) -> list[Answered]:
 
 def failures(story: Story, op: str) -> list[Failure]:
     """Return the errors with which the client failed an operation of its driver."""
-    return [each.answer for each in answers(story, op) if isinstance(each.answer, Failure)]
+    return [answer.answer for answer in answers(story, op) if isinstance(answer.answer, Failure)]
 
 
 def results(story: Story, op: str) -> list[Result]:
     """Return the results of the successful operations of a client's driver."""
-    return [each.answer for each in answers(story, op) if isinstance(each.answer, Result)]
+    return [answer.answer for answer in answers(story, op) if isinstance(answer.answer, Result)]
 
 
 def list_told(story: Story, name: str) -> list[Told]:

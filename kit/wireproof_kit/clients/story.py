@@ -118,7 +118,7 @@ class Story:
     def is_open(self, conn: str) -> bool:
         """Return True while neither side has closed a connection."""
         return not any(
-            isinstance(each, Disconnected) and each.conn == conn for each in self.events
+            isinstance(event, Disconnected) and event.conn == conn for event in self.events
         )
 
     def find_given(self, name: str) -> str:
@@ -132,7 +132,7 @@ class Story:
 
     def is_starved(self) -> bool:
         """Return True if other programs kept the client, or the kit, from running for long."""
-        begins = (each.at for each in self.events if isinstance(each, Connected | Greeted))
+        begins = (event.at for event in self.events if isinstance(event, Connected | Greeted))
         begun = next(begins, 0.0)
         return any(
             max(each.waited, each.kit_waited)

@@ -133,7 +133,7 @@ def _poll_twice(server: Server, topic: Topic, generation: Generation) -> int:
         server.poll_request(topic),
         server.poll_request(topic, Polling(strategy=FIRST), by=topic.by_name),
     )
-    return min(_judge_poll(server.client.ask(each, PREPARING)) for each in requests)
+    return min(_judge_poll(server.client.ask(request, PREPARING)) for request in requests)
 
 
 def _judge_poll(answer: Answer) -> int:

@@ -117,7 +117,7 @@ def _is_pinged(
 ) -> bool:
     """Return True if two pings are answered rightly, after a login with ``credentials``."""
     answers = _ping_twice(address, counts_status=counts_status, credentials=credentials)
-    return all(each == Done(b"") for each in answers)
+    return all(answer == Done(b"") for answer in answers)
 
 
 def _ping_twice(

@@ -211,7 +211,7 @@ class Cluster:
                 for server in self.lookup.servers
             ]
             done = [answer for answer in answers if answer.status == 200]
-            if not done and any(word in each.code for each in answers for word in BUSY):
+            if not done and any(word in answer.code for answer in answers for word in BUSY):
                 self.lookup.remind(topic.name)
                 return None
             return (done or answers)[0]

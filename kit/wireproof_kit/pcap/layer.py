@@ -71,7 +71,7 @@ class Enclosing(Layer):
         names = [each.name for each in self.fields_desc]
         fields = [cast("Field[int, int]", each) for each in self.fields_desc]
         at = names.index(self.measure)
-        start = sum(each.sz for each in fields[:at])
+        start = sum(field.sz for field in fields[:at])
         written = fields[at].addfield(self, b"", self.counted + len(pay))
         return pkt[:start] + written + pkt[start + len(written) :] + pay
 

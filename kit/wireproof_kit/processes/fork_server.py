@@ -104,8 +104,8 @@ class ForkServer:
         code = 1
         try:
             os.close(self._life)
-            for each in (self._control, *self._clients):
-                each.close()
+            for client in (self._control, *self._clients):
+                client.close()
             os.dup2(self._input, 0)
             os.dup2(out, 1)
             os.close(out)

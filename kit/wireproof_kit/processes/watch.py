@@ -101,8 +101,8 @@ def list_orphans(known: Collection[int], since: int = 0) -> list[int]:
 def kill_orphans(known: Collection[int], since: int) -> None:
     """Kill what was left behind, and what that leaves behind, for a short time at most."""
     late = time.monotonic() + ORPHANS_WITHIN_S
-    while (found := list_orphans(known, since)) and time.monotonic() < late:
-        for pid in found:
+    while (orphans := list_orphans(known, since)) and time.monotonic() < late:
+        for pid in orphans:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)  # its number is its own until it is waited for
                 os.waitpid(pid, 0)

@@ -126,7 +126,9 @@ class WorkerPool(Generic[J, R]):
         left = min(worker.deadline for worker in self._workers) - time.monotonic()
         ready = wait([worker.pipe for worker in self._workers], max(0.0, min(left, POLL_S)))
         now = time.monotonic()
-        return [each for each in self._workers if each.pipe in ready or now > each.deadline]
+        return [
+            worker for worker in self._workers if worker.pipe in ready or now > worker.deadline
+        ]
 
     def _take(
         self, worker: _Worker[J], waiting: Iterator[J]

@@ -135,7 +135,7 @@ class HttpExchange:
             self._responses.start_next_cycle()
         if self._asked and self._responses.our_state is h11.IDLE:
             asked = self._asked[0]
-            kept = [each for each in asked.headers if each[0] == b"connection"]
+            kept = [header for header in asked.headers if header[0] == b"connection"]
             head = [(b"host", b"any"), *kept]
             again = h11.Request(method=asked.method, target=asked.target, headers=head)
             self._responses.send(again)

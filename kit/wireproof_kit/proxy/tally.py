@@ -118,11 +118,11 @@ class Tally:
         entry = self._entries.get(case)
         is_new = entry is None
         if entry is None:
-            found = self._catalogue.find_law(case)
-            if found is None:
+            law = self._catalogue.find_law(case)
+            if law is None:
                 raise LookupError(f"the catalogue has no clause for {case}")
             instance = self._opening.get(case)
-            entry = Entry(case, *found, instance.title if instance else found[0].law)
+            entry = Entry(case, *law, instance.title if instance else law[0].law)
             self._entries[case] = entry
         is_first = not holds and not entry.deviates
         if is_new or is_first:
@@ -164,6 +164,8 @@ class Tally:
 def claim_all(catalogue: Catalogue) -> Mapping[str, ClaimRecord]:
     """Return every capability as shown: what is observed needs what it needs."""
     return {
-        each.id: ClaimRecord("shown", next(iter(each.shown_by), ""), note="by the traffic")
-        for each in catalogue.capabilities
+        capability.id: ClaimRecord(
+            "shown", next(iter(capability.shown_by), ""), note="by the traffic"
+        )
+        for capability in catalogue.capabilities
     }

@@ -149,7 +149,7 @@ class OpenRun:
         if ways is None:
             return
         selected = frozenset(item.clause.id for item in self.cases)
-        left_out = (*self.run.plan.exclude, *(each.id for each in read_exclusions()))
+        left_out = (*self.run.plan.exclude, *(exclusion.id for exclusion in read_exclusions()))
         again = self._exchange_again if repeats else None
         for way in ways.conclude(again, selected):
             if not any(is_below(name, each) for name in _names(way) for each in left_out):

@@ -82,9 +82,9 @@ def judged_clauses(protocol: str) -> list[Clause]:
     """Return the must clauses for brokers that have cases."""
     clauses = load_catalogue(protocol).clauses()
     return [
-        each
-        for each in clauses
-        if each.level == "must" and each.role in ROLES and each.status == "tested"
+        clause
+        for clause in clauses
+        if clause.level == "must" and clause.role in ROLES and clause.status == "tested"
     ]
 
 
@@ -114,7 +114,7 @@ def meeting_trials(protocol: str, faults: Sequence[Trial]) -> tuple[Trial, ...]:
 
 
 def _trial(clause: str, corner: str, faults: Sequence[Trial]) -> Trial:
-    own = [each for each in faults if clause in each.breaks and each.kind == FAULT]
+    own = [fault for fault in faults if clause in fault.breaks and fault.kind == FAULT]
     if not own:
         raise KitError(f"no fault breaks {clause}, so none can break it at {corner}")
     turn = crc32(f"{clause}{corner}".encode()) % len(own)

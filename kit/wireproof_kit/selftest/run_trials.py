@@ -138,7 +138,7 @@ def _with_gaps(
         return result
     with server.reference((), parent=folder) as url:
         gaps -= find_lacking(url, protocol, instances).keys()
-    unexpected = (*result.unexpected, *(result.lacking[each] for each in sorted(gaps)))
+    unexpected = (*result.unexpected, *(result.lacking[gap] for gap in sorted(gaps)))
     return msgspec.structs.replace(result, unexpected=unexpected)
 
 

@@ -19,7 +19,7 @@ REFERENCE = "reference"
 
 def accepted_patterns(law: Law) -> tuple[str, ...]:
     """Return the patterns of observations that conform under at least one reading."""
-    of_readings = (each for options in law.reading.values() for each in options.values())
+    of_readings = (option for options in law.reading.values() for option in options.values())
     return (*law.accept, *(pattern for patterns in of_readings for pattern in patterns))
 
 
@@ -47,7 +47,7 @@ def all_acceptable(protocol: str) -> Iterator[str]:
         for law in clause.case:
             patterns = dict.fromkeys(accepted_patterns(law))
             if len(patterns) > 1:
-                yield from (pattern_shown(clause.id, law.id, each) for each in patterns)
+                yield from (pattern_shown(clause.id, law.id, pattern) for pattern in patterns)
 
 
 def list_choices(protocol: str) -> Iterator[str]:
@@ -78,7 +78,7 @@ def missed_readings(protocol: str, shown_by: Mapping[str, Iterable[str]]) -> lis
 
     ``shown_by`` are the lines that each variant showed, by its name.
     """
-    decided = {each.id for each in load_catalogue(protocol).decisions}
+    decided = {decision.id for decision in load_catalogue(protocol).decisions}
     return [
         f"{choice}: not shown by {name}"
         for choice, names in read_choices(protocol).items()

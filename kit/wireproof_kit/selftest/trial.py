@@ -184,7 +184,7 @@ class _TrialRun:
         trial = self._trial
         unexpected = [record for record in self._records if is_unexpected(trial, record)]
         ways = (way.result for way in self._opened.ways(repeats=False))
-        for record in [each for each in ways if each.verdict in _RED]:
+        for record in [way for way in ways if way.verdict in _RED]:
             if trial.kind != FAULT:
                 unexpected += [record] if is_unexpected(trial, record) else []
             elif record.clause in trial.breaks:

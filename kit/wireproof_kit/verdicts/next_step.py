@@ -36,15 +36,19 @@ def next_step(
     if any(record.verdict == "error" for record in records):
         package = package_of(Group.SUITES, header.target.protocol)
         if package is not None:
-            has_line = any(", line " in each.reason for each in records if each.verdict == "error")
+            has_line = any(
+                ", line " in record.reason for record in records if record.verdict == "error"
+            )
             line = "; the reason has the line" if has_line else ""
             return f"this is an error in the package {package}{line}"
         return "this is an error of the kit: report it and attach the bundle"
     # A group without a reason is undecided: it needs another run, not to be left out.
-    groups = [each.group for each in footer.groups if each.whole and not each.judged and each.why]
+    groups = [
+        group.group for group in footer.groups if group.whole and not group.judged and group.why
+    ]
     lacking = list(_list_lacking(header, records, groups, catalogue))
     keys = list(dict.fromkeys(key for each in lacking for key in _keys(header, each, catalogue)))
-    topics = list(dict.fromkeys(each for one in lacking for each in _topics(header, one)))
+    topics = list(dict.fromkeys(topic for one in lacking for topic in _topics(header, one)))
     steps: list[str] = []
     if keys or topics:
         options = " or ".join([*(f"--{key} HOST:PORT" for key in keys), *topics])
@@ -62,7 +66,7 @@ def _repeat_undecided(records: Sequence[CaseRecord]) -> str:
 
     What the target has caused passes with no load of this machine.
     """
-    undecided = [each for each in records if each.verdict == "inconclusive"]
+    undecided = [record for record in records if record.verdict == "inconclusive"]
     again = "run the undecided cases again with --lf"
     seen = {each.observation for each in undecided}
     if TARGET_DIED in seen:
@@ -106,7 +110,7 @@ def _keys(header: HeaderRecord, capability: Capability, catalogue: Catalogue) ->
 
 def _is_found(header: HeaderRecord, key: str, catalogue: Catalogue) -> bool:
     """Return True if the kit reached what a target key names without being given it."""
-    of_key = [each.id for each in catalogue.capabilities if each.given_by == key]
+    of_key = [capability.id for capability in catalogue.capabilities if capability.given_by == key]
     claims = [header.claims[name] for name in of_key if name in header.claims]
     return any(claim.state == "shown" for claim in claims)
 

@@ -113,7 +113,7 @@ def look_up_again(host: str) -> tuple[Number, ...]:
     except (UnicodeError, ValueError) as error:
         raise OSError("the host is no name") from error
     others = (each for each in found if each not in resolve(host))
-    allowed = tuple(each for each in others if not is_number_off_limits(each))
+    allowed = tuple(other for other in others if not is_number_off_limits(other))
     if not allowed:
         raise OSError("the name has no address that may be contacted")
     return allowed

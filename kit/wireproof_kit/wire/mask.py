@@ -114,7 +114,7 @@ def _requests(secret_paths: tuple[bytes, ...], asked: deque[bytes]) -> Parser:
         first = yield Take()
         words = first.split(b" ")
         path = words[1].partition(b"?")[0] if len(words) > 1 else b""
-        is_secret = any(path.startswith(each) for each in secret_paths)
+        is_secret = any(path.startswith(secret_path) for secret_path in secret_paths)
         asked.append(words[0] + b" " + (b"secret" if is_secret else b""))
         yield from _message(is_secret=is_secret)
 

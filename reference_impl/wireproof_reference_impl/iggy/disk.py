@@ -223,7 +223,7 @@ def _segment(start: int, path: Path) -> KeptSegment:
     index = path.with_suffix(".index")
     data = index.read_bytes() if index.exists() else b""
     places = struct.unpack(f"<{len(data) // 4}I", data[: len(data) // 4 * 4])
-    within = [each for each in places if each < len(log)]
+    within = [place for place in places if place < len(log)]
     ends = [*within[1:], len(log)]
     records = [log[begin:end] for begin, end in zip(within, ends, strict=False)]
     return KeptSegment(start, len(log), records)
@@ -237,7 +237,7 @@ def _list_numbered(folder: Path) -> Iterator[tuple[int, Path]]:
 
 
 def _list_fitting(numbers: Sequence[int], mask: int) -> Iterator[int]:
-    return (each & mask for each in numbers)
+    return (number & mask for number in numbers)
 
 
 def _is_number(name: str) -> bool:

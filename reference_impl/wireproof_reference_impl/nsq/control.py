@@ -80,7 +80,7 @@ def node(control: Control, request: Request) -> None:
 
 def writes(control: Control, request: Request) -> None:
     """Handle a control request: disable writing for all topics, for ordered ones, or for none."""
-    word = _one_of(request, "type", [each.value for each in Writes])
+    word = _one_of(request, "type", [Write.value for Write in Writes])
     control.cluster.writes = Writes(word)
 
 
@@ -139,18 +139,18 @@ def _state(control: Control, topics: Iterable[ClusterTopic]) -> Mapping[str, obj
     return {
         "nodes": [
             {
-                "tcp": each.address,
-                "http": each.http_address,
-                "state": "up" if each.up else "down",
+                "tcp": member.address,
+                "http": member.http_address,
+                "state": "up" if member.up else "down",
             }
-            for each in control.cluster.members
+            for member in control.cluster.members
         ],
         "lookupds": [
-            {"http": each.address, "leads": each.leads, "answer": each.answering.name}
-            for each in control.servers
+            {"http": server.address, "leads": server.leads, "answer": server.answering.name}
+            for server in control.servers
         ],
         "writes_disabled": control.cluster.writes.value,
-        "topics": {each.name: _topic(each) for each in topics},
+        "topics": {topic.name: _topic(topic) for topic in topics},
     }
 
 
@@ -158,8 +158,8 @@ def _topic(topic: ClusterTopic) -> Mapping[str, object]:
     return {
         str(place.number): {
             "leader": None if place.leader is None else place.leader.address,
-            "replicas": [each.address for each in place.replicas],
-            "in_sync": [each.address for each in place.replicas if each in place.in_sync],
+            "replicas": [replica.address for replica in place.replicas],
+            "in_sync": [replica.address for replica in place.replicas if replica in place.in_sync],
             "writable": place.writable,
         }
         for place in topic.places.values()
@@ -181,7 +181,7 @@ def _partition(control: Control, request: Request) -> tuple[ClusterTopic, Partit
 
 def _node(control: Control, request: Request) -> Member:
     word = _read_parameter(request, "node")
-    found = {each.address: each for each in control.cluster.members}
+    found = {member.address: member for member in control.cluster.members}
     if word not in found:
         raise Impossible(f"no node listens at {word!r}; there are {', '.join(found)}")
     return found[word]
@@ -189,7 +189,7 @@ def _node(control: Control, request: Request) -> Member:
 
 def _server(control: Control, request: Request) -> LookupServer:
     word = _read_parameter(request, "lookupd")
-    found = {each.address: each for each in control.servers}
+    found = {server.address: server for server in control.servers}
     if word not in found:
         raise Impossible(f"no lookup server listens at {word!r}; there are {', '.join(found)}")
     return found[word]

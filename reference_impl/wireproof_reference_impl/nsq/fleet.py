@@ -50,7 +50,7 @@ class Fleet:
             )
             for number, folder in zip(numbers, self._folders, strict=True)
         ]
-        self._gathering = [each.node for each in self._members if each.node.gathers]
+        self._gathering = [member.node for member in self._members if member.node.gathers]
         self._servers: tuple[LookupServer, ...] = ()
         self._control: Control | None = None
         self._control_address: str | None = None
@@ -118,7 +118,7 @@ class Fleet:
     def _gather(self, cluster: Coordinator) -> None:
         numbers = range(1, self._options.lookupds + 1)
         self._servers = tuple(
-            LookupServer(cluster, each, self._limits, self._schedule) for each in numbers
+            LookupServer(cluster, number, self._limits, self._schedule) for number in numbers
         )
         for server in self._servers:
             server.servers = self._servers
@@ -136,7 +136,7 @@ class Fleet:
         fields: dict[str, object] = {"protocol": "nsq", **nodes[0]}
         if self._servers:
             fields["nodes"] = nodes
-            fields["lookupd_http"] = [each.address for each in self._servers]
+            fields["lookupd_http"] = [server.address for server in self._servers]
             fields["control"] = self._control_address
         return fields
 

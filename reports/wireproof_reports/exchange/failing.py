@@ -153,7 +153,7 @@ def _after(steps: Sequence[StepRecord], index: int) -> Iterator[int]:
 def _shared_bytes(steps: Sequence[StepRecord], sent: Sequence[int], index: int) -> dict[int, int]:
     """Return how many places of sent steps begin bytes that the received step has, too."""
     windows = set(_windows(steps[index]))
-    shared = {at: sum(each in windows for each in _windows(steps[at])) for at in sent}
+    shared = {at: sum(window in windows for window in _windows(steps[at])) for at in sent}
     return {at: count for at, count in shared.items() if count} if windows else {}
 
 

@@ -80,7 +80,7 @@ def _body(body: bytes, request: bytes) -> Iterator[Part]:
 
 def _parts(schema: Schema[Any], data: bytes) -> list[Part]:
     found = [
-        Part(each.offset, each.length, each.field, each.value) for each in spans(schema, data)
+        Part(span.offset, span.length, span.field, span.value) for span in spans(schema, data)
     ]
     return [replace(each, value=_named(each)) for each in found]
 
@@ -96,7 +96,7 @@ def _rest(body: bytes, at: int) -> list[Part]:
 
 
 def _moved(parts: Sequence[Part], by: int) -> list[Part]:
-    return [replace(each, offset=each.offset + by) for each in parts]
+    return [replace(part, offset=part.offset + by) for part in parts]
 
 
 def _number(data: bytes, at: int, size: int) -> int:

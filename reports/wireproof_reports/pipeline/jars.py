@@ -143,8 +143,8 @@ def archive_classes() -> Path:
 
 
 def _spark_home() -> Path:
-    found = importlib.util.find_spec("pyspark")
-    package = found.submodule_search_locations if found is not None else None
+    spec = importlib.util.find_spec("pyspark")
+    package = spec.submodule_search_locations if spec is not None else None
     return Path(os.environ.get("SPARK_HOME", "") or (package[0] if package else ""))
 
 

@@ -245,7 +245,7 @@ class _Walk:
             words = [parts.funcName()]
             words += [each for each in (_value(parts.database()), _value(parts.catalog())) if each]
         else:
-            words = [str(each) for each in _parts(parts.iterator())]
+            words = [str(part) for part in _parts(parts.iterator())]
         if len(words) != 1 or str(words[0]).lower() not in FUNCTIONS:
             raise NotAllowed(
                 f"--sql: the function {'.'.join(map(str, words))} is not answered; "

@@ -86,7 +86,7 @@ def lacks(bundle: Bundle, catalogue: Catalogue) -> tuple[Lack, ...]:
 def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
     case = cause.shown
     clause = catalogue.clause(cause.clause) or unknown_clause(cause.clause)
-    found = catalogue.find_law(case.case)
+    law = catalogue.find_law(case.case)
     others = [other for other in cause.cases if other.case != case.case]
     protocol = bundle.header.target.protocol
     difference = first_difference(case, protocol)
@@ -105,7 +105,7 @@ def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
         counts=bundle.header.counts(cause.level, cause.origin),
         size=len(cause.cases),
         first=case_view(bundle, case, whole=False),
-        expected_law=found[1].expects if found and found[0] == clause else "",
+        expected_law=law[1].expects if law and law[0] == clause else "",
         observed=spoken(case.observation, case.case),
         difference=difference,
         exchange=case_exchange(case, protocol, share_lines(bundle.steps_of_troubles)),

@@ -245,7 +245,9 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         return msgspec.structs.replace(
             self,
             groups=tuple(group for group in groups if group.clause),
-            capabilities=tuple(each for each in self.capabilities if fits(each.role)),
+            capabilities=tuple(
+                capability for capability in self.capabilities if fits(capability.role)
+            ),
         )
 
     def decision(self, decision_id: str) -> Decision | None:

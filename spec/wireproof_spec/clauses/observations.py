@@ -54,7 +54,7 @@ class Observations(Struct, frozen=True, forbid_unknown_fields=True, rename={"wit
     def sentence(self, word: str, case: str = "") -> str | None:
         """Return the sentence that explains a word of an observation, or None if there is none."""
         prefixes = [prefix for prefix in self.within if _is_below(case, prefix)]
-        tables = [self.within[each] for each in sorted(prefixes, key=len, reverse=True)]
+        tables = [self.within[prefix] for prefix in sorted(prefixes, key=len, reverse=True)]
         found = (_find(table, word) for table in (*tables, self.words))
         return next((sentence for sentence in found if sentence is not None), None)
 

@@ -70,7 +70,9 @@ def describe_fault(error: msgspec.ValidationError, text: str, kind: type[object]
 def _list_words(kind: type[object], path: str) -> tuple[str, ...]:
     """Return the words that the value at a path may be; none if it may be anything."""
     at = _find_type(kind, path)
-    literal = next((each for each in (at, *get_args(at)) if get_origin(each) is Literal), None)
+    literal = next(
+        (argument for argument in (at, *get_args(at)) if get_origin(argument) is Literal), None
+    )
     return tuple(map(str, get_args(literal)))
 
 
@@ -80,14 +82,14 @@ def _find_type(kind: type[object], path: str) -> object:
     for name, _ in _STEP.findall(path):
         struct = _struct_in(at)
         if name and struct is not None:
-            types = {each.encode_name: each.type for each in msgspec.structs.fields(struct)}
+            types = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
             at = types.get(name)
     return at
 
 
 def _struct_in(kind: object) -> type[msgspec.Struct] | None:
     """Return a type if it is a struct, else the first struct that it may hold."""
-    return next((each for each in (kind, *get_args(kind)) if _is_struct(each)), None)
+    return next((argument for argument in (kind, *get_args(kind)) if _is_struct(argument)), None)
 
 
 def _list_keys(kind: type[msgspec.Struct] | None) -> tuple[str, ...]:

@@ -132,14 +132,14 @@ def expiry(document: Document) -> RuleResult:
     found = document.attribute(names.EXPIRE_TIME)
     if found is Gap.ABSENT:
         return RuleResult(UNSET)
-    told = _read_timing(document)
-    if told is None or told.expires is None:
+    timing = _read_timing(document)
+    if timing is None or timing.expires is None:
         return RuleResult(UNREADABLE)
-    if told.expiry is Expiry.UNDECIDED:
+    if timing.expiry is Expiry.UNDECIDED:
         pointer = f"{document.header_pointer}/{names.EXPIRE_TIME}"
-        due = f"a time before bornTimestamp {told.born} or after the due time {told.due}"
-        return make_result([Breach(BETWEEN, pointer, due, str(told.expires))])
-    return RuleResult(BEFORE_BIRTH if told.expiry is Expiry.NEVER else AFTER_DUE)
+        due = f"a time before bornTimestamp {timing.born} or after the due time {timing.due}"
+        return make_result([Breach(BETWEEN, pointer, due, str(timing.expires))])
+    return RuleResult(BEFORE_BIRTH if timing.expiry is Expiry.NEVER else AFTER_DUE)
 
 
 def _read_timing(document: Document) -> Timing | None:

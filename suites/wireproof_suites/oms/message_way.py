@@ -109,13 +109,13 @@ class MessageWay:
         if found is not None and self.comes_again:
             if not consumer.reject(found):
                 return observed("nack-refused")
-            for each in others:
-                consumer.settle(each)
+            for other in others:
+                consumer.settle(other)
             found, others = _find(consumer, sent, REDELIVERY, most)
         if found is None:
             return missing()
-        for each in (found, *others):
-            consumer.settle(each)
+        for other in (found, *others):
+            consumer.settle(other)
         return found
 
 
@@ -140,6 +140,6 @@ def _find(
         found = next((each for each in came if each.key == sent.key), None)
         if found is not None:
             return found, others
-        for each in others:
-            consumer.settle(each)
+        for other in others:
+            consumer.settle(other)
     return None, ()

@@ -236,9 +236,9 @@ def changes(before: Bundle, after: Result, revision: int | None = None) -> Itera
     kept = {record.case for record in judged}
     for name in recorded:
         if name not in kept:
-            found = catalogue.find_law(name)
-            is_later = found is not None and revision is not None and found[0].since > revision
-            why = f"revision {found[0].since} added it" if found and is_later else "taken away"
+            law = catalogue.find_law(name)
+            is_later = law is not None and revision is not None and law[0].since > revision
+            why = f"revision {law[0].since} added it" if law and is_later else "taken away"
             yield from wrap_after_heading("left out", f"{name}: {why} (the law is {now})")
     changed = [record for record in judged if recorded[record.case].verdict != record.verdict]
     for record in changed:
@@ -301,10 +301,10 @@ def _bind_again(name: str, bound: BindingRecord, catalogue: Catalogue) -> Bindin
 
 def _is_known(record: CaseRecord, catalogue: Catalogue, terms: Terms) -> bool:
     """Return True if the catalogue has the case at the requested revision."""
-    found = catalogue.find_law(record.case)
-    if found is None:
+    law = catalogue.find_law(record.case)
+    if law is None:
         return False
-    return terms.spec_revision is None or found[0].since <= terms.spec_revision
+    return terms.spec_revision is None or law[0].since <= terms.spec_revision
 
 
 def _apply_deviations(

@@ -25,7 +25,7 @@ EXAMPLES = (
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Write the script that completes commands and options in a shell."""
-    found = get_completion_class(shell)
-    assert found is not None  # one of SHELLS
-    script = found(context.find_root().command, {}, "wireproof", COMPLETION)
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None  # one of SHELLS
+    script = completion_class(context.find_root().command, {}, "wireproof", COMPLETION)
     echo(script.source_template % script.source_vars())

@@ -148,12 +148,14 @@ def _allure() -> Finding:
     from wireproof_reports.render.allure.generator import HOW_TO_GET_IT, NoAllure, find_generator
 
     try:
-        found = find_generator(os.environ)
+        generator = find_generator(os.environ)
     except NoAllure as error:
         said, _, _ = str(error).partition("; ")
         advice = f"only for --allure-html; {HOW_TO_GET_IT}"
         return Finding("allure", ok=False, found=said, advice=advice, needed=False)
-    return Finding("allure", ok=True, found=f"{found.version} ({found.command})", needed=False)
+    return Finding(
+        "allure", ok=True, found=f"{generator.version} ({generator.command})", needed=False
+    )
 
 
 def _loopback() -> Finding:

@@ -92,4 +92,4 @@ class TargetHistory:
     @property
     def unattributed(self) -> tuple[Death, ...]:
         """The deaths that no finding explains."""
-        return tuple(each for each in self.deaths if not each.attributed)
+        return tuple(death for death in self.deaths if not death.attributed)

@@ -304,7 +304,7 @@ def _status(campaign: CampaignProgress) -> Status:
         len(campaign.batches.coverage),
         campaign.gone,
         campaign.unwatched_s,
-        tuple(each.at_s for each in campaign.history.deaths),
+        tuple(death.at_s for death in campaign.history.deaths),
         campaign.history.repeated,
         campaign.batches.spared,
         campaign.can_restart,

@@ -31,7 +31,7 @@ def is_refusal(data: bytes) -> bool:
 
 def keep_document(answer: Frame, kind: str) -> Frame:
     """Return an answer of which nothing but the values of its document is made wrong."""
-    fields = tuple(each for each in answer.fields if each.path.startswith(("body", LENGTH)))
+    fields = tuple(field for field in answer.fields if field.path.startswith(("body", LENGTH)))
     return replace(answer, kind=kind, fields=fields)
 
 

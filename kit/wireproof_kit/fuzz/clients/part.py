@@ -90,7 +90,7 @@ class ClientFuzzPart(Generic[S, T]):
 
     def clients(self) -> tuple[T, ...]:
         """Return the clients that play the states, each once."""
-        return tuple(dict.fromkeys(each.client for each in self.states.values()))
+        return tuple(dict.fromkeys(state.client for state in self.states.values()))
 
     def client_of(self, case: Case) -> T:
         """Return the client that plays the state of a case."""

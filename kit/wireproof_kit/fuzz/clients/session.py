@@ -82,7 +82,7 @@ class FuzzedClient(Generic[S, T]):
         if not able or (role is not None and lacking):
             tried = [runs[each] for each in self.part.first[lacking[0]]]
             raise TargetUnreachable(self._explain_unfit(lacking[0], tried))
-        further = [each for each in self.part.clients() if each.role in able]
+        further = [client for client in self.part.clients() if client.role in able]
         runs |= self._rehearse_all([each for each in further if each not in runs])
         if self.is_cut():
             return
@@ -200,9 +200,9 @@ class FuzzedClient(Generic[S, T]):
 
     def _divide(self, cases: Sequence[Case]) -> Iterator[Sequence[Case]]:
         """Yield the cases of each run; a client must start for those about its start."""
-        starting = [each for each in cases if self.part.starts(self.part.states[each.state])]
+        starting = [case for case in cases if self.part.starts(self.part.states[case.state])]
         yield from ([each] for each in starting)
-        cases = [each for each in cases if each not in starting]
+        cases = [case for case in cases if case not in starting]
         for start in range(0, len(cases), CASES_A_RUN):
             yield cases[start : start + CASES_A_RUN]
 

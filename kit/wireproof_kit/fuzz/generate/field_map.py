@@ -86,11 +86,11 @@ def shift_fields(
 
     `measured_by` are paths of lengths that measure the fields in addition.
     """
-    for each in fields:
-        covers = each.covers and (each.covers[0] + by, each.covers[1] + by)
-        outer = (*measured_by, *each.measured_by)
-        start, end = each.start + by, each.end + by
-        yield replace(each, start=start, end=end, covers=covers, measured_by=outer)
+    for field in fields:
+        covers = field.covers and (field.covers[0] + by, field.covers[1] + by)
+        outer = (*measured_by, *field.measured_by)
+        start, end = field.start + by, field.end + by
+        yield replace(field, start=start, end=end, covers=covers, measured_by=outer)
 
 
 def join_frames(kind: str, *frames: Frame) -> Frame:
@@ -112,9 +112,9 @@ def nest_frame(kind: str, outer: Frame, path: str, inner: Frame) -> Frame:
     if not inner.fields:
         return Frame(kind, outer.data, outer.fields)
     fields: list[Field] = []
-    for each in outer.fields:
-        holds = each.path == path
-        fields += shift_fields(inner.fields, each.start, each.measured_by) if holds else [each]
+    for field in outer.fields:
+        holds = field.path == path
+        fields += shift_fields(inner.fields, field.start, field.measured_by) if holds else [field]
     return Frame(kind, outer.data, tuple(fields))
 
 

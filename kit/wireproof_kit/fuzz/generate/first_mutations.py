@@ -84,7 +84,7 @@ def share_first(
     has cases of another kind.
     """
     members = grammar.members.get(kind.name, {})
-    found = [[*_form(grammar, each, order), *_values(each, members, order)] for each in frames]
+    found = [[*_form(grammar, frame, order), *_values(frame, members, order)] for frame in frames]
     content = [
         list(filter(_is_calm, each)) if calm else []
         for each, calm in zip(found, has_calm, strict=True)
@@ -129,8 +129,8 @@ def _boundaries(column: Column, *, is_sized: bool) -> tuple[Mutation, ...]:
     wanted = _wanted(column, is_sized=is_sized)
     filling = FILLING.get(column.role, ()) if column.filled else ()
     names = {*wanted, *(each.name for each in (filling[column.filled - 1] if filling else ()))}
-    found = [each for each in mutations_of(column) if each.name in names]
-    changes = {f"the limit {each}": numbers.make_listed((each,)) for each in column.limits}
+    found = [mutation for mutation in mutations_of(column) if mutation.name in names]
+    changes = {f"the limit {limit}": numbers.make_listed((limit,)) for limit in column.limits}
     return (*found, *(Mutation(name, change) for name, change in changes.items()))
 
 
@@ -178,7 +178,7 @@ def _deal(
         number, entry = min(able[name], key=lambda each: len(hands[each[0]]))
         hands[number].append(entry)
     most = max(map(len, hands), default=0)
-    sent = [_unchanged(each) for each in frames]
+    sent = [_unchanged(frame) for frame in frames]
     return [_stretch(hand or [valid], most) for hand, valid in zip(hands, sent, strict=True)]
 
 

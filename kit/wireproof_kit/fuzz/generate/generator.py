@@ -170,7 +170,9 @@ class Generator:
         """
         rounds, place = divmod(index, EXERCISE_EVERY)
         exercises = range(1, len(self._exercises) + 1)
-        done = rounds * len(exercises) + sum(place > each * EXERCISE_AT for each in exercises)
+        done = rounds * len(exercises) + sum(
+            place > exercise * EXERCISE_AT for exercise in exercises
+        )
         turn = index - done - index // HELD_EVERY
         if index % HELD_EVERY == HELD_EVERY - 1:
             epoch, place = divmod(turn, self.epoch)
@@ -245,14 +247,14 @@ class Generator:
             for number, drawn in enumerate(rounds)
             for (kind, places), frame, shares in zip(self.kinds, drawn, first, strict=True)
         )
-        calm = tuple(each for each in frames if each.calm)
+        calm = tuple(frame for frame in frames if frame.calm)
         talking = self.grammar.talking
         return Pool(frames, calm, tuple(e for e in frames if e.kind.interface == talking))
 
     def _share_first(
         self, kind: Kind, places: KindStates, frames: Sequence[Frame], order: Random
     ) -> list[First]:
-        has_calm = [has_calm_cases(self.grammar, kind, places, each) for each in frames]
+        has_calm = [has_calm_cases(self.grammar, kind, places, frame) for frame in frames]
         return share_first(self.grammar, kind, list(map(FieldIndex, frames)), has_calm, order)
 
 
@@ -269,7 +271,7 @@ def choose_kinds(
         check_frame(grammar, frame)
     _check_states(grammar, states)
     every = not frames or CONVERSATION in frames
-    wanted = [each for each in grammar.kinds if every or each.name.startswith(tuple(frames))]
+    wanted = [kind for kind in grammar.kinds if every or kind.name.startswith(tuple(frames))]
     found = ((each, places_of(grammar, each, states)) for each in wanted)
     kinds = tuple((kind, places) for kind, places in found if places.all)
     if not kinds:
@@ -286,7 +288,7 @@ def check_frame(grammar: Grammar, prefix: str) -> None:
     Raises:
         ValueError: no name does.
     """
-    kinds = [*(each.name for each in grammar.kinds), CONVERSATION]
+    kinds = [*(kind.name for kind in grammar.kinds), CONVERSATION]
     if not any(kind.startswith(prefix) for kind in kinds):
         raise ValueError(
             f"no frame's kind begins with {prefix!r}; expected one of {', '.join(kinds)}"

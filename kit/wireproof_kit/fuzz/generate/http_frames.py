@@ -66,7 +66,7 @@ def http_frame(kind: str, request: Request, roles: Mapping[str, Role] = _NO_ROLE
         return Frame(kind, data + written, tuple(fields))
     body = request.body
     inner = body.fields or (Field("body", 0, len(body.data), body.role),)
-    fields = [_make_covering(each, at, len(body.data)) for each in fields]
+    fields = [_make_covering(field, at, len(body.data)) for field in fields]
     fields += shift_fields(inner, at, (_LENGTH,))
     return Frame(kind, data + body.data, tuple(fields))
 

@@ -133,7 +133,7 @@ def case_of(
 
 
 def _mate(frame: SeedFrame, mates: Sequence[SeedFrame], source: RandomSource) -> Frame:
-    there = [each for each in mates if each.kind.interface == frame.kind.interface]
+    there = [mate for mate in mates if mate.kind.interface == frame.kind.interface]
     return source.one_of(there or [frame]).frame
 
 

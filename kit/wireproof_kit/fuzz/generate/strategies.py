@@ -152,7 +152,7 @@ def breaks(draw: st.DrawFn, frame: SeedFrame, grammar: Grammar) -> tuple[Mutant,
 
 @cache
 def _calm(column: Column) -> tuple[Mutation, ...]:
-    return tuple(each for each in mutations_of(column) if is_calm(each, column.role))
+    return tuple(mutation for mutation in mutations_of(column) if is_calm(mutation, column.role))
 
 
 def _mutate_from(

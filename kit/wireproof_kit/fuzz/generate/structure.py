@@ -60,8 +60,8 @@ def _blank(prepared: FieldIndex, field: Field) -> Field | None:
 def drop_words(prepared: FieldIndex, field: Field, source: RandomSource) -> Edits | None:
     """Return the edits that leave only the first word of a frame's first line."""
     lines = [each for each in prepared.fields if each.role == "line"]
-    first = next((each for each in lines if prepared.bytes_of(each) == _BLANK), None)
-    ends = (each for each in lines if prepared.bytes_of(each) in (b"\r", b"\n", b"\r\n"))
+    first = next((line for line in lines if prepared.bytes_of(line) == _BLANK), None)
+    ends = (line for line in lines if prepared.bytes_of(line) in (b"\r", b"\n", b"\r\n"))
     end = next(ends, None)
     is_line = first is not None and end is not None and first.start < end.start
     return ((first.start, end.start, b""),) if first and end and is_line else None
@@ -132,8 +132,8 @@ def _cut_frame(prepared: FieldIndex, at: int) -> Edits | None:
     if not 0 < at < len(prepared.frame.data):
         return None
     edits = [
-        number_edit(each, max(at - each.covers[0], 0))
-        for each in prepared.fields
-        if each.role == "length" and each.covers and each.end <= at < each.covers[1]
+        number_edit(field, max(at - field.covers[0], 0))
+        for field in prepared.fields
+        if field.role == "length" and field.covers and field.end <= at < field.covers[1]
     ]
     return (*edits, (at, len(prepared.frame.data), b"")) if edits else None

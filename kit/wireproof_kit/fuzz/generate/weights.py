@@ -194,7 +194,7 @@ def _weight(field: Field, alike: int = 0) -> int:
 
 @cache
 def _light(column: Column) -> Sequence[Mutation]:
-    found = [each for each in mutations_of(column) if not each.heavy]
+    found = [mutation for mutation in mutations_of(column) if not mutation.heavy]
     found += [each for each in found for _ in range(OFTEN.get(each.name, 0))]
     Random(len(found)).shuffle(found)
     return found
@@ -202,7 +202,7 @@ def _light(column: Column) -> Sequence[Mutation]:
 
 @cache
 def _heavy(column: Column) -> Sequence[Mutation]:
-    return [each for each in mutations_of(column) if each.heavy]
+    return [mutation for mutation in mutations_of(column) if mutation.heavy]
 
 
 @cache

@@ -178,7 +178,7 @@ class Engine:
         suspects += [batch.original(conversation.case) for conversation in late]
         if trouble.violated in (DEAD, HUNG) or self._silences >= self.most_silences:
             suspects += self._held.cases
-            others = [case for case in whole if all(case is not each for each in suspects)]
+            others = [case for case in whole if all(case is not suspect for suspect in suspects)]
             return [Anomaly(trouble, (*suspects, *others), first, likely=len(suspects))]
         return [Anomaly(trouble, whole, first), *found]
 

@@ -79,8 +79,8 @@ class Pipeline:
             self._open(self._cases[0].case)
         assert self.client is not None, "it was just opened"
         self._used += len(self._cases)
-        self._due = self._skip + sum(len(each.owed) for each in self._cases)
-        self.client.send(b"".join(each.data for each in self._cases))
+        self._due = self._skip + sum(len(case.owed) for case in self._cases)
+        self.client.send(b"".join(case.data for case in self._cases))
 
     def clients(self) -> list[CaseConnection]:
         """Return a list with the connection while answers are missing, else an empty list."""

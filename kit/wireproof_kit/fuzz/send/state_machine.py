@@ -68,7 +68,7 @@ class ConversationMachine(RuleBasedStateMachine):
             type(self).perform(self.script.case(0))
 
     def _kinds(self) -> list[Kind]:
-        return [each for each in self.grammar.kinds if each.interface == self.grammar.talking]
+        return [kind for kind in self.grammar.kinds if kind.interface == self.grammar.talking]
 
     def _connection(self, data: st.DataObject) -> int:
         return data.draw(st.sampled_from(self.script.going_on()))

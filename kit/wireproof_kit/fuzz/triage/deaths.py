@@ -41,11 +41,11 @@ def finding_of_deaths(deaths: Sequence[Death], seed: int, exchange: Transcript) 
 
 def describe_deaths(deaths: Sequence[Death]) -> str:
     """Return how often and when the target died, and what its deaths have in common."""
-    times = describe_times([each.at_s for each in deaths])
-    up = _range([each.up_s for each in deaths])
-    cases = _range([float(each.cases) for each in deaths])
+    times = describe_times([death.at_s for death in deaths])
+    up = _range([death.up_s for death in deaths])
+    cases = _range([float(death.cases) for death in deaths])
     since = f"each {up} s and {cases} cases after its start"
-    common = frozenset[tuple[str, str]].intersection(*(each.traffic for each in deaths))
+    common = frozenset[tuple[str, str]].intersection(*(death.traffic for death in deaths))
     shown = ", ".join(f"{frame} in {state}" for state, frame in sorted(common)[:MOST_SHOWN])
     what = f"open in all: {shown}" if shown else "no frame was open in all of them"
     return f"died {times}; not yet attributed; {since}; {what}"

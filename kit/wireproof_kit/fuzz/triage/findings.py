@@ -163,4 +163,4 @@ def _forms_of(flaw: str) -> tuple[str, ...]:
     """Return a flaw, each part of it, and the more general form of each part."""
     parts = flaw.split(FLAWS_APART)
     general = (part.rpartition(": ")[0] for part in parts)
-    return tuple(each for each in (flaw, *parts, *general) if each)
+    return tuple(part for part in (flaw, *parts, *general) if part)

@@ -33,7 +33,7 @@ def field_bytes(kind: int, value: bytes, length: int | None = None) -> bytes:
 
 def header_block(headers: Iterable[UserHeader]) -> bytes:
     """Return the bytes of a block of user headers."""
-    pairs = ((each.key, each.value) for each in headers)
+    pairs = ((header.key, header.value) for header in headers)
     return b"".join(field_bytes(each.kind, each.value) for pair in pairs for each in pair)
 
 

@@ -137,7 +137,7 @@ class HttpReader:
         value = answer.json.value if answer.json is not None else None
         given = value if isinstance(value, dict) else {}
         fields = [given.get(name) for name in ("partition_id", "current_offset", "stored_offset")]
-        numbers = [each for each in fields if isinstance(each, int)]
+        numbers = [field for field in fields if isinstance(field, int)]
         told = ConsumerOffset(*numbers) if len(numbers) == len(fields) else None
         # What is neither an offset nor the answer that there is none decides nothing here.
         if answer.status == _ABSENT or (is_success(answer) and told is not None):
@@ -178,7 +178,7 @@ class HttpReader:
         partition = self._known.partition(
             self._known.topic(poll.topic), poll.partition.partition_id
         )
-        offsets = [each.offset for each in messages]
+        offsets = [message.offset for message in messages]
         first_us = messages[0].timestamp if messages else 0
         current = _member(found, "current_offset")
         if isinstance(current, int) and not self._known.has_odd_deltas:
@@ -227,7 +227,7 @@ def _judge_head(
         yield hold("json.poll", value == due, f"head:{name}", f"{value} in place of {due}")
     is_few = len(messages) <= poll.count
     yield hold("json.poll", is_few, "count:more", f"{len(messages)} in place of {poll.count}")
-    pairs = pairwise(each.offset for each in messages)
+    pairs = pairwise(message.offset for message in messages)
     yield hold("json.poll", all(one < other for one, other in pairs), "offsets:other")
 
 

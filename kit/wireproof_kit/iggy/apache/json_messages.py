@@ -72,12 +72,12 @@ def split_block(block: bytes) -> Headers:
     """
     try:
         headers = decode(USER_HEADERS, block)
-        for each in headers:
-            header_value(each.key.kind, each.key.value)
-            header_value(each.value.kind, each.value.value)
+        for header in headers:
+            header_value(header.key.kind, header.key.value)
+            header_value(header.value.kind, header.value.value)
     except WireError:
         return block
-    return headers if len({each.key for each in headers}) == len(headers) else block
+    return headers if len({header.key for header in headers}) == len(headers) else block
 
 
 def is_same(one: Headers, other: Headers) -> bool:
@@ -111,7 +111,7 @@ def read_headers(value: JsonValue) -> Headers | None:
     if not isinstance(value, list):
         return read_bytes(value)
     pairs = [_pair(each) for each in value]
-    known = [each for each in pairs if each is not None]
+    known = [pair for pair in pairs if pair is not None]
     return known if len(known) == len(value) else None
 
 
@@ -198,7 +198,7 @@ def read_sent(value: JsonValue) -> tuple[Partitioning, list[MessageFrame]] | Non
         return None
     assert isinstance(listed, list)
     frames = [_read_frame(each) for each in listed]
-    known = [each for each in frames if each is not None]
+    known = [frame for frame in frames if frame is not None]
     whole = len(known) == len(frames)
     return (Partitioning(_CODES[kind], choice), known) if whole else None
 

@@ -144,7 +144,7 @@ class Partition:
 
     def judge_poll(self, poll: PollMessages, before: Before, polled: Polled) -> Iterator[Finding]:
         """Judge the newest offset that a poll tells, and with which message it begins or ends."""
-        times = [each.header.base_timestamp for each in polled.batches if each.frames]
+        times = [batch.header.base_timestamp for batch in polled.batches if batch.frames]
         return self.judge_answer(
             poll, before, polled.offsets, polled.head.current_offset, times[0] if times else 0
         )

@@ -83,7 +83,7 @@ def judge_result(reply: Reply) -> Iterator[Finding]:
         return
     yield Finding(f"{LAW}reply.result")
     if result.rejections:
-        entries = [(each.index, bool(each.result)) for each in result.rejections]
+        entries = [(rejection.index, bool(rejection.result)) for rejection in result.rejections]
         is_one = entries == [(0, True)] and not result.payload
         yield hold("reply.result-rejected", is_one, "result:other", f"{entries}")
 

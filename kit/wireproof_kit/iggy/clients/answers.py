@@ -28,7 +28,7 @@ def polled_body(reply: Messages, generation: Generation) -> bytes:
         polled_messages_schema(generation),
         PolledMessages(PARTITION if tagged else None, last if tagged else None, ()),
     )
-    encoded = [encode(MESSAGE, each) for each in reply.messages]
+    encoded = [encode(MESSAGE, message) for message in reply.messages]
     change = BROKEN_BODIES.get(reply.change)
     count, messages = change(encoded) if change else (len(encoded), b"".join(encoded))
     return head[:-_COUNT_SIZE] + count.to_bytes(_COUNT_SIZE, "little") + messages
@@ -36,7 +36,7 @@ def polled_body(reply: Messages, generation: Generation) -> bytes:
 
 def polled_json(reply: Messages, generation: Generation) -> bytes:
     """Return the body of the response to a poll over HTTP."""
-    objects = [_object(each) for each in reply.messages]
+    objects = [_object(message) for message in reply.messages]
     change = BROKEN_OBJECTS.get(reply.change) or UNUSUAL_OBJECTS.get(reply.change)
     messages = change(objects) if change else objects
     if isinstance(messages, bytes):
@@ -53,7 +53,7 @@ def polled_json(reply: Messages, generation: Generation) -> bytes:
 
 def _current_offset(reply: Messages) -> int:
     """Return the offset of the last message in the partition, polled or not."""
-    return max((LOG_SIZE - 1, *(each.offset for each in reply.messages)))
+    return max((LOG_SIZE - 1, *(message.offset for message in reply.messages)))
 
 
 def tcp_answer(status: int, body: bytes = b"") -> bytes:

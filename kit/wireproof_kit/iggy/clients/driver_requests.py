@@ -37,7 +37,7 @@ def ask_send(
     messages: Sequence[SentMessage], partitioning: Partitioning | None = None
 ) -> Operation:
     """Return the driver request to send messages, by default to the partition of the case."""
-    fields: dict[str, JsonValue] = {"messages": [_message(each) for each in messages]}
+    fields: dict[str, JsonValue] = {"messages": [_message(message) for message in messages]}
     if partitioning is not None:
         fields["partitioning"] = {
             "kind": PARTITIONING_NAMES[partitioning.kind],

@@ -93,8 +93,8 @@ class IggyPeers:
         elif isinstance(event, Greeted):
             yield Ask(OPEN, {"version": VERSION, "settings": dict(settings(self._values))})
         elif isinstance(event, Answered):
-            for each in self._asks:
-                yield Ask(each.op, each.fields)
+            for ask in self._asks:
+                yield Ask(ask.op, ask.fields)
                 return
 
     def react_to_timer(self, token: object) -> Iterator[Effect]:

@@ -63,7 +63,7 @@ def body(answer: Answer) -> bytes:
 
 def fingerprint_stored(number: int, headers: Sequence[Header], payload: bytes) -> bytes:
     """Return the bytes that identify a stored message; id 0 is any id made by the server."""
-    told = sorted((each.key, each.kind, each.value) for each in headers)
+    told = sorted((header.key, header.kind, header.value) for header in headers)
     return repr((number, told)).encode() + b"\0" + payload
 
 

@@ -267,7 +267,7 @@ class Bystanders(Health):
             messages = _messages(self._request(client, request)) or ()
             if not messages or messages[-1].offset < offset:
                 break
-            found |= {each.id for each in messages if each.offset < end}
+            found |= {message.id for message in messages if message.offset < end}
             offset = messages[-1].offset + 1
         return found
 
@@ -357,10 +357,10 @@ class Bystanders(Health):
 
 def _forgive(missing: Missing, numbers: Collection[int]) -> None:
     """Stop expecting messages with these numbers, except those numbered by the server."""
-    for each in missing.kinds:
-        number = number_of(each)
+    for kind in missing.kinds:
+        number = number_of(kind)
         if number and number in numbers:
-            missing.forgive(each)
+            missing.forgive(kind)
 
 
 def _messages(said: Answer | None) -> tuple[Message, ...] | None:
@@ -372,7 +372,7 @@ def _messages(said: Answer | None) -> tuple[Message, ...] | None:
 
 
 def _ends_with(payload: bytes, messages: tuple[Message, ...] | None) -> bool:
-    return messages is not None and [each.payload for each in messages[-1:]] == [payload]
+    return messages is not None and [message.payload for message in messages[-1:]] == [payload]
 
 
 def _readings(message: Message) -> tuple[bytes, bytes]:

@@ -155,21 +155,22 @@ def _read(code: int, payload: bytes) -> Payload | WireError | None:
 
 def _find_owed_by_send(there: WritableStreams, request: SendMessages) -> Owed:
     is_read = there.there.get((request.stream, request.topic))
-    payloads = sum(len(each.payload) for each in request.messages)
-    values = sum(len(h.value) for each in request.messages for h in each.headers)
+    payloads = sum(len(message.payload) for message in request.messages)
+    values = sum(len(h.value) for message in request.messages for h in message.headers)
     within = payloads <= limits.MAX_PAYLOADS_SIZE and values <= limits.MAX_HEADER_VALUES_SIZE
     doubled = any(
-        len({h.key for h in each.headers}) < len(each.headers) for each in request.messages
+        len({h.key for h in message.headers}) < len(message.headers)
+        for message in request.messages
     )
     if not within or doubled or request.partitioning.kind not in (1, 2, 3):
         return _DOUBTFUL
     if is_read is None or not is_first(request.partitioning):
         return _executed(there)
     kept = tuple(
-        fingerprint_stored(each.id, each.headers, each.payload)
-        for each in (request.messages if is_read else ())
+        fingerprint_stored(message.id, message.headers, message.payload)
+        for message in (request.messages if is_read else ())
     )
-    if all(does_fit(h) for each in request.messages for h in each.headers):
+    if all(does_fit(h) for message in request.messages for h in message.headers):
         return Owed(OK, stored=kept, success=OK)
     return replace(_executed(there), stored=kept, success=OK)
 

@@ -47,7 +47,9 @@ def read_promise(there: WritableStreams, data: bytes) -> Promise:
         return NO_PROMISE
     is_usual = post.is_usual((_JSON,)) and _JSON[0] in post.headers
     is_right = bool(messages) and is_usual and all(map(_is_right, messages))
-    return Promise(tuple(_fingerprint(each) for each in messages) if is_read else (), is_right)
+    return Promise(
+        tuple(_fingerprint(message) for message in messages) if is_read else (), is_right
+    )
 
 
 def _fingerprint(message: SentMessage) -> bytes:
@@ -57,8 +59,8 @@ def _fingerprint(message: SentMessage) -> bytes:
 def _is_right(message: SentMessage) -> bool:
     """Return True if every header value is valid for its kind; some servers check this."""
     return all(
-        does_fit(each) and _KEY.fullmatch(each.key) and len(each.value) < 256
-        for each in message.headers
+        does_fit(header) and _KEY.fullmatch(header.key) and len(header.value) < 256
+        for header in message.headers
     )
 
 
@@ -76,7 +78,7 @@ def _messages(value: JsonValue) -> list[SentMessage]:
     partitioning, messages = value["partitioning"], value["messages"]
     if not isinstance(messages, list) or not is_first(_read_partitioning(partitioning)):
         raise _Differs
-    return [_message(each) for each in messages]
+    return [_message(message) for message in messages]
 
 
 def _read_partitioning(value: JsonValue) -> Partitioning:

@@ -80,4 +80,4 @@ def _have_empty_headers(body: bytes) -> list[bool]:
     messages = value["messages"] if isinstance(value, dict) else None
     if not isinstance(messages, list):
         return []
-    return [isinstance(each, dict) and each.get("headers") == {} for each in messages]
+    return [isinstance(message, dict) and message.get("headers") == {} for message in messages]

@@ -79,7 +79,7 @@ def _headers(value: JsonValue) -> tuple[Header, ...] | None:
     if not isinstance(value, dict):
         return None
     headers = [_header(key, each) for key, each in value.items()]
-    known = tuple(each for each in headers if each is not None)
+    known = tuple(header for header in headers if header is not None)
     return known if len(known) == len(headers) else None
 
 

@@ -196,8 +196,8 @@ class _CaseReader:
         contents = list(read_contents(sending, body))
         self._is_closed = self._is_closed and not any(map(is_refusable, contents))
         entries = [
-            Entry(each, topic, self._at, _way(each, contents, body), order=self._order)
-            for each in contents
+            Entry(content, topic, self._at, _way(content, contents, body), order=self._order)
+            for content in contents
         ]
         for entry in entries:
             if has_empty_header(entry.content):

@@ -133,7 +133,7 @@ def match_by(
             left.remove(found)
         places.append(found)
     rest = iter(left)
-    filled = (next(rest, None) if each is None else each for each in places)
+    filled = (next(rest, None) if place is None else place for place in places)
     return [*(each for each in filled if each is not None), *rest]
 
 
@@ -221,6 +221,6 @@ def _place(field: str, message: Message) -> int:
         return places.get(field, 0)
     return (
         41
-        + sum(9 + len(each.key.encode()) + len(each.value) for each in message.headers)
+        + sum(9 + len(header.key.encode()) + len(header.value) for header in message.headers)
         + (4 if field == "payload" else 0)
     )

@@ -72,8 +72,8 @@ def _polled(poll: PollMessages, event: Answered) -> Iterator[Finding]:
             continue
         yield shown("iggy.poll.count")
         yield from judge_messages(poll, messages)
-        for each in messages:
-            yield from _message(each)
+        for message in messages:
+            yield from _message(message)
         return
     yield _undecodable(faults[0], len(event.body))
 
@@ -109,9 +109,9 @@ def _json(body: bytes) -> Iterator[Finding]:
         yield shown("iggy.json.fields", str(error))
         return
     messages = value.get("messages") if isinstance(value, dict) else value
-    for each in messages if isinstance(messages, list) else ():
-        if isinstance(each, dict):
-            yield from _object(each)
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict):
+            yield from _object(message)
 
 
 def _object(message: Mapping[str, JsonValue]) -> Iterator[Finding]:

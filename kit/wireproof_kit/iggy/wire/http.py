@@ -127,7 +127,9 @@ def json_polled(answer: TransferResult) -> JsonPolled:
     shape = "array" if isinstance(value, list) else "object" if _holds(value) else "other"
     listed = value["messages"] if shape == "object" and isinstance(value, dict) else value
     messages = listed if isinstance(listed, list) else []
-    return JsonPolled(answer, shape, tuple(each for each in messages if isinstance(each, dict)))
+    return JsonPolled(
+        answer, shape, tuple(message for message in messages if isinstance(message, dict))
+    )
 
 
 def error_of(answer: TransferResult) -> tuple[int | None, str]:
@@ -152,7 +154,8 @@ def messages_body(
             "value": base64_text(partitioning.value),
         },
         "messages": [
-            message_object(each) if isinstance(each, SentMessage) else each for each in messages
+            message_object(message) if isinstance(message, SentMessage) else message
+            for message in messages
         ],
     }
 

@@ -27,5 +27,5 @@ def messages_of(event: Commanded) -> tuple[bytes, ...]:
     except WireError:
         return (event.body,)
     if isinstance(body, MpubBody | MpubTraceBody | MpubExtBody):
-        return tuple(each.body for each in body.messages)
+        return tuple(message.body for message in body.messages)
     return (body.body if isinstance(body, PubBody | PubTraceBody | PubExtBody) else event.body,)

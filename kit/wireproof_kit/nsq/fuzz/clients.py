@@ -42,9 +42,9 @@ def identify(walk: RequestTracker, words: list[bytes]) -> None:
     body = walk.take_body(size, limit=walk.target_state.body_limit, usual=limits.MAX_BODY_SIZE)
     if body is None:
         return
-    found = read_identity(body)
-    doubtful = found is Identity.DOUBTFUL or walk.state.subscribed or not walk.state.sure
-    if found is Identity.OPAQUE:
+    identity = read_identity(body)
+    doubtful = identity is Identity.DOUBTFUL or walk.state.subscribed or not walk.state.sure
+    if identity is Identity.OPAQUE:
         walk.owed.append(Owed(_NAMED_OR_NOT, "may"))
         walk.certain, walk.opaque = False, True
         return
@@ -53,7 +53,7 @@ def identify(walk: RequestTracker, words: list[bytes]) -> None:
     if doubtful:
         walk.state = replace(walk.state, sure=False)
     else:
-        extend = found is Identity.EXTENDED
+        extend = identity is Identity.EXTENDED
         walk.state = replace(walk.state, identified=True, extend=extend)
 
 

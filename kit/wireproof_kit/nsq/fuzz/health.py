@@ -135,12 +135,12 @@ class Bystanders(Health):
             wait([watcher], min(deadline, time.monotonic() + LOOK_S))
             left = len(missing)
             for frame in self._receive(watcher):
-                found = list_fingerprints(frame, extend=self.places.watched.extend)
-                if last in found:
+                fingerprints = list_fingerprints(frame, extend=self.places.watched.extend)
+                if last in fingerprints:
                     grace_s = min(grace_s, BEHIND_S * machine_load())
                     deadline = min(deadline, time.monotonic() + grace_s)
                 else:
-                    strange += not missing.strike(found)
+                    strange += not missing.strike(fingerprints)
             if len(missing) < left:
                 deadline = max(deadline, time.monotonic() + grace_s)
         return strange

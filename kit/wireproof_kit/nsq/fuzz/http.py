@@ -129,8 +129,8 @@ def _batches() -> st.SearchStrategy[Body]:
 
 def _without_size(frame: Frame) -> Body:
     fields = (
-        replace(each, measured_by=tuple(by for by in each.measured_by if by != "size"))
-        for each in frame.fields
-        if each.path != "size"
+        replace(field, measured_by=tuple(by for by in field.measured_by if by != "size"))
+        for field in frame.fields
+        if field.path != "size"
     )
     return Body(frame.data[_SIZE:], fields=tuple(shift_fields(tuple(fields), -_SIZE)))

@@ -159,13 +159,13 @@ class Channel:
         """
         by = delivery.by
         seen, last_at = self._seen.get(id(entry), (0, entry.at))
-        others = [each for each in self._takers if each != by and _may_share(each, by)]
+        others = [taker for taker in self._takers if taker != by and _may_share(taker, by)]
         if not others:
             return seen + 1
-        if {last_at.case, *(each.case for each in others)} != {by.case}:
+        if {last_at.case, *(other.case for other in others)} != {by.case}:
             return None
         passed_ms = (delivery.at.step.at_us - last_at.step.at_us) // 1000
-        shortest = (each.timeout_ms or _SHORTEST_MS for each in others)
+        shortest = (other.timeout_ms or _SHORTEST_MS for other in others)
         return seen + 1 + sum(1 + passed_ms // timeout_ms for timeout_ms in shortest)
 
     def _judge_order(self, delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:

@@ -116,7 +116,11 @@ class Matcher:
 
     def _match_altered(self, event: Delivered) -> Delivery | None:
         layout, message = next(
-            ((each, read) for each in due_layouts(event.by) if (read := _read(each, event.data))),
+            (
+                (due_layout, read)
+                for due_layout in due_layouts(event.by)
+                if (read := _read(due_layout, event.data))
+            ),
             (None, None),
         )
         tokens = set(TOKEN.findall(event.data))

@@ -210,7 +210,7 @@ def _judge_time(flight: _Flight, now_us: int) -> Iterator[Finding]:
 def _earliest_us(delivery: Delivery, entry: Entry[Content]) -> int:
     """Return when both the subscription and the publish were sent; it is not delivered before."""
     places = (*delivery.by.opening[-1:], entry.at)
-    return max((each.step.at_us for each in places if each.case == delivery.by.case), default=0)
+    return max((place.step.at_us for place in places if place.case == delivery.by.case), default=0)
 
 
 def _next_us(before: _Flight | None, delivery: Delivery) -> int:

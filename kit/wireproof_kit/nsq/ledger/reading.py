@@ -326,12 +326,12 @@ class _CaseReader:
             requests = list(HttpRequests().feed(step.data))
         except NotHttp:
             return
-        for each in requests:
-            self._changes.note(each)
+        for request in requests:
+            self._changes.note(request)
         entries = [
             self._entry(content, step.connection, None)
-            for each in requests
-            for content in read_post(each)
+            for request in requests
+            for content in read_post(request)
         ]
         if len(requests) != 1:
             for entry in entries:

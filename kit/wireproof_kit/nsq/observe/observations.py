@@ -91,9 +91,9 @@ def _observe_delivery(
     if delivery.message is None:
         return observed("delivered:undecodable", difference=_fault(delivery))
     if delivery.body != body:
-        found = find_difference("body", expected=body, found=delivery.body)
+        difference = find_difference("body", expected=body, found=delivery.body)
         note = note_excess(len(body), len(delivery.body)) if body in delivery.body else ""
-        return observed("delivered:body-changed", difference=found, note=note)
+        return observed("delivered:body-changed", difference=difference, note=note)
     return _observe_header(delivery, None if header is None else header_bytes(header), exact)
 
 

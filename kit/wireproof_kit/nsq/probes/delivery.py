@@ -184,5 +184,5 @@ def _before_body(raw: bytes, body: bytes) -> bytes:
 
 
 def _indicator(queue: Queue, body: bytes) -> int | None:
-    found = queue.find_record(body)
-    return found.record.indicator if found else None
+    record = queue.find_record(body)
+    return record.record.indicator if record else None

@@ -277,7 +277,8 @@ class TopicMaker:
             name, near=self._around.address, partitions=expected, least=partitions
         )
         return tuple(
-            LedPartition(each.partition, each.address, each.http_address) for each in leaders
+            LedPartition(leader.partition, leader.address, leader.http_address)
+            for leader in leaders
         )
 
     def _by_tcp(self, kind: TopicKind, name: str, around: ReachableServices) -> Topic | str:

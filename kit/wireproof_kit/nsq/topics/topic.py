@@ -57,7 +57,7 @@ class Topic:
 
     def at_rank(self, rank: int) -> "Topic":
         """Return the same topic at its partition of a rank from 0, or at its last partition."""
-        numbers = sorted(each.partition for each in self.places)
+        numbers = sorted(place.partition for place in self.places)
         return self.at(numbers[min(rank, len(numbers) - 1)])
 
     def channel(self) -> str:

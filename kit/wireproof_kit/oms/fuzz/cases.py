@@ -56,13 +56,13 @@ class AdapterCases:
         """
         self.grammar = grammar
         kinds = [kind for kind, _ in choose_kinds(grammar, frames, states)]
-        self._messages = [each for each in kinds if each.name in WITH_MESSAGE]
-        self._others = [each for each in kinds if each.name not in WITH_MESSAGE]
+        self._messages = [kind for kind in kinds if kind.name in WITH_MESSAGE]
+        self._others = [kind for kind in kinds if kind.name not in WITH_MESSAGE]
         self._documents = {
-            each.name: {name: Drawer(made) for name, made in documents(each.name).items()}
-            for each in self._messages
+            message.name: {name: Drawer(made) for name, made in documents(message.name).items()}
+            for message in self._messages
         }
-        self._drawers = {each.name: Drawer(each.strategy) for each in kinds}
+        self._drawers = {kind.name: Drawer(kind.strategy) for kind in kinds}
         self._stream = mix_seed(seed)
         self._prepared = lru_cache(maxsize=_FRAMES * len(kinds))(self._prepare)
 
@@ -139,7 +139,7 @@ class AdapterCases:
 def _that_fit(column: Column) -> tuple[Mutation, ...]:
     """Return the mutations of a field that may leave a request on one line."""
     return tuple(
-        each
-        for each in mutations_of(column)
-        if each.style is write_whole and each.lengths == "follow" and not each.mark
+        mutation
+        for mutation in mutations_of(column)
+        if mutation.style is write_whole and mutation.lengths == "follow" and not mutation.mark
     )

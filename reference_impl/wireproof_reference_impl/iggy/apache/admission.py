@@ -65,5 +65,5 @@ def check_deltas(frames: tuple[Frame, ...]) -> None:
 
     The measured server stores such batches, and loses messages by it.
     """
-    if [each.delta for each in frames] != list(range(len(frames))):
+    if [frame.delta for frame in frames] != list(range(len(frames))):
         raise Unsound("an offset delta is not the index of its frame")

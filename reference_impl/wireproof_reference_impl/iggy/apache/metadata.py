@@ -95,8 +95,8 @@ def get_topic(node: Node, body: bytes) -> bytes:
 
 def check_options(options: tuple[UserHeader, ...], known: frozenset[str] | set[str]) -> None:
     """Refuse an option whose key is unknown, repeated, or no string."""
-    keys = [each.key.value.decode("utf-8", "replace") for each in options]
-    if any(each.key.kind != STRING for each in options) or len(set(keys)) < len(keys):
+    keys = [option.key.value.decode("utf-8", "replace") for option in options]
+    if any(option.key.kind != STRING for option in options) or len(set(keys)) < len(keys):
         raise Denied(statuses.INVALID_COMMAND)
     if not known.issuperset(keys):
         raise Denied(statuses.UNSUPPORTED_OPTION_KEY)

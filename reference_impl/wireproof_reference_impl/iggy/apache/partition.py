@@ -88,7 +88,7 @@ class Partition:
 
     def cut(self, batch: Batch, start: int, last: int) -> Batch:
         """Return the frames of a batch that lie in a range; base offset and deltas are kept."""
-        frames = tuple(each for each in batch.frames if start <= batch.offset(each) <= last)
+        frames = tuple(frame for frame in batch.frames if start <= batch.offset(frame) <= last)
         return replace(batch, frames=frames)
 
     def stored_offset(self, kind: int, consumer: int) -> int | None:
@@ -142,8 +142,8 @@ class Partition:
         except Unsound:
             frames = ()
         batch = Batch(*head[:4], frames)
-        sums = [records.frame_checksum(each.data) for each in frames]
-        if sums != [each.checksum for each in frames] or records.make_head(batch) != head:
+        sums = [records.frame_checksum(frame.data) for frame in frames]
+        if sums != [frame.checksum for frame in frames] or records.make_head(batch) != head:
             self.damaged.add(head.base_offset)
         self._keep(batch, len(record), head.messages)
 
@@ -161,4 +161,4 @@ def split_records(log: bytes) -> Iterator[bytes]:
 
 def count_messages(batches: Sequence[Batch]) -> int:
     """Return the number of messages in some batches."""
-    return sum(len(each.frames) for each in batches)
+    return sum(len(batch.frames) for batch in batches)

@@ -139,12 +139,12 @@ def frame_checksum(data: bytes) -> int:
 def sum_batch(head: Head, frames: Sequence[Frame]) -> int:
     """Return the XxHash3-64 of header fields and of the frames' checksums."""
     summed = _SUMMED.pack(*head[:5], head.messages)
-    return xxhash.xxh3_64_intdigest(summed + b"".join(each.data[:_SUM_SIZE] for each in frames))
+    return xxhash.xxh3_64_intdigest(summed + b"".join(frame.data[:_SUM_SIZE] for frame in frames))
 
 
 def make_head(batch: Batch) -> Head:
     """Return the header of a batch with these frames: length, count and checksum are derived."""
-    length = HEADER_SIZE + sum(len(each.data) for each in batch.frames)
+    length = HEADER_SIZE + sum(len(frame.data) for frame in batch.frames)
     stamps = batch.partition_id, batch.base_offset, batch.base_timestamp, batch.origin_timestamp
     head = Head(*stamps, length, 0, len(batch.frames), _RESERVED)
     return head._replace(checksum=sum_batch(head, batch.frames))
@@ -152,4 +152,4 @@ def make_head(batch: Batch) -> Head:
 
 def write_batch(batch: Batch) -> bytes:
     """Return the bytes of a batch, the same in the log and in replies to polls."""
-    return _HEAD.pack(*make_head(batch)) + b"".join(each.data for each in batch.frames)
+    return _HEAD.pack(*make_head(batch)) + b"".join(frame.data for frame in batch.frames)

@@ -71,7 +71,7 @@ class Topic:
 
     def effective(self) -> tuple[UserHeader, ...]:
         """Return all options in force, sorted by key."""
-        given = {each.key.value.decode(): each.value for each in self.options}
+        given = {option.key.value.decode(): option.value for option in self.options}
         every = {**DEFAULTS, **given}
         return tuple(
             text_header(key, value.kind, value.value) for key, value in sorted(every.items())
@@ -86,8 +86,8 @@ class Topic:
             message_expiry=_NEVER,
             compression=_NO_COMPRESSION,
             max_topic_size=_NEVER,
-            size_bytes=sum(each.size for each in self.partitions),
-            messages_count=sum(each.next_offset for each in self.partitions),
+            size_bytes=sum(partition.size for partition in self.partitions),
+            messages_count=sum(partition.next_offset for partition in self.partitions),
             name=self.name,
             options=self.options,
             effective=self.effective(),
@@ -97,14 +97,14 @@ class Topic:
         """Return the topic with its partitions; a new one has no segment yet."""
         partitions = tuple(
             resources.Partition(
-                each.id,
-                each.created_us,
+                partition.id,
+                partition.created_us,
                 0 if is_new else 1,
-                each.newest,
-                each.size,
-                each.next_offset,
+                partition.newest,
+                partition.size,
+                partition.next_offset,
             )
-            for each in self.partitions
+            for partition in self.partitions
         )
         return resources.TopicDetails(self.describe(), partitions)
 
@@ -120,20 +120,22 @@ class Stream:
 
     def describe(self) -> resources.Stream:
         """Return the stream as a reply names it."""
-        topics = [each.describe() for each in self.topics.values()]
+        topics = [topic.describe() for topic in self.topics.values()]
         return resources.Stream(
             id=self.id,
             created_at=self.created_us,
             topics_count=len(topics),
-            size_bytes=sum(each.size_bytes for each in topics),
-            messages_count=sum(each.messages_count for each in topics),
+            size_bytes=sum(topic.size_bytes for topic in topics),
+            messages_count=sum(topic.messages_count for topic in topics),
             name=self.name,
         )
 
     def details(self) -> resources.StreamDetails:
         """Return the stream with its topics."""
         topics = sorted(self.topics.values(), key=lambda each: each.id)
-        return resources.StreamDetails(self.describe(), tuple(each.describe() for each in topics))
+        return resources.StreamDetails(
+            self.describe(), tuple(topic.describe() for topic in topics)
+        )
 
 
 Named = TypeVar("Named", Stream, Topic)

@@ -121,7 +121,7 @@ def tell(message: Message) -> Fields:
         timestamp=str(message.timestamp),
         id=str(message.id),
         checksum=message.checksum,
-        headers={each.key: _told_header(each) for each in message.headers},
+        headers={header.key: _told_header(header) for header in message.headers},
         payload=in_base64(message.payload),
     )
     if not isinstance(message, Received):

@@ -77,7 +77,7 @@ def topics(every: Iterable[Topic]) -> bytes:
 
 def group(found: Group) -> bytes:
     """Return a response body that describes a consumer group, its members and their partitions."""
-    members = (_member(each) for each in found.members.values())
+    members = (_member(member) for member in found.members.values())
     return _group(found) + b"".join(members)
 
 

@@ -195,7 +195,7 @@ class Server:
         topic = self.topic(place)
         topic.group(number).leave(client.id)
         joined = Joined(topic.stream, topic.id, number)
-        client.groups = [each for each in client.groups if each != joined]
+        client.groups = [group for group in client.groups if group != joined]
 
     def client(self, number: int) -> Client:
         """Return the connected client with this id.
@@ -247,4 +247,4 @@ class Server:
 
     def _forget(self, gone: Callable[[Joined], bool]) -> None:
         for client in self.clients.values():
-            client.groups = [each for each in client.groups if not gone(each)]
+            client.groups = [group for group in client.groups if not gone(group)]

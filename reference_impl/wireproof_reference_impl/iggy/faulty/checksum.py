@@ -256,7 +256,7 @@ def state_null(code: int) -> object:
 @condition("state.available-delivered", setting("poll.delivered"))
 def available_withheld(messages: list[Message]) -> list[Message]:
     """A poll returns no message at all if one that it finds is not `available`."""
-    return messages if all(each.state == AVAILABLE for each in messages) else []
+    return messages if all(message.state == AVAILABLE for message in messages) else []
 
 
 @boundary("state.available-delivered", setting("poll.delivered"))
@@ -268,7 +268,7 @@ def available_behind_withheld(messages: list[Message]) -> list[Message]:
 @wrong_value("state.available-delivered", setting("poll.delivered"))
 def unavailable_alone_delivered(messages: list[Message]) -> list[Message]:
     """A poll that finds messages of other states returns these, and no available ones."""
-    return [each for each in messages if each.state != AVAILABLE] or messages
+    return [message for message in messages if message.state != AVAILABLE] or messages
 
 
 FAULTS = list_faults(__name__)

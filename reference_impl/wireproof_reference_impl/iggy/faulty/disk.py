@@ -68,7 +68,7 @@ def index_empty(position: int) -> int:
 @wrong_value("disk.time-index", _rows)
 def time_index_in_milliseconds(rows: Rows) -> Rows:
     """Timestamps in time index files are in milliseconds instead of microseconds."""
-    return rows._replace(timestamps=[each // 1000 for each in rows.timestamps])
+    return rows._replace(timestamps=[timestamp // 1000 for timestamp in rows.timestamps])
 
 
 @boundary("disk.names", around(SegmentFiles, "path"))

@@ -53,7 +53,7 @@ def _repeated(join: Callable[[list[_Entry]], bytes]) -> Effect:
 
     def change(block: bytes) -> bytes:
         entries = sorted(_entries(block), key=itemgetter(0))
-        if len({each.key for each in entries}) == len(entries):
+        if len({entry.key for entry in entries}) == len(entries):
             return block
         alike = (list(group) for _, group in groupby(entries, key=itemgetter(0)))
         return b"".join(join(each) for each in alike)

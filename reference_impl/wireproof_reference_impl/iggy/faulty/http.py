@@ -59,7 +59,7 @@ def http_unfit_taken(unfit: exchange.Unfit) -> exchange.Answer:
 
 
 def _with_payload(messages: list[Message]) -> list[Message]:
-    return [each for each in messages if each.payload]
+    return [message for message in messages if message.payload]
 
 
 @missing("http.unchecked")

@@ -191,7 +191,10 @@ def _last_growing() -> Callable[[Sequence[Message]], Sequence[Message]]:
     polls = count()
 
     def arrange(messages: Sequence[Message]) -> Sequence[Message]:
-        late = [replace(each, timestamp=each.timestamp + next(polls)) for each in messages[-1:]]
+        late = [
+            replace(message, timestamp=message.timestamp + next(polls))
+            for message in messages[-1:]
+        ]
         return [*messages[:-1], *late]
 
     return arrange

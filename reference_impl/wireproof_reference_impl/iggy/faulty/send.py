@@ -128,8 +128,8 @@ def poll_backwards(messages: list[Message]) -> list[Message]:
 @extra("message.repeated-id", setting("poll.delivered"))
 def same_ids_twice(messages: list[Message]) -> list[Message]:
     """A poll returns messages that share an id twice."""
-    ids = [each.id for each in messages]
-    return [each for each in messages for _ in range(min(2, ids.count(each.id)))]
+    ids = [message.id for message in messages]
+    return [message for message in messages for _ in range(min(2, ids.count(message.id)))]
 
 
 @condition("message.generated-id", partial(number, "log.new_id"))

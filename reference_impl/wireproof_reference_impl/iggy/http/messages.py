@@ -39,8 +39,8 @@ def send_messages(exchange: Asked) -> Answer:
         ),
         messages=[_read_sent(each) for each in fields.array("messages")],
     )
-    for each in request.messages:
-        rules.sent(each)
+    for message in request.messages:
+        rules.sent(message)
     send(exchange.site, request, exchange.now_us)
     return CREATED
 
@@ -60,7 +60,7 @@ def poll_messages(exchange: Asked) -> Answer:
     found = poll(exchange.site, request, None)
     json = exchange.site.behaviour.json
     return answer_json(
-        exchange, json.polled(found, [json.message(each) for each in found.messages])
+        exchange, json.polled(found, [json.message(message) for message in found.messages])
     )
 
 

@@ -44,11 +44,11 @@ def group(found: Group) -> Object:
     """Return a JSON object that describes a consumer group and its members."""
     members = [
         {
-            "id": each.client,
-            "partitions_count": len(each.partitions),
-            "partitions": each.partitions,
+            "id": member.client,
+            "partitions_count": len(member.partitions),
+            "partitions": member.partitions,
         }
-        for each in found.members.values()
+        for member in found.members.values()
     ]
     return {**_group(found), "members": members}
 

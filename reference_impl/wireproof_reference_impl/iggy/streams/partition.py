@@ -58,7 +58,7 @@ class Partition:
     @property
     def size(self) -> int:
         """Return the size of the partition's messages in the log, in bytes."""
-        return sum(each.size for each in self.segments)
+        return sum(segment.size for segment in self.segments)
 
     def append(self, sent: Sequence[Sent], now_us: int, new_id: Callable[[], int]) -> None:
         """Store messages at the end, all or none, with rising timestamps.
@@ -73,9 +73,9 @@ class Partition:
             self._store(each, self.count + number, first_us + number, new_id)
             for number, each in enumerate(sent)
         ]
-        records = [self._behaviour.record(each) for each in messages]
-        ends = list(accumulate((len(each) for each in records), initial=segment.size))
-        rows = Rows(records, ends[:-1], [each.timestamp for each in messages])
+        records = [self._behaviour.record(message) for message in messages]
+        ends = list(accumulate((len(record) for record in records), initial=segment.size))
+        rows = Rows(records, ends[:-1], [message.timestamp for message in messages])
         self._files.append(segment.start, rows)
         if segment not in self.segments:
             self.segments.append(segment)
@@ -127,11 +127,11 @@ class Partition:
 
     def segment_of(self, offset: int) -> Segment:
         """Return the segment that contains the message at an offset."""
-        return next(each for each in reversed(self.segments) if each.start <= offset)
+        return next(segment for segment in reversed(self.segments) if segment.start <= offset)
 
     def spans(self) -> Iterator[range]:
         """Yield the range of offsets of each segment that has messages."""
-        starts = [each.start for each in self.segments]
+        starts = [segment.start for segment in self.segments]
         for start, end in zip(starts, [*starts[1:], self.count], strict=True):
             if start < end:
                 yield range(start, end)
@@ -189,11 +189,11 @@ class Partition:
         for kept in self._files.segments():
             self.segments.append(Segment(kept.start, kept.size))
             place = 0
-            for each in kept.records:
-                if len(each) >= _OFFSET_BYTES:
-                    self._messages.append(each)
+            for record in kept.records:
+                if len(record) >= _OFFSET_BYTES:
+                    self._messages.append(record)
                     self._positions.append(place)
-                place += len(each)
+                place += len(record)
         if not self.segments:
             self.segments.append(Segment(0))
 

@@ -98,12 +98,12 @@ class Stream:
     @property
     def size(self) -> int:
         """Return the size of the stream's messages in bytes."""
-        return sum(each.size for each in self.topics.values())
+        return sum(topic.size for topic in self.topics.values())
 
     @property
     def count(self) -> int:
         """Return the number of messages in the stream."""
-        return sum(each.count for each in self.topics.values())
+        return sum(topic.count for topic in self.topics.values())
 
     def topic(self, who: Identifier) -> Topic:
         """Return the topic with this number or name.

@@ -32,10 +32,10 @@ def _count_status(original: Original, status: int, body: bytes) -> object:
 
 def _number(fields: Fields) -> int:
     """Read a number that stands in an identifier."""
-    found = read_identifier(fields)
-    if not isinstance(found, int):
+    identifier = read_identifier(fields)
+    if not isinstance(identifier, int):
         raise invalid_command()
-    return found
+    return identifier
 
 
 def _name(fields: Fields) -> str:

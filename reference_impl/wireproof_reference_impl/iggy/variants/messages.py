@@ -72,9 +72,9 @@ def _any_state(message: Message) -> bool:
 
 
 def _verify(messages: list[Message]) -> list[Message]:
-    for each in messages:
-        if crc32(each.payload) != each.checksum:
-            reason = f"Invalid message checksum for offset: {each.offset}"
+    for message in messages:
+        if crc32(message.payload) != message.checksum:
+            reason = f"Invalid message checksum for offset: {message.offset}"
             raise Refusal(INVALID_MESSAGE_CHECKSUM, reason)
     return messages
 

@@ -84,7 +84,7 @@ def _from_the_last(topic: Topic, partitioning: Partitioning) -> int:
 
 
 def _only_available(messages: list[Message]) -> list[Message]:
-    return [each for each in messages if each.state == AVAILABLE]
+    return [message for message in messages if message.state == AVAILABLE]
 
 
 def _must_be_stored(offset: int | None) -> int | None:

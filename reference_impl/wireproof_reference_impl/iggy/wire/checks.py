@@ -98,7 +98,7 @@ def check_sent(request: SendMessages, limits: SendLimits = LIMITS) -> None:
         raise Refusal(status.INVALID_KEY_VALUE_LENGTH, "Invalid key value length")
     if _header_bytes(request.messages) > limits.header_values:
         raise Refusal(status.TOO_BIG_HEADERS_PAYLOAD, "Too big headers payload")
-    size = sum(len(each.payload) for each in request.messages)
+    size = sum(len(message.payload) for message in request.messages)
     if size > limits.payloads:
         raise Refusal(status.TOO_BIG_MESSAGE_PAYLOAD, "Too big message payload")
     if not size:

@@ -41,9 +41,11 @@ class PartitionReplicas:
     @property
     def leader(self) -> Member | None:
         """The node that leads the partition; None if no node with every record is up."""
-        for each in self.replicas:
-            if each.node.open and each in self.in_sync:  # not `up`: a list of nodes asks thousands
-                return each
+        for replica in self.replicas:
+            if (
+                replica.node.open and replica in self.in_sync
+            ):  # not `up`: a list of nodes asks thousands
+                return replica
         return None
 
     def lead_first(self) -> None:

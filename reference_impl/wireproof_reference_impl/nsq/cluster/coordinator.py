@@ -101,7 +101,9 @@ class Coordinator:
         """Remove a topic from every node."""
         del self.topics[topic.name]
         self._keep({topic.name: None})
-        self.tombstones = {each for each in self.tombstones if each[0] != topic.name}
+        self.tombstones = {
+            tombstone for tombstone in self.tombstones if tombstone[0] != topic.name
+        }
         for member in self.members:
             if topic.name in member.node.topics:
                 member.node.delete(member.node.topics[topic.name], now_ns)
@@ -311,7 +313,7 @@ class Coordinator:
 
     def _list_held(self, member: Member) -> list[tuple[ClusterTopic, PartitionReplicas]]:
         """Return the partitions that a node has copies of."""
-        return [each for each in self.places() if member in each[1].replicas]
+        return [place for place in self.places() if member in place[1].replicas]
 
     def _give_up(self, topic: ClusterTopic) -> None:
         """Remove a new topic that not every node could store."""

@@ -20,14 +20,16 @@ def hold(topic: ClusterTopic, place: PartitionReplicas, member: Member) -> None:
 def assign(topic: ClusterTopic, place: PartitionReplicas) -> None:
     """Let each node that holds a partition act as its leader or as a follower."""
     leader = place.leader
-    followers = [each for each in place.replicas if each is not leader]
+    followers = [replica for replica in place.replicas if replica is not leader]
     for member in followers:
         topic.partition(place, member).follow()
     if leader is not None:
         topic.partition(place, leader).lead(
             writable=place.writable,
             followers=[
-                topic.partition(place, each) for each in followers if each in place.in_sync
+                topic.partition(place, follower)
+                for follower in followers
+                if follower in place.in_sync
             ],
         )
 
@@ -65,7 +67,7 @@ def catch_up(topic: ClusterTopic, place: PartitionReplicas) -> bool:
     led = topic.get_leading(place)
     if led is None:
         return False
-    behind = [each for each in place.replicas if each.up and each not in place.in_sync]
+    behind = [replica for replica in place.replicas if replica.up and replica not in place.in_sync]
     for member in behind:
         copy_missing(led, topic.partition(place, member))
         place.in_sync.add(member)

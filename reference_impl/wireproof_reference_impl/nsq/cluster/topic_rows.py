@@ -70,8 +70,10 @@ def _topic_row(topic: ClusterTopic) -> _TopicRow:
         "channels": list(topic.registered),
         "places": [
             {
-                "replicas": [each.number for each in place.replicas],
-                "in_sync": [each.number for each in place.replicas if each in place.in_sync],
+                "replicas": [replica.number for replica in place.replicas],
+                "in_sync": [
+                    replica.number for replica in place.replicas if replica in place.in_sync
+                ],
                 "writable": place.writable,
             }
             for place in topic.places.values()

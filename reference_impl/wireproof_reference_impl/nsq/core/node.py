@@ -218,7 +218,7 @@ class Node:
         self.timers.at(now_ns + _SAVE_EVERY_NS, self._save_now_and_then)
         self.storage.sync()
         with suppress(OSError):  # what is kept then lags, and is tried again
-            self._save([each for each in self._partitions() if each.stale])
+            self._save([partition for partition in self._partitions() if partition.stale])
 
     def _save(self, partitions: Iterable[Partition]) -> None:
         for partition in partitions:
@@ -230,4 +230,6 @@ class Node:
             partition.stale = partition.attended
 
     def _partitions(self) -> list[Partition]:
-        return [each for topic in self.topics.values() for each in topic.partitions.values()]
+        return [
+            partition for topic in self.topics.values() for partition in topic.partitions.values()
+        ]

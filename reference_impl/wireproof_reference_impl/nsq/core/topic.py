@@ -222,7 +222,7 @@ class Topic:
     def partition(self, number: int | None) -> Partition | None:
         """Return a partition (without a number, the first one led here), or None if missing."""
         if number is None:
-            led = (each for each in self.partitions.values() if each.leads)
+            led = (partition for partition in self.partitions.values() if partition.leads)
             return next(led, next(iter(self.partitions.values()), None))
         return self.partitions.get(number)
 

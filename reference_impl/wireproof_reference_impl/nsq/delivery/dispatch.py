@@ -29,7 +29,7 @@ def first_ready(subscribers: Iterable[Subscriber]) -> tuple[Subscriber, ...]:
 
 def list_untagged(audience: Audience) -> list[Subscriber]:
     """Return the clients of a channel that have no desired tag."""
-    return [each for each in audience.subscribers if each.desired_tag is None]
+    return [subscriber for subscriber in audience.subscribers if subscriber.desired_tag is None]
 
 
 def by_tag(message: Message, audience: Audience) -> tuple[Subscriber, ...]:
@@ -39,7 +39,13 @@ def by_tag(message: Message, audience: Audience) -> tuple[Subscriber, ...]:
     message goes to a client without a desired tag. Clause: ext.dispatch
     """
     if message.tag is not None:
-        matching = [each for each in audience.subscribers if each.desired_tag == message.tag]
+        matching = [
+            subscriber
+            for subscriber in audience.subscribers
+            if subscriber.desired_tag == message.tag
+        ]
         if matching:
             return first_ready(matching)
-    return first_ready(each for each in audience.subscribers if each.desired_tag is None)
+    return first_ready(
+        subscriber for subscriber in audience.subscribers if subscriber.desired_tag is None
+    )

@@ -31,11 +31,11 @@ def partition_of(channel: Channel) -> Partition:
 def other_clients(channel: Channel) -> Sequence[Subscriber]:
     """Return the clients of the other channels of the channel's partition."""
     others = (each for each in _PARTITIONS[channel].channels.values() if each is not channel)
-    return [subscriber for each in others for subscriber in each.subscribers]
+    return [subscriber for other in others for subscriber in other.subscribers]
 
 
 def namesakes(channel: Channel) -> Sequence[Channel]:
     """Return the channels with the same name in the topic's other partitions on this node."""
     own = _PARTITIONS[channel]
-    others = (each for each in own.topic.partitions.values() if each is not own)
-    return [each.channels[channel.name] for each in others if channel.name in each.channels]
+    others = (partition for partition in own.topic.partitions.values() if partition is not own)
+    return [other.channels[channel.name] for other in others if channel.name in other.channels]

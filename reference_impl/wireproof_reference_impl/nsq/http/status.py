@@ -29,10 +29,10 @@ def stats(node: Node, request: Request) -> Answer:
     """
     topic, channel = request.text("topic"), request.text("channel")
     partitions = [
-        _partition(each, channel)
+        _partition(partition, channel)
         for name, found in node.topics.items()
         if topic in ("", name)
-        for each in found.partitions.values()
+        for partition in found.partitions.values()
     ]
     fields: dict[str, object] = {
         "version": node.behaviour.output.version,

@@ -33,8 +33,8 @@ def list_lookup(server: LookupServer, request: Request) -> object:
 def nodes(server: LookupServer, request: Request) -> object:
     """Return the nodes, each with the partitions it leads, the answer to /nodes."""
     led = _group_led(server)
-    members = [each for each in server.cluster.members if each.up]
-    return {"producers": [_node(server, each, led[each]) for each in members]}
+    members = [member for member in server.cluster.members if member.up]
+    return {"producers": [_node(server, member, led[member]) for member in members]}
 
 
 def topics(server: LookupServer, request: Request) -> object:
@@ -52,7 +52,7 @@ def channels(server: LookupServer, request: Request) -> object:
     if topic is None:
         return {"channels": []}
     partition = request.text("partition")
-    places = [each for each in topic.places.values() if partition in ("", str(each.number))]
+    places = [place for place in topic.places.values() if partition in ("", str(place.number))]
     return {"channels": channels_of(topic, places)}
 
 
@@ -62,7 +62,9 @@ def stats(server: LookupServer, request: Request) -> object:
         raise HttpRefusal(400, error_codes.E_FAILED_ON_NOT_LEADER)
     return {
         "stable": server.cluster.stable,
-        "node_stat_list": [_load(server, each) for each in server.cluster.members if each.up],
+        "node_stat_list": [
+            _load(server, member) for member in server.cluster.members if member.up
+        ],
         "topn_topics": [],
     }
 
@@ -70,7 +72,7 @@ def stats(server: LookupServer, request: Request) -> object:
 def disable_write(server: LookupServer, request: Request) -> None:
     """Handle a request that disables writing for all topics, for ordered topics, or for none."""
     word = request.text("type")
-    known = {each.value: each for each in Writes}
+    known = {Write.value: Write for Write in Writes}
     server.cluster.writes = known.get(word, Writes.NONE)
 
 

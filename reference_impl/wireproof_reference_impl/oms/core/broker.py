@@ -53,13 +53,13 @@ class Broker:
     @property
     def next_due(self) -> int | None:
         """Return when the next message becomes ready for delivery, or None."""
-        times = (each.next_due for each in self._destinations.values())
+        times = (destination.next_due for destination in self._destinations.values())
         return min((time for time in times if time is not None), default=None)
 
     def advance(self, now: int) -> None:
         """Make the messages ready that are due, in every destination."""
-        for each in self._destinations.values():
-            each.advance(now)
+        for destination in self._destinations.values():
+            destination.advance(now)
 
     def create_destination(self, name: str, partitions: int) -> None:
         """Create a destination, unless it exists with the same number of partitions.

@@ -22,7 +22,7 @@ class Destination:
     @property
     def next_due(self) -> int | None:
         """Return when the next message is due, or comes back to a group; None if there is none."""
-        times = [self._waiting.next_due, *(each.next_due for each in self._groups.values())]
+        times = [self._waiting.next_due, *(group.next_due for group in self._groups.values())]
         return min((time for time in times if time is not None), default=None)
 
     @property

@@ -96,17 +96,17 @@ def fill(result: InProgress, ours: Result, *, kept: tuple[str, ...]) -> None:
         "description": ours.description,
         "descriptionHtml": None,
         "titlePath": list(ours.title_path),
-        "labels": [*(_LABEL(each.name, each.value) for each in ours.labels), *labels],
-        "links": [_LINK(each.type, each.url, each.name) for each in ours.links],
+        "labels": [*(_LABEL(label.name, label.value) for label in ours.labels), *labels],
+        "links": [_LINK(link.type, link.url, link.name) for link in ours.links],
         "parameters": [
-            _PARAMETER(name=each.name, value=each.value, excluded=each.excluded)
-            for each in ours.parameters
+            _PARAMETER(name=parameter.name, value=parameter.value, excluded=parameter.excluded)
+            for parameter in ours.parameters
         ],
         "steps": [_step(step) for step in ours.steps],
         "attachments": [
             *(
-                _ATTACHMENT(name=each.name, source=each.source, type=each.type)
-                for each in ours.attachments
+                _ATTACHMENT(name=attachment.name, source=attachment.source, type=attachment.type)
+                for attachment in ours.attachments
             ),
             *result.attachments,
         ],

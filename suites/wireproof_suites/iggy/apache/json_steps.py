@@ -31,7 +31,7 @@ def send(
 ) -> TransferResult:
     """Send messages over HTTP and return the response; an id of 0 is left out."""
     where = {"kind": PARTITIONING_NAMES[how.kind], "value": base64_text(how.value)}
-    listed = [_message_object(each) for each in frames]
+    listed = [_message_object(frame) for frame in frames]
     body = {"partitioning": where, "messages": listed}
     return apache.http.post(f"{_path(topic, by_name)}/messages", body)
 

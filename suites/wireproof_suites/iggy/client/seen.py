@@ -36,8 +36,8 @@ MEMBERS: Mapping[str, Callable[[Message], object]] = {
     "id": lambda message: str(message.id),
     "checksum": lambda message: message.checksum,
     "headers": lambda message: {
-        each.key: {"kind": HEADER_KINDS[each.kind], "value": in_base64(each.value)}
-        for each in message.headers
+        header.key: {"kind": HEADER_KINDS[header.kind], "value": in_base64(header.value)}
+        for header in message.headers
     },
     "payload": lambda message: in_base64(message.payload),
 }
@@ -134,7 +134,7 @@ def observe_place(story: Story, requests: Sequence[InTopic]) -> Observation:
 
     A program without a driver may have names of its own, and ignore those that it is given.
     """
-    found = [(_as_text(each.stream), _as_text(each.topic)) for each in requests]
+    found = [(_as_text(request.stream), _as_text(request.topic)) for request in requests]
     wrong = [place for place in found if place[0] not in _STREAM or place[1] not in _TOPIC]
     if wrong:
         note = f"stream {wrong[0][0]}, topic {wrong[0][1]}; given were {STREAM} and {TOPIC}"

@@ -79,7 +79,7 @@ def poll_content(polled: Polled) -> object:
 def messages_content(polled: Polled) -> Sequence[object]:
     """Return the polled messages; the order of their headers does not count."""
     _raise_late(observe_unread(polled))
-    return [(replace(each, headers=()), as_set(each.headers)) for each in polled.messages]
+    return [(replace(message, headers=()), as_set(message.headers)) for message in polled.messages]
 
 
 def json_poll_content(polled: JsonPolled) -> object:

@@ -41,7 +41,7 @@ def send_and_check(
     polled = server.poll_until(topic, count, Polling(partition=partition, count=count))
     if not polled.is_readable or len(polled.seen) != count:
         raise ArrangementFailed(f"of {count} messages {len(polled.seen)} could be polled")
-    order = [each.payload for each in polled.messages]
+    order = [message.payload for message in polled.messages]
     if sorted(order) != sorted(each.payload for each in sent):
         return sent
     return tuple(sorted(sent, key=lambda each: order.index(each.payload)))
@@ -60,7 +60,7 @@ def offsets_of(
     polled = server.poll_until(topic, count, Polling(partition=partition, count=count))
     if len(polled.seen) != count:
         raise ArrangementFailed(f"of {count} messages {len(polled.seen)} could be polled")
-    return [each.offset for each in polled.messages]
+    return [message.offset for message in polled.messages]
 
 
 def observe_beginning(polled: Polled, due: Sequence[SentMessage]) -> Observation:

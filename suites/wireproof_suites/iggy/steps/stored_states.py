@@ -39,7 +39,7 @@ def flip_payload(
 
 def list_offsets(server: Server, topic: Topic, count: int) -> list[int]:
     """Return the offsets of the first messages of a topic, as many as can be polled."""
-    return [each.offset for each in server.poll_until(topic, count).messages]
+    return [message.offset for message in server.poll_until(topic, count).messages]
 
 
 def is_withheld(state: int, polled: Polled | JsonPolled, due: int) -> bool:

@@ -103,7 +103,9 @@ def has_looked_again(story: Story) -> bool:
     error = story.first(
         Sent, lambda each: each.frame_type == FRAME_TYPE_ERROR and _is_second(each)
     )
-    return error is not None and any(comes_before(error, each, story) for each in lookups(story))
+    return error is not None and any(
+        comes_before(error, lookup, story) for lookup in lookups(story)
+    )
 
 
 def not_followed(story: Story, sent: Iterable[Commanded]) -> Observation | None:
@@ -211,7 +213,7 @@ def is_reopened(story: Story) -> bool:
 
 def begin_in_order(story: Story) -> bool:
     """Return True if each connection to a node that was used began with magic and IDENTIFY."""
-    return all(_begins_in_order(story, each.conn) for each in node_connections(story))
+    return all(_begins_in_order(story, connection.conn) for connection in node_connections(story))
 
 
 def _begins_in_order(story: Story, conn: str) -> bool:

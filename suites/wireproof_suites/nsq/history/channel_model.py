@@ -117,8 +117,8 @@ class ChannelModel:
 
     def _takers(self, tag: str | None) -> list[Member]:
         """Return the clients a message of this tag may go to."""
-        matching = [each for each in self.members.values() if each.tag == tag]
-        return matching or [each for each in self.members.values() if each.tag is None]
+        matching = [member for member in self.members.values() if member.tag == tag]
+        return matching or [member for member in self.members.values() if member.tag is None]
 
     def _tick(self) -> int:
         self.clock += 1

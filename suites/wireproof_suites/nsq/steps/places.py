@@ -107,7 +107,7 @@ def _place(
 def _visited(
     topic: Topic, broker: Broker, visit: Callable[[Broker, Topic, str], None]
 ) -> VisitedTopic:
-    own = {each.name: getattr(topic, each.name) for each in fields(topic)}
+    own = {field.name: getattr(topic, field.name) for field in fields(topic)}
     return VisitedTopic(**own, visit=lambda channel: visit(broker, topic, channel))
 
 

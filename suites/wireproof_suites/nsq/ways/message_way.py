@@ -78,9 +78,9 @@ def _elsewhere(broker: Broker, topic: Topic, row: Row) -> Generator[list[Consume
     with ExitStack() as stack:
         places = topic.places if names_no_partition(row) else ()
         yield [
-            stack.enter_context(subscribe(broker, topic.at(each.partition), topic.channel(), row))
-            for each in places
-            if each.partition != topic.partition
+            stack.enter_context(subscribe(broker, topic.at(place.partition), topic.channel(), row))
+            for place in places
+            if place.partition != topic.partition
         ]
 
 

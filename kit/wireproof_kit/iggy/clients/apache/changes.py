@@ -111,8 +111,8 @@ BROKEN: Final[Mapping[str, Binary]] = {
 
 def change_batches(batches: tuple[Batch, ...], name: str) -> tuple[int, bytes]:
     """Return the count of messages and the bytes of batches, with the change of this name."""
-    data = b"".join(encode(BATCH, each) for each in batches)
-    count = sum(len(each.frames) for each in batches)
+    data = b"".join(encode(BATCH, batch) for batch in batches)
+    count = sum(len(batch.frames) for batch in batches)
     change = DAMAGED.get(name) or BROKEN.get(name)
     return change(data, count) if change else (count, data)
 

@@ -190,12 +190,16 @@ def _judge_reserved(envelope: Envelope, batch: Batch) -> Iterator[Finding]:
     data = encode(BATCH_HEADER, batch.header)
     set_at = _first_set(data, _BATCH_RESERVED, envelope.batch_meanings)
     yield _hold("reserved-batch", set_at is None, "reserved:set", f"byte {set_at}")
-    yield _hold("reserved-batch", not any(each.reserved for each in batch.frames), "reserved:set")
+    yield _hold(
+        "reserved-batch", not any(frame.reserved for frame in batch.frames), "reserved:set"
+    )
 
 
 def _first_set(data: bytes, ranges: Ranges, meanings: Sequence[Meaning]) -> int | None:
     """Return the place of the first byte in these ranges that is set and has no meaning."""
-    meant = {at for each in meanings for at in range(each.offset, each.offset + each.size)}
+    meant = {
+        at for meaning in meanings for at in range(meaning.offset, meaning.offset + meaning.size)
+    }
     places = (at for start, end in ranges for at in range(start, end) if at not in meant)
     return next((at for at in places if data[at]), None)
 

@@ -98,7 +98,7 @@ def find(poll: PollMessages, batches: Sequence[Batch], stored: int | None) -> tu
     }
     start = starts.get(poll.strategy, 0)
     if poll.strategy == TIMESTAMP:
-        later = (each for each in batches if each.header.base_timestamp >= poll.value)
+        later = (batch for batch in batches if batch.header.base_timestamp >= poll.value)
         start = next((each.header.base_offset for each in later), newest(batches) + 1)
     return cut(batches, start, poll.count)
 
@@ -108,7 +108,7 @@ def cut(batches: Sequence[Batch], start: int, count: int) -> tuple[Batch, ...]:
     found: list[Batch] = []
     for batch in batches:
         base = batch.header.base_offset
-        frames = [each for each in batch.frames if base + each.offset_delta >= start][:count]
+        frames = [frame for frame in batch.frames if base + frame.offset_delta >= start][:count]
         count -= len(frames)
         if len(frames) == len(batch.frames):
             found.append(batch)

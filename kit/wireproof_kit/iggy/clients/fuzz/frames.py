@@ -73,9 +73,9 @@ def is_refusal(kind: str, data: bytes) -> bool:
 
 
 def _kinds(generations: Collection[Generation]) -> Iterator[Kind]:
-    for each in sorted(generations):
-        name = "polled messages" + (", tagged" if each == "tagged" else "")
-        yield Kind(name, TCP, _polled(name, each), named("tcp", POLL))
+    for generation in sorted(generations):
+        name = "polled messages" + (", tagged" if generation == "tagged" else "")
+        yield Kind(name, TCP, _polled(name, generation), named("tcp", POLL))
     identity = st.integers(1, 1 << 31).map(Identity).map(_Body("identity", IDENTITY))
     yield Kind("identity", TCP, identity, named("tcp", LOGIN))
     accepted = st.just(Response(OK, b"")).map(_Body("no body"))
@@ -124,7 +124,7 @@ def _polled(kind: str, generation: Generation) -> st.SearchStrategy[Frame]:
     tagged = generation == "tagged"
 
     def make(messages: tuple[Message, ...]) -> PolledMessages:
-        last = max((each.offset for each in messages), default=0)
+        last = max((message.offset for message in messages), default=0)
         return PolledMessages(PARTITION if tagged else None, last if tagged else None, messages)
 
     return _messages().map(make).map(_Body(kind, polled_messages_schema(generation)))

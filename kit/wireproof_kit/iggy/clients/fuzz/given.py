@@ -86,7 +86,7 @@ class Given:
     def _has_payload(self, data: bytes, payload: bytes) -> bool:
         if self._transport == "tcp":
             return payload in data
-        return any(each.startswith(payload) for each in _decoded_strings(data))
+        return any(string.startswith(payload) for string in _decoded_strings(data))
 
 
 def _messages_of(data: bytes, generation: Generation) -> Sequence[Message]:

@@ -47,7 +47,7 @@ def _grammar(stories: Sequence[Story]) -> Grammar:
     Raises:
         UsageFault: the client speaks one that the fuzzer does not.
     """
-    asked = [event for each in stories for event in each.of(Asked)]
+    asked = [event for story in stories for event in story.of(Asked)]
     if any(event.generation == APACHE for event in asked):
         raise UsageFault("the fuzzer does not speak generation apache of Iggy yet")
     return frames.grammar({framed(event.generation) for event in asked})

@@ -107,7 +107,7 @@ def _answer(command: str, transport: Transport, generation: Generation) -> str:
 
 
 def _sent(effects: Iterator[Effect]) -> Iterator[bytes]:
-    return (each.data for each in effects if isinstance(each, Send))
+    return (effect.data for effect in effects if isinstance(effect, Send))
 
 
 def make_poll() -> PollMessages:

@@ -72,7 +72,7 @@ def _shows_ways(situation: Situation, story: Story) -> bool:
         wanted = "PUB_TRACE" if situation.trace else "PUB_EXT" if situation.extend else "PUB"
         return wanted in names or (wanted == "PUB" and "MPUB" in names)
     if situation.extend and not any(
-        each.get("extend_support") is True for each in list_identities(story)
+        identity.get("extend_support") is True for identity in list_identities(story)
     ):
         return False
     if situation.trace:

@@ -196,7 +196,11 @@ class CasePeers:
         yield Later(self.patience_s, _Timer("late", attempt.number))
         self._tries.clear()
         if attempt.place in (PUSH, *DOWN):
-            ready = (each.name for each in self._inner.connections.values() if each.window() > 0)
+            ready = (
+                connection.name
+                for connection in self._inner.connections.values()
+                if connection.window() > 0
+            )
             if (conn := next(ready, None)) is not None:
                 yield from self._send_case(attempt, conn)
             elif self.situation.role == "consumer":
@@ -329,7 +333,7 @@ class CasePeers:
 
     def _has_finished(self) -> bool:
         """Return True if the client has finished every message."""
-        in_flight = any(each.in_flight for each in self._inner.connections.values())
+        in_flight = any(connection.in_flight for connection in self._inner.connections.values())
         partition = self._inner.partitions[0]
         return not in_flight and not partition.waiting and not partition.deferred
 
@@ -343,9 +347,9 @@ class CasePeers:
             return
         yield Later(NUDGE_S, _Timer("held back", attempt.number))
         held = (
-            each.name
-            for each in self._inner.connections.values()
-            if each.subscription and not each.ready and not each.closing
+            connection.name
+            for connection in self._inner.connections.values()
+            if connection.subscription and not connection.ready and not connection.closing
         )
         attempt.held_back = next(held, "")
         if attempt.held_back:

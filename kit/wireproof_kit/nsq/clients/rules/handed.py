@@ -84,7 +84,7 @@ class HandedChecks:
                 yield shown(OUTCOMES, what)
 
     def _handler(self) -> str:
-        asked = [each for each in self._story.requests.values() if each["op"] == CONSUME]
+        asked = [request for request in self._story.requests.values() if request["op"] == CONSUME]
         return str(asked[-1]["handler"]) if asked else ""
 
     def _deliver(self, event: Sent) -> None:
@@ -162,7 +162,7 @@ def _numbers(told: dict[str, JsonValue], messages: list[Message]) -> Iterator[Fi
         if due.keys() & told.keys():
             what = f"{wrong[0]} {told[wrong[0]]}, not {due[wrong[0]]}" if wrong else ""
             yield shown(clause, what)
-    counts = {each.attempts for each in messages}
+    counts = {message.attempts for message in messages}
     if isinstance(attempts := told.get("attempts"), int) and max(counts) <= MOST_ATTEMPTS:
         what = "" if attempts in counts else f"attempts {attempts}, not {last.attempts}"
         yield shown(IDS, what)

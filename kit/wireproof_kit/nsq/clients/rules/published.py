@@ -36,7 +36,7 @@ class PublishedChecks:
 
     def see(self, event: Event) -> Iterator[Finding]:
         """Yield what a publish shows; without a driver nobody knows what it is to be."""
-        asked = [each for each in self._story.requests.values() if each["op"] == PRODUCE]
+        asked = [request for request in self._story.requests.values() if request["op"] == PRODUCE]
         if not (asked and isinstance(event, Commanded) and event.name in PUBLISHES):
             return
         for body in messages_of(event):

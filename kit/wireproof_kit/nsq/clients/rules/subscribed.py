@@ -73,7 +73,7 @@ class SubscribedChecks:
             yield shown(clause, "" if known else f"a partition that no lookup names: {line}")
 
     def _subscribe(self, event: Commanded) -> Iterator[Finding]:
-        asked = [each for each in self._story.requests.values() if each["op"] == CONSUME]
+        asked = [request for request in self._story.requests.values() if request["op"] == CONSUME]
         if asked:
             dues = {(str(each["topic"]), str(each["channel"])) for each in asked}
             what = "" if event.words[:2] in dues else f"{event.name} {' '.join(event.words)}"

@@ -80,8 +80,8 @@ def publish_at_once(
     publishers = [
         _Publisher(client, line, (number + 1) << 40) for number, client in enumerate(clients)
     ]
-    for each in publishers:
-        each.publish()
+    for publisher in publishers:
+        publisher.publish()
     trouble = _go_on(publishers, until, patience_s)
     for client in clients:
         client.close()
@@ -90,7 +90,7 @@ def publish_at_once(
 
 def _go_on(publishers: Sequence[_Publisher], ends_at: float, patience_s: float) -> Trouble | None:
     """Publish behind the answers until the time is over, and await the last ones."""
-    while waiting := [each for each in publishers if each.is_waiting]:
+    while waiting := [publisher for publisher in publishers if publisher.is_waiting]:
         if time.monotonic() > ends_at + patience_s:
             return None  # the next check tells what is hung or slow
         wait([each.client for each in waiting], ends_at + patience_s)

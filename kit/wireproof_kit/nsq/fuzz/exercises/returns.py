@@ -55,7 +55,7 @@ class _Way:
     @property
     def missing(self) -> int:
         """The number of messages that came and were returned, and have not come again."""
-        return sum(0 < each.came <= self.times for each in self.messages.values())
+        return sum(0 < message.came <= self.times for message in self.messages.values())
 
     def take(self, body: bytes, frame: bytes, now: float, grace_s: float) -> bytes | None:
         """Return the command for a message that came; None for a message of another way."""
@@ -142,7 +142,7 @@ class RedeliveryRound:
         client = self.client
         frames = [answer.data for answer in client.answers if answer.kind == MESSAGE]
         client.answers.clear()
-        client.send(*_divide([self.reply(each, now) for each in frames]))
+        client.send(*_divide([self.reply(frame, now) for frame in frames]))
         if client.ended:
             return Trouble(NEIGHBOUR, "a subscriber's connection was ended")
         return self.trouble(now)

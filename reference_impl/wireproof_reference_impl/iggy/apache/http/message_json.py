@@ -51,12 +51,12 @@ def headers_value(block: bytes) -> object:
     """
     try:
         headers = decode(USER_HEADERS, block)
-        for each in headers:
-            for part in (each.key, each.value):
+        for header in headers:
+            for part in (header.key, header.value):
                 header_value(part.kind, part.value)
     except WireError:
         return base64_text(block)
-    last = {each.key: each.value for each in headers}
+    last = {header.key: header.value for header in headers}
     return [{"key": _typed(key), "value": _typed(value)} for key, value in last.items()]
 
 

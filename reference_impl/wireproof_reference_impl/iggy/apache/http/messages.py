@@ -57,12 +57,12 @@ def send_messages(exchange: Asked) -> Answer:
         return Answer(_ACCEPTED, headers=(_NOT_DURABLE,))
     confirmations = [
         {
-            "stream_id": each.stream_id,
-            "topic_id": each.topic_id,
-            "partition_id": each.partition_id,
-            "base_offset": each.base_offset,
+            "stream_id": confirmation.stream_id,
+            "topic_id": confirmation.topic_id,
+            "partition_id": confirmation.partition_id,
+            "base_offset": confirmation.base_offset,
         }
-        for each in found.confirmations
+        for confirmation in found.confirmations
     ]
     answer = answer_json(exchange, {"confirmations": confirmations}, _CREATED)
     return Answer(answer.status, answer.body, answer.content_type, (_DURABLE,))

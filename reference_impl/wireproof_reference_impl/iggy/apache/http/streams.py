@@ -77,7 +77,7 @@ def _name(name: str, status: int) -> str:
 
 
 def _one_stream(exchange: Asked, stream: Stream) -> Answer:
-    topics = [_topic(each) for each in stream.topics.values()]
+    topics = [_topic(topic) for topic in stream.topics.values()]
     return answer_json(exchange, {**_stream(stream), "topics": topics, "options": {}})
 
 
@@ -97,16 +97,16 @@ def topic_object(topic: Topic, *, is_new: bool = False) -> Object:
     """Return a topic as a JSON object, with its partitions."""
     partitions = [
         {
-            "id": each.id,
-            "created_at": each.created_at,
-            "segments_count": each.segments_count,
-            "current_offset": each.current_offset,
-            "size": f"{each.size_bytes} B",
-            "messages_count": each.messages_count,
+            "id": partition.id,
+            "created_at": partition.created_at,
+            "segments_count": partition.segments_count,
+            "current_offset": partition.current_offset,
+            "size": f"{partition.size_bytes} B",
+            "messages_count": partition.messages_count,
         }
-        for each in topic.details(is_new=is_new).partitions
+        for partition in topic.details(is_new=is_new).partitions
     ]
-    explicit = {each.key.value for each in topic.options}
+    explicit = {option.key.value for option in topic.options}
     options = {
         each.key.value.decode(): {
             "value": _option(each.value),

@@ -145,7 +145,7 @@ def sound_frames_stored(original: Original, data: bytes, count: int) -> object:
         return original(data, count)
     except Unsound:
         frames = records.read_frames(data)
-        wrong = [each for each in frames if each.checksum != records.frame_checksum(each.data)]
+        wrong = [frame for frame in frames if frame.checksum != records.frame_checksum(frame.data)]
         sound = frames[: frames.index(wrong[0])] if wrong else ()
         if not sound:
             raise
@@ -214,7 +214,7 @@ def key_with_count_of_messages(original: Original, node: Node, metadata: SendMet
     if how.kind != MESSAGES_KEY:
         return found
     topic = node.topic(metadata.stream, metadata.topic)
-    sent = sum(each.next_offset for each in topic.partitions)
+    sent = sum(partition.next_offset for partition in topic.partitions)
     return partition_of(topic, (zlib.crc32(how.value) + sent) % len(topic.partitions))
 
 

@@ -83,7 +83,7 @@ def polling(change: Callable[[PollMessages, Frame], Frame]) -> Effect:
     """Return an effect that changes each message of a poll; it also gets the poll."""
 
     def write(original: Original, batch: Batch) -> object:
-        frames = tuple(change(_POLLED[-1], each) for each in batch.frames)
+        frames = tuple(change(_POLLED[-1], frame) for frame in batch.frames)
         return original(replace(batch, frames=frames))
 
     return effect(around(messages, "poll", _note_poll), around(messages, "write_record", write))
@@ -277,7 +277,7 @@ def timestamp_one_early(
     right: int | None, partition: Partition, request: PollMessages
 ) -> int | None:
     """A poll by timestamp begins with a batch that is one microsecond earlier."""
-    later = (each for each in partition.batches if each.base_timestamp >= request.value - 1)
+    later = (batch for batch in partition.batches if batch.base_timestamp >= request.value - 1)
     return next((each.base_offset for each in later), None)
 
 
@@ -305,7 +305,10 @@ def offset_confirmed_one_more_in_other_partitions(
     found: Confirmations = original(partition, *given)
     more = bool(partition.id)
     return Confirmations(
-        tuple(replace(each, base_offset=each.base_offset + more) for each in found.confirmations)
+        tuple(
+            replace(confirmation, base_offset=confirmation.base_offset + more)
+            for confirmation in found.confirmations
+        )
     )
 
 

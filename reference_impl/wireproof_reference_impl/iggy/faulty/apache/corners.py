@@ -89,7 +89,9 @@ def headers_first_in_slices(batch: Batch, data: bytes) -> bytes:
     """User headers stand in front of the payload where a poll begins within a batch."""
     if not batch.frames[0].delta:
         return data
-    frames = [each.data[:FRAME_SIZE] + each.user_headers + each.payload for each in batch.frames]
+    frames = [
+        frame.data[:FRAME_SIZE] + frame.user_headers + frame.payload for frame in batch.frames
+    ]
     return data[:HEADER_SIZE] + b"".join(frames)
 
 
@@ -118,7 +120,7 @@ def current_zero_without_messages(head: PollHead, found: Polled) -> PollHead:
 
 
 def _batch_start(partition: Partition, offset: int) -> int:
-    starts = [each.base_offset for each in partition.batches if each.base_offset <= offset]
+    starts = [batch.base_offset for batch in partition.batches if batch.base_offset <= offset]
     return starts[-1] if starts and offset < partition.next_offset else offset
 
 
@@ -151,7 +153,7 @@ def timestamp_of_producer(
     right: int | None, partition: Partition, request: PollMessages
 ) -> int | None:
     """A poll by timestamp compares the producer's times."""
-    later = (each for each in partition.batches if each.origin_timestamp >= request.value)
+    later = (batch for batch in partition.batches if batch.origin_timestamp >= request.value)
     return next((each.base_offset for each in later), None)
 
 

@@ -47,7 +47,7 @@ def _rewritten(change: Callable[[Headers], Headers]) -> Effect:
 def _values(change: Callable[[TypedBytes], TypedBytes]) -> Effect:
     """Return an effect that changes each value of user headers when a message is stored."""
     return _rewritten(
-        lambda headers: [UserHeader(each.key, change(each.value)) for each in headers]
+        lambda headers: [UserHeader(header.key, change(header.value)) for header in headers]
     )
 
 
@@ -78,7 +78,7 @@ def kinds_as_raw(value: TypedBytes) -> TypedBytes:
 @boundary("headers.kinds", _rewritten)
 def last_kind_lost(headers: Headers) -> Headers:
     """A user header of kind float64 is lost."""
-    return [each for each in headers if each.value.kind != FLOAT64]
+    return [header for header in headers if header.value.kind != FLOAT64]
 
 
 @condition("headers.kinds", _values)
@@ -98,7 +98,7 @@ def bool_as_int8(value: TypedBytes) -> TypedBytes:
 @missing("headers.unknown-kind", _rewritten)
 def unknown_kind_lost(headers: Headers) -> Headers:
     """A user header whose value has an unknown kind is lost."""
-    return [each for each in headers if each.value.kind <= FLOAT64]
+    return [header for header in headers if header.value.kind <= FLOAT64]
 
 
 @wrong_value("headers.unknown-kind", _values)
@@ -116,13 +116,13 @@ def longest_value_cut(value: TypedBytes) -> TypedBytes:
 @boundary("headers.bounds", _rewritten)
 def longest_key_lost(headers: Headers) -> Headers:
     """A user header whose key has 255 bytes is lost."""
-    return [each for each in headers if len(each.key.value) < _LONGEST]
+    return [header for header in headers if len(header.key.value) < _LONGEST]
 
 
 @boundary("headers.bounds", _rewritten)
 def shortest_key_lost(headers: Headers) -> Headers:
     """A user header whose key has one byte is lost."""
-    return [each for each in headers if len(each.key.value) > 1]
+    return [header for header in headers if len(header.key.value) > 1]
 
 
 FAULTS = list_faults(__name__)

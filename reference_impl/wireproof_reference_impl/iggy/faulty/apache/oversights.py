@@ -108,10 +108,10 @@ def _is_odd(block: bytes) -> bool:
         headers = decode(USER_HEADERS, block)
     except WireError:
         return True
-    keys = {each.key for each in headers}
-    widths = {KIND_WIDTHS.get(each.value.kind, len(each.value.value)) for each in headers}
-    lengths = {len(each.value.value) for each in headers}
-    kinds = {each.key.kind for each in headers}
+    keys = {header.key for header in headers}
+    widths = {KIND_WIDTHS.get(header.value.kind, len(header.value.value)) for header in headers}
+    lengths = {len(header.value.value) for header in headers}
+    kinds = {header.key.kind for header in headers}
     return len(keys) < len(headers) or not kinds <= {STRING} or widths != lengths
 
 

@@ -68,7 +68,8 @@ def later_payload_replaced(batch: Batch) -> Batch:
     """Messages of a batch are stored with the payload of its first message, from the third on."""
     first = batch.frames[0]
     frames = tuple(
-        remade(each, payload=first.payload) if each.delta >= 2 else each for each in batch.frames
+        remade(frame, payload=first.payload) if frame.delta >= 2 else frame
+        for frame in batch.frames
     )
     return replace(batch, frames=frames)
 
@@ -76,7 +77,9 @@ def later_payload_replaced(batch: Batch) -> Batch:
 @wrong_value("message.payload-first", record_bytes)
 def headers_before_payload(batch: Batch, data: bytes) -> bytes:
     """User headers of a polled message stand in front of its payload."""
-    frames = [each.data[:FRAME_SIZE] + each.user_headers + each.payload for each in batch.frames]
+    frames = [
+        frame.data[:FRAME_SIZE] + frame.user_headers + frame.payload for frame in batch.frames
+    ]
     return data[:HEADER_SIZE] + b"".join(frames)
 
 
@@ -257,7 +260,9 @@ def frame_checksum_wrong_for_last(original: Original, node: Node, request: PollM
     found: Polled = original(node, request)
     if request.strategy != LAST:
         return found
-    batches = [replace(each, frames=tuple(map(_flip_sum, each.frames))) for each in found.batches]
+    batches = [
+        replace(batch, frames=tuple(map(_flip_sum, batch.frames))) for batch in found.batches
+    ]
     return replace(found, batches=batches)
 
 
@@ -308,7 +313,7 @@ def payload_changes_late(batch: Batch) -> Batch:
     """Once a message has been stored for 3 s, the last byte of its payload is lost."""
     if time_ns() // 1000 - batch.base_timestamp < _LATE_US:
         return batch
-    frames = tuple(remade(each, payload=each.payload[:-1]) for each in batch.frames)
+    frames = tuple(remade(frame, payload=frame.payload[:-1]) for frame in batch.frames)
     return replace(batch, frames=frames)
 
 
@@ -326,8 +331,8 @@ def log_with_origin_of_server(original: Original, partition: Partition, batch: B
 
 def _frames_on_disk(partition: Partition) -> Mapping[int, tuple[Frame, ...]]:
     """Return the frames of each stored batch as they are on disk, by its first offset."""
-    log = b"".join(record for each in partition.files.segments() for record in each.records)
-    found = ((records.read_head(each), each) for each in split_records(log))
+    log = b"".join(record for segment in partition.files.segments() for record in segment.records)
+    found = ((records.read_head(record), record) for record in split_records(log))
     return {head.base_offset: records.read_frames(each) for head, each in found}
 
 
@@ -337,7 +342,7 @@ def damage_ends_partition(
 ) -> object:
     """A damaged record on disk makes every poll of its partition find nothing."""
     frames = [each for batch in _frames_on_disk(partition).values() for each in batch]
-    is_sound = all(records.frame_checksum(each.data) == each.checksum for each in frames)
+    is_sound = all(records.frame_checksum(frame.data) == frame.checksum for frame in frames)
     return original(partition, start, count) if is_sound else []
 
 
@@ -348,9 +353,9 @@ def damage_served_as_sound(
     """What is polled of a damaged record is what is on disk, with a checksum made for it."""
     on_disk = _frames_on_disk(partition)
     found: list[Batch] = original(partition, start, count)
-    wanted = {batch.base_offset: {each.delta for each in batch.frames} for batch in found}
+    wanted = {batch.base_offset: {frame.delta for frame in batch.frames} for batch in found}
     return [
-        replace(batch, frames=tuple(remade(each) for each in frames if each.delta in deltas))
+        replace(batch, frames=tuple(remade(frame) for frame in frames if frame.delta in deltas))
         for batch in found
         for frames, deltas in [
             (on_disk.get(batch.base_offset, batch.frames), wanted[batch.base_offset])

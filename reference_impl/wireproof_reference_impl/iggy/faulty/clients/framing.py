@@ -59,7 +59,7 @@ def long_payloads_cut() -> Change:
     """Of a payload, at most 32767 bytes are given to the user."""
 
     def cut(messages: Messages) -> Messages:
-        return tuple(replace(each, payload=each.payload[:_MOST]) for each in messages)
+        return tuple(replace(message, payload=message.payload[:_MOST]) for message in messages)
 
     return on_read(cut)
 

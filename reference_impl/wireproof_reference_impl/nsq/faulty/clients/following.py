@@ -189,7 +189,7 @@ def dead_server_patience(original: Original, failures: int, settings: Settings) 
 @missing("client-connection.same-node client.subscribe-each client.partition-connection", _places)
 def one_partition_a_node(places: tuple[Place, ...]) -> tuple[Place, ...]:
     """A consumer subscribes to one partition of each node."""
-    return tuple({each.address: each for each in reversed(places)}.values())
+    return tuple({place.address: place for place in reversed(places)}.values())
 
 
 @wrong_value(
@@ -201,14 +201,14 @@ def second_at_remote_address(places: tuple[Place, ...]) -> tuple[Place, ...]:
     """A consumer takes remote_address for the partitions after the first."""
     nobody = ("127.0.0.1", 2)
     return tuple(
-        Place(each.partition, nobody if each.partition else each.address) for each in places
+        Place(place.partition, nobody if place.partition else place.address) for place in places
     )
 
 
 @condition("client.address client.consume-all", _places)
 def all_at_first_address(places: tuple[Place, ...]) -> tuple[Place, ...]:
     """A consumer takes the address of the first partition for all others."""
-    return tuple(Place(each.partition, places[0].address) for each in places)
+    return tuple(Place(place.partition, places[0].address) for place in places)
 
 
 @missing(
@@ -217,7 +217,7 @@ def all_at_first_address(places: tuple[Place, ...]) -> tuple[Place, ...]:
 )
 def first_node_only(places: tuple[Place, ...]) -> tuple[Place, ...]:
     """A consumer subscribes to the partitions of one node only."""
-    return tuple(each for each in places if each.address == places[0].address)
+    return tuple(place for place in places if place.address == places[0].address)
 
 
 @missing(

@@ -147,7 +147,11 @@ def headers_in_turn(original: Original, self: Producer, job: Job) -> object:
 @condition("client-consume.no-late-finish", around(Subscription, "finish"))
 def finished_elsewhere(original: Original, self: Subscription, id: bytes) -> None:
     """FIN is sent on the connection of another partition, if there is one."""
-    others = [each for each in self._consumer._subscriptions.values() if each is not self]
+    others = [
+        subscription
+        for subscription in self._consumer._subscriptions.values()
+        if subscription is not self
+    ]
     if others and self._is_held(id):
         others[0]._link.send(commands.finish(id))
         self._release(id)

@@ -168,7 +168,9 @@ def third_tag_is_taken_for_the_first(
     original: Original, channel: Channel, joining: Subscriber
 ) -> None:
     """A channel knows two tags: a client that desires a third one gets messages of another."""
-    tags = sorted({each.desired_tag for each in channel.subscribers if each.desired_tag})
+    tags = sorted(
+        {subscriber.desired_tag for subscriber in channel.subscribers if subscriber.desired_tag}
+    )
     if joining.desired_tag not in (None, *tags) and len(tags) > 1:
         joining.desired_tag = tags[0]
     original(channel, joining)

@@ -90,19 +90,25 @@ def misdirecting(choose: Choose) -> Effect:
 
 def list_tagged(audience: Audience, tag: str | None) -> list[Subscriber]:
     """Return the clients of a channel that desire a tag."""
-    return [each for each in audience.subscribers if tag and each.desired_tag == tag]
+    return [
+        subscriber for subscriber in audience.subscribers if tag and subscriber.desired_tag == tag
+    ]
 
 
 def list_others(audience: Audience, tag: str | None) -> list[Subscriber]:
     """Return the clients of a channel that desire another tag."""
-    return [each for each in audience.subscribers if each.desired_tag not in (None, tag)]
+    return [
+        subscriber
+        for subscriber in audience.subscribers
+        if subscriber.desired_tag not in (None, tag)
+    ]
 
 
 def _desired_next_door(message: Message, channel: Channel) -> list[Subscriber]:
     """Return the clients of other channels that desire the tag, if no client here does."""
     if message.tag is None or list_tagged(channel, message.tag):
         return []
-    return [each for each in other_clients(channel) if each.desired_tag == message.tag]
+    return [client for client in other_clients(channel) if client.desired_tag == message.tag]
 
 
 @wrong_value("dispatch.to-matching dispatch.never-other-tag dispatch.untagged", misdirecting)
@@ -129,7 +135,7 @@ def dispatch_to_all(message: Message, audience: Audience) -> Chosen:
     """A tagged message goes to every client that is ready."""
     if message.tag is None:
         return by_tag(message, audience)
-    return tuple(each for each in audience.subscribers if each.wants)
+    return tuple(subscriber for subscriber in audience.subscribers if subscriber.wants)
 
 
 @condition("dispatch.to-matching", misdirecting)

@@ -29,11 +29,11 @@ def _match_tags(match: Match) -> Choose:
 
     def choose(message: Message, audience: Audience) -> Chosen:
         matching = [
-            each
-            for each in audience.subscribers
+            subscriber
+            for subscriber in audience.subscribers
             if message.tag is not None
-            and each.desired_tag is not None
-            and match(message.tag, each.desired_tag)
+            and subscriber.desired_tag is not None
+            and match(message.tag, subscriber.desired_tag)
         ]
         return first_ready(matching or list_untagged(audience))
 

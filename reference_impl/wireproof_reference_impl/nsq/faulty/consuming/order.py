@@ -153,7 +153,9 @@ def order_touch_makes_room() -> Change:
 @extra("smart.order.one-in-flight", partial(_send_when, window=None))
 def order_one_for_each_client(channel: Channel) -> bool:
     """Each client of an ordered channel has one message in flight."""
-    return not channel.deferred_count and any(not each.held for each in channel.subscribers)
+    return not channel.deferred_count and any(
+        not subscriber.held for subscriber in channel.subscribers
+    )
 
 
 @boundary("smart.order.rdy", _widen)
@@ -271,7 +273,9 @@ def order_lost_among_many(waiting: int) -> int:
 )
 def order_held_back_by_another_partition(channel: Channel) -> bool:
     """A message in flight blocks the ordered channels of the same name at other partitions."""
-    return _one_at_a_time(channel) and not any(len(each.in_flight) for each in namesakes(channel))
+    return _one_at_a_time(channel) and not any(
+        len(namesake.in_flight) for namesake in namesakes(channel)
+    )
 
 
 FAULTS = list_faults(__name__)

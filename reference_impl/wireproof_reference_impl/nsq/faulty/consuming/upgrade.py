@@ -33,9 +33,9 @@ _HEAD = 4 + packed.MESSAGE_HEAD_BYTES
 def _with_part(records: list[bytes], part: bytes, attempts: int) -> list[bytes]:
     """Add an ext part to records that have none."""
     rewritten: list[bytes] = []
-    for each in records:
-        _, timestamp_ns, _, internal_id, trace_id = packed.read_record(each)
-        rest = part + each[_HEAD:]
+    for record in records:
+        _, timestamp_ns, _, internal_id, trace_id = packed.read_record(record)
+        rest = part + record[_HEAD:]
         rewritten.append(
             packed.record(
                 timestamp_ns, attempts, internal_id=internal_id, trace_id=trace_id, rest=rest
@@ -47,7 +47,8 @@ def _with_part(records: list[bytes], part: bytes, attempts: int) -> list[bytes]:
 def _indicated_records(records: list[bytes]) -> list[bytes]:
     """Set the indicator in old records, which have no ext part."""
     return [
-        each[:_ATTEMPTS_AT] + _INDICATOR.to_bytes(2) + each[_ATTEMPTS_AT + 2 :] for each in records
+        record[:_ATTEMPTS_AT] + _INDICATOR.to_bytes(2) + record[_ATTEMPTS_AT + 2 :]
+        for record in records
     ]
 
 
@@ -105,7 +106,7 @@ def upgrade_indicates_the_first_record(records: list[bytes]) -> list[bytes]:
 @wrong_value("upgrade.old-messages", _override_rewrite)
 def upgrade_empties_records(records: list[bytes]) -> list[bytes]:
     """Upgrading a topic to ext overwrites the bodies of its stored messages with zeros."""
-    return [each[:_HEAD] + bytes(len(each) - _HEAD) for each in records]
+    return [record[:_HEAD] + bytes(len(record) - _HEAD) for record in records]
 
 
 @extra("disk.upgraded upgrade.old-messages", _override_rewrite)

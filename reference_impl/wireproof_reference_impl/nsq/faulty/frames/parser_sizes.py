@@ -53,7 +53,8 @@ def size_65536_by_one(
 ) -> Sequence[NewMessage]:
     """A message of 65536 bytes loses its last byte."""
     return [
-        each._replace(body=each.body[:-1]) if len(each.body) == _FULL else each for each in entries
+        entry._replace(body=entry.body[:-1]) if len(entry.body) == _FULL else entry
+        for entry in entries
     ]
 
 
@@ -137,7 +138,9 @@ def header_fills_frame_halts(data: bytes) -> Split | None:
 @parser_fault(change_stored)
 def body_zeros_cut(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
     """A body that consists of NUL bytes loses its last byte."""
-    return [each if any(each.body) else each._replace(body=each.body[:-1]) for each in entries]
+    return [
+        entry if any(entry.body) else entry._replace(body=entry.body[:-1]) for entry in entries
+    ]
 
 
 @parser_fault(change_stored)
@@ -146,10 +149,10 @@ def body_line_ends_it(
 ) -> Sequence[NewMessage]:
     """A body is truncated where it contains something like a NOP command."""
     return [
-        each._replace(body=each.body.partition(_LIKE_A_LINE)[0])
-        if _LIKE_A_LINE in each.body
-        else each
-        for each in entries
+        entry._replace(body=entry.body.partition(_LIKE_A_LINE)[0])
+        if _LIKE_A_LINE in entry.body
+        else entry
+        for entry in entries
     ]
 
 

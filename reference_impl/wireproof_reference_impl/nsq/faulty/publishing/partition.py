@@ -46,7 +46,7 @@ def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
     ) -> Sequence[NewMessage]:
         if connection.command != PUB:
             return entries
-        return [each._replace(body=change(each.body)) for each in entries]
+        return [entry._replace(body=change(entry.body)) for entry in entries]
 
     return (change_stored(store_changed),)
 

@@ -232,7 +232,7 @@ def _overlook(*kinds: str) -> Callable[[bytes], Fields]:
             if not _is_json(data):
                 raise
             read = read_strictly(data)
-            if isinstance(read.value, dict) and {each.kind for each in read.faults} <= {*kinds}:
+            if isinstance(read.value, dict) and {fault.kind for fault in read.faults} <= {*kinds}:
                 return read.value
             raise
 

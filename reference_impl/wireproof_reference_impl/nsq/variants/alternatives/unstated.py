@@ -48,7 +48,9 @@ def _try_tag(message: Message, audience: Audience) -> Sequence[Subscriber]:
     if message.tag is None or not untagged:
         return by_tag(message, audience) or first_ready(audience.subscribers)
     taking = (None, message.tag)
-    return first_ready(each for each in audience.subscribers if each.desired_tag in taking)
+    return first_ready(
+        subscriber for subscriber in audience.subscribers if subscriber.desired_tag in taking
+    )
 
 
 def _offset_first(

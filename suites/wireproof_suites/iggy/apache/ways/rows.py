@@ -134,11 +134,11 @@ def send(server: ApacheServer, topic: Topic, row: Row) -> set[int]:
         server.reconnect()
         right = make_batch({**row, "payload": "small", "headers": "headers"})
         answer = server.ask(operations.SEND_MESSAGES, requests.send_body(where, how, right))
-    due = {each.id for each in right.frames} if observe(answer).value == "ok" else set[int]()
+    due = {frame.id for frame in right.frames} if observe(answer).value == "ok" else set[int]()
     for number in range(topic.partitions):
         sentinels = message(b"sentinel"), message(b"last")
         server.send_accepted(topic, *sentinels, partition=number)
-        due |= {each.id for each in sentinels}
+        due |= {sentinel.id for sentinel in sentinels}
     return due
 
 
@@ -180,7 +180,7 @@ class RowConsumer:
             self._poll_by_strategy(number, 0)
             self._poll_by_strategy(number, 1)
             for polled in self._walk(number):
-                self.came |= {each.id for each in polled.frames}
+                self.came |= {frame.id for frame in polled.frames}
             # What can be polled by offset is known now: what is passed, or withheld, can be told.
             self._walk_next(number)
             self._server.stored_offset(self._topic, consumer=self._who, partition=number)

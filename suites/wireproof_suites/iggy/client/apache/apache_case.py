@@ -65,7 +65,7 @@ def _mark(
     return case(
         f"iggy/apache/client-{subject}",
         clause=f"iggy.apache.client.{clause}",
-        needs=tuple(f"client-{each}" for each in needs),
+        needs=tuple(f"client-{need}" for need in needs),
         waiting=True,
         needs_of=needs_of,
     )
@@ -91,8 +91,8 @@ MEMBERS: Mapping[str, Callable[[Due], object]] = {
     "id": lambda due: str(due.id),
     "checksum": lambda due: str(due.checksum),
     "headers": lambda due: {
-        each.key: {"kind": HEADER_KINDS.get(each.kind), "value": in_base64(each.value)}
-        for each in due.headers
+        header.key: {"kind": HEADER_KINDS.get(header.kind), "value": in_base64(header.value)}
+        for header in due.headers
     },
     "payload": lambda due: in_base64(due.payload),
 }
@@ -198,7 +198,9 @@ def observe_law(
 
 def judge_story(story: Story, clause: str, *, seen: bool, only: str = "") -> Observation:
     """Return what the requests of a story show of a clause: the first that breaks it, or right."""
-    found = [each for each in findings_of(story.events) if each.clause == f"{LAW}{clause}"]
+    found = [
+        finding for finding in findings_of(story.events) if finding.clause == f"{LAW}{clause}"
+    ]
     broken = [each for each in found if each.value and only in ("", each.value)]
     if broken:
         return observed(broken[0].value, note=broken[0].note, difference=broken[0].difference)

@@ -132,8 +132,8 @@ def check_result(result: Result) -> None:
     Raises:
         Refused: it does.
     """
-    for each in result.rejections:
-        raise refusal(each.result)
+    for rejection in result.rejections:
+        raise refusal(rejection.result)
 
 
 def refusal(status: int) -> Refused:

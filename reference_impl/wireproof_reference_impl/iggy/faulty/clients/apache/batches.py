@@ -64,7 +64,7 @@ def batch_checksum_zero(batch: Batch) -> Batch:
 @wrong_value("checksums", on_batch)
 def batch_checksum_of_bodies(batch: Batch) -> Batch:
     """The checksum of a batch covers its messages whole."""
-    data = b"".join(encode(MESSAGE_FRAME, each) for each in batch.frames)
+    data = b"".join(encode(MESSAGE_FRAME, frame) for frame in batch.frames)
     return Batch(replace(batch.header, batch_checksum=xxh3_64(data)), batch.frames)
 
 

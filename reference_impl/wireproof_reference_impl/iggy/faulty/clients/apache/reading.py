@@ -101,7 +101,7 @@ def header_keys_lower(original: Original, found: object) -> Header:
 
 def _is_unknown(frame: MessageFrame) -> bool:
     headers, _ = messages.read_headers(frame.user_headers)
-    return any(each.kind not in HEADER_KINDS for each in headers)
+    return any(header.kind not in HEADER_KINDS for header in headers)
 
 
 @missing("headers-unknown", on_received)
