@@ -9,7 +9,7 @@ from wireproof_kit.fuzz.campaign.target import open_fuzz_session, start_alone
 from wireproof_kit.fuzz.case import GRANTED
 from wireproof_kit.fuzz.driver import FuzzSessionOptions, Trouble
 from wireproof_kit.fuzz.oracle.rules import NEIGHBOUR, REDELIVERY
-from wireproof_kit.nsq.fuzz.exercises.granted import Published
+from wireproof_kit.nsq.fuzz.exercises.held import Published
 from wireproof_kit.protocols import read_target
 
 pytestmark = [pytest.mark.long, pytest.mark.process]
@@ -20,6 +20,7 @@ FOUND = [
     ("finish-by-anybody", NEIGHBOUR, "that it holds, and is refused"),
     ("put-back-by-anybody", NEIGHBOUR, ""),
     ("finish-the-oldest-only", REDELIVERY, "and gets no more"),
+    ("leave-loses-messages", REDELIVERY, "does not come to the next client"),
     ("id-low-half-zero", NEIGHBOUR, "another trace id"),
     ("timeout-in-another-unit", NEIGHBOUR, "is answered 0.1 s"),
     ("heartbeat-never", NEIGHBOUR, "no heartbeat came"),

@@ -1,15 +1,12 @@
 """What a broker grants to a client, and what it then does.
 
-Five clients of new channels. One may hold three messages at a time: after it finishes, returns or
-is refused something, the right number must follow. Another one finishes, returns and touches what
-the first one holds, which must change nothing. One asks for the shortest time-out, and answers
-nothing. One asks for heartbeats each second, one for none. All messages are compared with what was
-published, and their ids with the answers to the publishes.
+Clients of new channels. Three share the messages of one (see `held`). One asks for the shortest
+time-out, and answers nothing. One asks for heartbeats each second, one for none. All messages are
+compared with what was published, and their ids with the answers to the publishes.
 """
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
@@ -19,14 +16,24 @@ from wireproof_kit.fuzz.oracle.rules import NEIGHBOUR, REDELIVERY
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import (
     BEAT,
-    CLOSING,
-    ERRORS,
     MESSAGE,
     OK_KIND,
     TRACE,
     message_id,
 )
-from wireproof_kit.nsq.fuzz.exercises import crowd
+from wireproof_kit.nsq.fuzz.exercises.held import (
+    BODY,
+    ID_SIZE,
+    INTERNAL_ID,
+    LOOK_S,
+    READY,
+    SILENT,
+    Holder,
+    Published,
+    await_in,
+    hold,
+    leave,
+)
 from wireproof_kit.nsq.fuzz.opening import ClientOpener, close_all
 from wireproof_kit.runner.patience import machine_load
 from wireproof_spec.nsq import names
@@ -36,8 +43,6 @@ from wireproof_spec.strict_json import members_of
 
 COUNT: Final = 12
 """The number of messages that the clients share."""
-READY: Final = 3
-"""How many of them the first client may hold at once."""
 HELD_MS: Final = 300_000
 """The time-out that the first client asks for: the usual one of 60 s ends before a wait for a slow
 broker does, and then what the broker forgot to send comes again by itself."""
@@ -48,96 +53,11 @@ LONGEST_S: Final = 2.0
 BEAT_S: Final = 1.0
 BEATS: Final = 3
 """Intervals within which a heartbeat must come."""
-SILENT: Final = b"no heartbeats"
-_OURS: Final = (b"wp", crowd.BODY, SILENT)
-"""How bodies of the kit's other clients begin; a new channel may get these messages, too."""
-PAUSE_S: Final = 1.0
-"""How long an error that need not come is waited for."""
-LOOK_S: Final = 0.1
-_ID_SIZE: Final = 8
-_BODY: Final = slice(34, None)
 _ATTEMPTS: Final = slice(16, 18)
-_UNKNOWN_ID: Final = b"\x7f" * 2 * _ID_SIZE
-_MEDDLED: Final = "another client answers what a client holds"
-_FINISHED: Final = "a client finishes a message"
-_RETURNED: Final = "a client returns a message"
-_REFUSED: Final = "a client is refused a message that it does not hold"
-_ACTS: Final = (_MEDDLED, _FINISHED, _RETURNED, _REFUSED)
-_INTERNAL_ID: Final = slice(10, 18)
-
-
-@dataclass(slots=True)
-class Published:
-    """The messages of the exercise: trace id by body, and internal id as the broker told it."""
-
-    traces: dict[bytes, bytes]
-    internal: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
-
-    def compare(self, frame: bytes) -> str:
-        """Return what is wrong with a delivered message, or nothing."""
-        body, identity = frame[_BODY], message_id(frame)
-        if body not in self.traces:
-            is_ours = body.startswith(_OURS)
-            return "" if is_ours else f"a message came that nobody published: {body[:40]!r}"
-        internal, trace = identity[:_ID_SIZE], identity[_ID_SIZE:]
-        if trace != self.traces[body] and self.internal:
-            return "a message came with another trace id than it was published with"
-        if self.internal.get(body, internal) != internal:
-            return "a message came with another internal id than the answer to its publish has"
-        return ""
-
-
-@dataclass(slots=True)
-class Holder:
-    """A client that may hold `READY` messages: what it holds and what has come, by body."""
-
-    client: CaseConnection
-    published: Published
-    held: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
-    done: set[bytes] = field(default_factory=set[bytes])
-    wrong: str = ""
-    refusals: int = 0
-    has_doubles: bool = False
-    """Whether a message came twice, which is allowed: finishing it twice may be refused."""
-
-    def read(self) -> None:
-        """Take what has come; note what is wrong with it."""
-        for answer in self.client.answers:
-            if answer.kind != MESSAGE:
-                self.refusals += answer.kind in ERRORS
-                continue
-            body = answer.data[_BODY]
-            self.wrong = self.wrong or self.published.compare(answer.data)
-            self.has_doubles |= body in self.held or body in self.done
-            if body in self.done or body not in self.published.traces:
-                self.client.send(names.FIN + b" " + message_id(answer.data) + b"\n")
-            else:
-                self.held[body] = message_id(answer.data)
-        self.client.answers.clear()
-        if len(self.held) > READY and not self.has_doubles:
-            self.wrong = self.wrong or f"{len(self.held)} messages came to a client of RDY {READY}"
-
-    def is_refused(self) -> bool:
-        """Take what has come; return True if an error is among it."""
-        self.read()
-        return bool(self.refusals)
-
-    @property
-    def is_full(self) -> bool:
-        """Return True if the client holds all messages that it may be sent at a time."""
-        return len(self.held) >= min(READY, len(self.published.traces) - len(self.done))
-
-    def answer(self, body: bytes, *, finish: bool) -> None:
-        """Finish or return a message that is held."""
-        identity = self.held.pop(body)
-        rest = b"" if finish else b" 0"
-        self.client.send((names.FIN if finish else names.REQ) + b" " + identity + rest + b"\n")
-        if finish:
-            self.done.add(body)
 
 
 def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | None:
-    """Check RDY, time-outs and heartbeats with five new clients; return what went wrong, or None.
+    """Check RDY, time-outs and heartbeats with new clients; return what went wrong, or None.
 
     Raises:
         Disturbed: a client could not connect or subscribe.
@@ -160,7 +80,9 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
         if not _publish(publisher, first, clients):
             return None  # the next check tells what is hung
         held = Holder(holder, first)
-        trouble = _hold(held, stranger, clients, until)
+        trouble = hold(held, stranger, clients, until) or leave(
+            held, clients, lambda: subscribe("held", READY, msg_timeout=HELD_MS)[0]
+        )
         if trouble is not None:
             return trouble
         waiting, said = subscribe("timed", COUNT, msg_timeout=MIN_MSG_TIMEOUT_MS)
@@ -177,7 +99,7 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
 
 
 def _make_messages(token: str) -> Published:
-    traces = {b"%b:%d" % (token.encode(), n): (n + 1).to_bytes(_ID_SIZE) for n in range(COUNT)}
+    traces = {b"%b:%d" % (token.encode(), n): (n + 1).to_bytes(ID_SIZE) for n in range(COUNT)}
     return Published(traces)
 
 
@@ -200,76 +122,13 @@ def _publish(publisher: CaseConnection, published: Published, clients: ClientOpe
     whole = [trace * traced + body for body, trace in published.traces.items()]
     publisher.answers.clear()
     publisher.send(b"".join(line + len(body).to_bytes(4) + body for body in whole))
-    _await(publisher, lambda: len(publisher.answers) >= COUNT, clients.answer_s)
+    await_in(publisher, lambda: len(publisher.answers) >= COUNT, clients.answer_s)
     if any(answer.kind not in (OK_KIND, TRACE) for answer in publisher.answers):
         return False
     for body, answer in zip(published.traces, publisher.answers, strict=False):
         if answer.kind == TRACE:
-            published.internal[body] = answer.data[_INTERNAL_ID]
+            published.internal[body] = answer.data[INTERNAL_ID]
     return len(publisher.answers) == COUNT
-
-
-def _await(client: CaseConnection, is_over: Callable[[], bool], seconds: float) -> bool:
-    """Wait until something is over, or the connection ended or the time is; return if it is."""
-    deadline = time.monotonic() + seconds
-    while not is_over() and not client.ended and time.monotonic() < deadline:
-        wait([client], min(deadline, time.monotonic() + LOOK_S))
-    return is_over()
-
-
-def _hold(
-    holder: Holder, stranger: CaseConnection, clients: ClientOpener, until: float
-) -> Trouble | None:
-    """Finish and return messages one by one: the right number must follow each time."""
-    trouble = _fill(holder, clients.push_s, "subscribing")
-    number = 0
-    while trouble is None and holder.held and not holder.client.ended and time.monotonic() < until:
-        after = _ACTS[number] if number < len(_ACTS) else _FINISHED
-        holder.refusals = 0
-        if after == _MEDDLED:
-            _meddle(holder, stranger, clients.answer_s)
-        elif after == _REFUSED:
-            holder.client.send(names.FIN + b" " + _UNKNOWN_ID + b"\n")
-            _await(holder.client, holder.is_refused, min(clients.answer_s, PAUSE_S))
-        else:
-            # The oldest message and the newest in turn: a broker may heed the one, not the other.
-            body = list(holder.held)[-(number % 2)]
-            holder.answer(body, finish=after == _FINISHED)
-        trouble = _fill(holder, clients.push_s, after)
-        is_due = after in (_FINISHED, _RETURNED) and not holder.has_doubles
-        if trouble is None and holder.refusals and is_due:
-            trouble = Trouble(NEIGHBOUR, f"{after} that it holds, and is refused")
-        number += 1
-    return trouble
-
-
-def _fill(holder: Holder, seconds: float, after: str) -> Trouble | None:
-    """Wait until the client holds as many messages as it may; return what is wrong."""
-
-    def is_full() -> bool:
-        holder.read()
-        return bool(holder.wrong) or holder.is_full
-
-    full = _await(holder.client, is_full, seconds)
-    if holder.wrong:
-        return Trouble(NEIGHBOUR, f"{after}: {holder.wrong}")
-    if full or holder.client.ended:
-        return None
-    left = len(holder.published.traces) - len(holder.done)
-    words = f"it holds {len(holder.held)} of {left} messages at RDY {READY}, and gets no more"
-    return Trouble(REDELIVERY, f"{after}: {words}")
-
-
-def _meddle(holder: Holder, stranger: CaseConnection, seconds: float) -> None:
-    """Let another client of the channel finish, return and touch what the holder holds.
-
-    The broker may refuse that, or close the connection. The answer to CLS follows all of it.
-    """
-    ids = list(holder.held.values())
-    commands = [names.FIN + b" %b\n", names.REQ + b" %b 0\n", names.TOUCH + b" %b\n"]
-    said = b"".join(command % ids[n % len(ids)] for n, command in enumerate(commands))
-    stranger.send(said + command_line(names.CLS))
-    _await(stranger, lambda: any(answer.kind == CLOSING for answer in stranger.answers), seconds)
 
 
 @dataclass(slots=True)
@@ -303,7 +162,7 @@ class Timed:
             if answer.kind != MESSAGE:
                 continue
             wrong = wrong or self.published.compare(answer.data)
-            body = answer.data[_BODY]
+            body = answer.data[BODY]
             if body not in self.published.traces:
                 continue
             longest = now - self.came.setdefault(body, earliest)
@@ -373,7 +232,7 @@ def _check_silent(silent: CaseConnection, clients: ClientOpener) -> Trouble | No
     line = command_line(names.PUB, topic.name, topic.partition or 0)
     silent.answers.clear()
     silent.send(line + len(SILENT).to_bytes(4) + SILENT)
-    if _await(silent, lambda: bool(silent.answers), clients.answer_s):
+    if await_in(silent, lambda: bool(silent.answers), clients.answer_s):
         kind = silent.answers[0].kind
         words = f"without heartbeats, a publish is answered with {kind}"
         return None if kind == OK_KIND else Trouble(NEIGHBOUR, words)

@@ -1,0 +1,230 @@
+"""What follows after a client has finished, returned or left what it holds.
+
+A client may hold three messages at a time: after it finishes, returns or is refused something, the
+right number must follow. Another one finishes, returns and touches what the first one holds, which
+must change nothing. At the end the first one leaves: what it finishes after CLS is done, and the
+rest comes to the next client.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.oracle.bystanders import wait
+from wireproof_kit.fuzz.oracle.rules import NEIGHBOUR, REDELIVERY
+from wireproof_kit.fuzz.send.connection import CaseConnection
+from wireproof_kit.nsq.fuzz.answers import CLOSING, ERRORS, MESSAGE, message_id
+from wireproof_kit.nsq.fuzz.exercises import crowd
+from wireproof_kit.nsq.fuzz.opening import ClientOpener
+from wireproof_spec.nsq import names
+from wireproof_spec.nsq.command import command_line
+
+READY: Final = 3
+"""How many messages the client may hold at once."""
+SILENT: Final = b"no heartbeats"
+_OURS: Final = (b"wp", crowd.BODY, SILENT)
+"""How bodies of the kit's other clients begin; a new channel may get these messages, too."""
+PAUSE_S: Final = 1.0
+"""How long an error that need not come is waited for."""
+SOON_S: Final = 0.5
+"""How long messages are waited for that should not come."""
+LOOK_S: Final = 0.1
+ID_SIZE: Final = 8
+BODY: Final = slice(34, None)
+INTERNAL_ID: Final = slice(10, 18)
+_UNKNOWN_ID: Final = b"\x7f" * 2 * ID_SIZE
+_MEDDLED: Final = "another client answers what a client holds"
+_FINISHED: Final = "a client finishes a message"
+_RETURNED: Final = "a client returns a message"
+_REFUSED: Final = "a client is refused a message that it does not hold"
+_LEFT: Final = "a client leaves by CLS, and finishes all but one of the messages that it holds"
+_ACTS: Final = (_MEDDLED, _FINISHED, _RETURNED, _REFUSED)
+
+
+@dataclass(slots=True)
+class Published:
+    """The messages of the exercise: trace id by body, and internal id as the broker told it."""
+
+    traces: dict[bytes, bytes]
+    internal: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+
+    def compare(self, frame: bytes) -> str:
+        """Return what is wrong with a delivered message, or nothing."""
+        body, identity = frame[BODY], message_id(frame)
+        if body not in self.traces:
+            is_ours = body.startswith(_OURS)
+            return "" if is_ours else f"a message came that nobody published: {body[:40]!r}"
+        internal, trace = identity[:ID_SIZE], identity[ID_SIZE:]
+        if trace != self.traces[body] and self.internal:
+            return "a message came with another trace id than it was published with"
+        if self.internal.get(body, internal) != internal:
+            return "a message came with another internal id than the answer to its publish has"
+        return ""
+
+
+@dataclass(slots=True)
+class Holder:
+    """A client that may hold `READY` messages: what it holds and what has come, by body."""
+
+    client: CaseConnection
+    published: Published
+    held: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    done: set[bytes] = field(default_factory=set[bytes])
+    wrong: str = ""
+    refusals: int = 0
+    has_doubles: bool = False
+    """Whether a message came twice, which is allowed: finishing it twice may be refused."""
+
+    def read(self) -> None:
+        """Take what has come; note what is wrong with it."""
+        for answer in self.client.answers:
+            if answer.kind != MESSAGE:
+                self.refusals += answer.kind in ERRORS
+                continue
+            body = answer.data[BODY]
+            self.wrong = self.wrong or self.published.compare(answer.data)
+            self.has_doubles |= body in self.held or body in self.done
+            if body in self.done or body not in self.published.traces:
+                self.client.send(names.FIN + b" " + message_id(answer.data) + b"\n")
+            else:
+                self.held[body] = message_id(answer.data)
+        self.client.answers.clear()
+        if len(self.held) > READY and not self.has_doubles:
+            self.wrong = self.wrong or f"{len(self.held)} messages came to a client of RDY {READY}"
+
+    def is_refused(self) -> bool:
+        """Take what has come; return True if an error is among it."""
+        self.read()
+        return bool(self.refusals)
+
+    def is_doubled(self) -> bool:
+        """Take what has come; return True if a message came twice."""
+        self.read()
+        return self.has_doubles
+
+    @property
+    def is_full(self) -> bool:
+        """Return True if the client holds all messages that it may be sent at a time."""
+        return len(self.held) >= min(READY, len(self.published.traces) - len(self.done))
+
+    @property
+    def has_more(self) -> bool:
+        """Return True while more messages are to come than the client may hold."""
+        are_left = len(self.published.traces) - len(self.done) > READY
+        return bool(self.held) and are_left and not self.client.ended
+
+    def answer(self, body: bytes, *, finish: bool) -> None:
+        """Finish or return a message that is held."""
+        identity = self.held.pop(body)
+        rest = b"" if finish else b" 0"
+        self.client.send((names.FIN if finish else names.REQ) + b" " + identity + rest + b"\n")
+        if finish:
+            self.done.add(body)
+
+
+def await_in(client: CaseConnection, is_over: Callable[[], bool], seconds: float) -> bool:
+    """Wait until something is over, or the connection ended or the time is; return if it is."""
+    deadline = time.monotonic() + seconds
+    while not is_over() and not client.ended and time.monotonic() < deadline:
+        wait([client], min(deadline, time.monotonic() + LOOK_S))
+    return is_over()
+
+
+def hold(
+    holder: Holder, stranger: CaseConnection, clients: ClientOpener, until: float
+) -> Trouble | None:
+    """Finish and return messages one by one: the right number must follow each time.
+
+    As many messages as the client may hold are left in its hands at the end.
+    """
+    trouble = _fill(holder, clients.push_s, "subscribing")
+    number = 0
+    while trouble is None and holder.has_more and time.monotonic() < until:
+        after = _ACTS[number] if number < len(_ACTS) else _FINISHED
+        holder.refusals = 0
+        had_doubles = holder.has_doubles
+        if after == _MEDDLED:
+            _meddle(holder, stranger, clients.answer_s)
+            if await_in(holder.client, holder.is_doubled, SOON_S) and not had_doubles:
+                return Trouble(NEIGHBOUR, f"{after}: one of those comes to it again")
+        elif after == _REFUSED:
+            holder.client.send(names.FIN + b" " + _UNKNOWN_ID + b"\n")
+            await_in(holder.client, holder.is_refused, min(clients.answer_s, PAUSE_S))
+        else:
+            # The oldest message and the newest in turn: a broker may heed the one, not the other.
+            body = list(holder.held)[-(number % 2)]
+            holder.answer(body, finish=after == _FINISHED)
+        trouble = _fill(holder, clients.push_s, after)
+        is_due = after in (_FINISHED, _RETURNED) and not holder.has_doubles
+        if trouble is None and holder.refusals and is_due:
+            trouble = Trouble(NEIGHBOUR, f"{after} that it holds, and is refused")
+        number += 1
+    return trouble
+
+
+def _fill(holder: Holder, seconds: float, after: str) -> Trouble | None:
+    """Wait until the client holds as many messages as it may; return what is wrong."""
+
+    def is_full() -> bool:
+        holder.read()
+        return bool(holder.wrong) or holder.is_full
+
+    full = await_in(holder.client, is_full, seconds)
+    if holder.wrong:
+        return Trouble(NEIGHBOUR, f"{after}: {holder.wrong}")
+    if full or holder.client.ended:
+        return None
+    left = len(holder.published.traces) - len(holder.done)
+    words = f"it holds {len(holder.held)} of {left} messages at RDY {READY}, and gets no more"
+    return Trouble(REDELIVERY, f"{after}: {words}")
+
+
+def _meddle(holder: Holder, stranger: CaseConnection, seconds: float) -> None:
+    """Let another client of the channel finish, return and touch what the holder holds.
+
+    The broker may refuse that, or close the connection. The answer to CLS follows all of it.
+    """
+    ids = list(holder.held.values())
+    commands = [
+        names.FIN + b" %b\n",
+        names.REQ + b" %b 0\n",
+        names.REQ + b" %b 1\n",
+        names.TOUCH + b" %b\n",
+    ]
+    said = b"".join(command % ids[n % len(ids)] for n, command in enumerate(commands))
+    stranger.send(said + command_line(names.CLS))
+    await_in(stranger, lambda: any(answer.kind == CLOSING for answer in stranger.answers), seconds)
+
+
+def leave(
+    holder: Holder, clients: ClientOpener, subscribe: Callable[[], CaseConnection]
+) -> Trouble | None:
+    """Let the client leave; another one must get the message that it does not finish after CLS.
+
+    Nothing is said of a target that gives messages twice anyway, or does not answer CLS.
+    """
+    if not holder.held or holder.client.ended or holder.has_doubles:
+        return None
+    holder.client.send(command_line(names.CLS))
+    answers = holder.client.answers
+    if not await_in(
+        holder.client, lambda: any(a.kind == CLOSING for a in answers), clients.answer_s
+    ):
+        return None  # the next check tells what is hung
+    left, *finished = holder.held
+    for body in finished:
+        holder.answer(body, finish=True)
+    holder.client.close()
+    heir = Holder(subscribe(), holder.published, done=holder.done)
+
+    def has_come() -> bool:
+        heir.read()
+        return bool(heir.wrong) or left in heir.held
+
+    if not await_in(heir.client, has_come, clients.push_s) and not heir.client.ended:
+        return Trouble(REDELIVERY, f"{_LEFT}: that one does not come to the next client")
+    if await_in(heir.client, heir.is_doubled, SOON_S):
+        return Trouble(REDELIVERY, f"{_LEFT}: another one comes to the next client as well")
+    return Trouble(NEIGHBOUR, f"{_LEFT}: {heir.wrong}") if heir.wrong else None
