@@ -17,7 +17,7 @@ LONG_S = 600.0
 FOUND = [
     ("ready-allows-one-more", NEIGHBOUR, "4 messages came to a client of RDY 3"),
     ("ready-grows-with-the-channel", NEIGHBOUR, "4 messages came to a client of RDY 3"),
-    ("finish-by-anybody", NEIGHBOUR, "that it holds, and is refused"),
+    ("finish-by-anybody", NEIGHBOUR, ""),
     ("put-back-by-anybody", NEIGHBOUR, ""),
     ("finish-the-oldest-only", REDELIVERY, "and gets no more"),
     ("leave-loses-messages", REDELIVERY, "does not come to the next client"),
