@@ -85,11 +85,11 @@ selftest:
 # One protocol's trials wait for more than half of their time, so that others fit beside them.
 selftest-nsq:
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --out out/selftest.md
-	@$(if $(SAMPLE),$(BIN)/wireproof selftest --pairs --sample)
 
 selftest-others:
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol iggy --out out/selftest-iggy.md
 	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol oms --out out/selftest-oms.md
+	@$(if $(SAMPLE),$(BIN)/wireproof selftest --pairs --sample)
 
 selftest-clients:
 	@$(PYTHON) tools/setup.py dev

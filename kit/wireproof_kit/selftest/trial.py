@@ -40,7 +40,7 @@ WAITERS = 12
 CLIENT_WAITERS = 4
 """The most cases for clients that run at once: each plays four servers and starts a process."""
 SEEDS = 1_000_000
-SHARE = {FAULT: 3, VARIANT: 3, MIX: 4}
+SHARE = {FAULT: 3, VARIANT: 3, ALTERNATIVE: 3, MIX: 4}
 WAYS = "ways"
 """The interface of the cases that combine circumstances."""
 _RED = ("fail", "unstable")
