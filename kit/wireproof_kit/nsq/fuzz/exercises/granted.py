@@ -50,6 +50,8 @@ EARLY: Final = 0.5
 """A message that comes again before this part of its time-out comes too early."""
 LONGEST_S: Final = 2.0
 """The longest time-out that is waited for; a broker may grant another than was asked for."""
+WATCHED_S: Final = 5.0
+"""How long messages are watched whose time-out is answered as longer than was asked for."""
 BEAT_S: Final = 1.0
 BEATS: Final = 3
 """Intervals within which a heartbeat must come."""
@@ -158,7 +160,7 @@ class Timed:
         """
         if 0 < self.timeout_s <= LONGEST_S:
             return len(self.again) >= COUNT
-        return self.read_at >= self.began + LONGEST_S
+        return self.read_at >= self.began + WATCHED_S
 
     def attend(self, now: float) -> str:
         """Take what has come; return what is wrong, or nothing."""
