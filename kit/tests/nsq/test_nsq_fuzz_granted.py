@@ -18,7 +18,8 @@ FOUND = [
     ("ready-allows-one-more", NEIGHBOUR, "4 messages came to a client of RDY 3"),
     ("ready-grows-with-the-channel", NEIGHBOUR, "4 messages came to a client of RDY 3"),
     ("finish-by-anybody", NEIGHBOUR, ""),
-    ("put-back-by-anybody", NEIGHBOUR, ""),
+    # It is refused what it holds, or gets no more in its place: what comes first shows.
+    ("put-back-by-anybody", f"{NEIGHBOUR} {REDELIVERY}", ""),
     ("finish-the-oldest-only", REDELIVERY, "and gets no more"),
     ("leave-loses-messages", REDELIVERY, "does not come to the next client"),
     ("id-low-half-zero", NEIGHBOUR, "another trace id"),
@@ -43,7 +44,7 @@ def test_a_broker_that_does_not_do_what_it_grants_is_found(
     trouble = tried("--fault", fault)
 
     assert trouble is not None
-    assert trouble.violated == violated
+    assert trouble.violated in violated.split()
     assert words in trouble.words
 
 

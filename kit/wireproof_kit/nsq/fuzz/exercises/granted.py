@@ -41,8 +41,10 @@ from wireproof_spec.nsq.command import command_line
 from wireproof_spec.nsq.limits import DISABLED, MIN_HEARTBEAT_INTERVAL_MS, MIN_MSG_TIMEOUT_MS
 from wireproof_spec.strict_json import members_of
 
+SHARED: Final = 64
+"""The number of messages that the clients of the first channel share."""
 COUNT: Final = 12
-"""The number of messages that the clients share."""
+"""The number of messages of the client with the short time-out."""
 HELD_MS: Final = 300_000
 """The time-out that the first client asks for: the usual one of 60 s ends before a wait for a slow
 broker does, and then what the broker forgot to send comes again by itself."""
@@ -78,7 +80,7 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
         stranger, _ = subscribe("held", 0)
         publisher = clients.greet(topic.address)
         opened.append(publisher)
-        first = _make_messages(f"{token}:h")
+        first = _make_messages(f"{token}:h", SHARED)
         if not _publish(publisher, first, clients):
             return None  # the next check tells what is hung
         held = Holder(holder, first)
@@ -88,7 +90,7 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
         if trouble is not None:
             return trouble
         waiting, said = subscribe("timed", COUNT, msg_timeout=MIN_MSG_TIMEOUT_MS)
-        messages, timeout_s = _make_messages(f"{token}:t"), _read_timeout(said)
+        messages, timeout_s = _make_messages(f"{token}:t", COUNT), _read_timeout(said)
         timed = Timed(waiting, messages, timeout_s, has_doubles=held.has_doubles)
         if 0 < timed.timeout_s < MIN_MSG_TIMEOUT_MS / 1000:
             words = f"a client asks for a time-out of 1 s, and is answered {timed.timeout_s:g} s"
@@ -100,8 +102,8 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
         close_all(*opened)
 
 
-def _make_messages(token: str) -> Published:
-    traces = {b"%b:%d" % (token.encode(), n): (n + 1).to_bytes(ID_SIZE) for n in range(COUNT)}
+def _make_messages(token: str, count: int) -> Published:
+    traces = {b"%b:%d" % (token.encode(), n): (n + 1).to_bytes(ID_SIZE) for n in range(count)}
     return Published(traces)
 
 
@@ -124,18 +126,19 @@ def _publish(publisher: CaseConnection, published: Published, clients: ClientOpe
     whole = [trace * traced + body for body, trace in published.traces.items()]
     publisher.answers.clear()
     publisher.send(b"".join(line + len(body).to_bytes(4) + body for body in whole))
-    await_in(publisher, lambda: len(publisher.answers) >= COUNT, clients.answer_s)
+    count = len(published.traces)
+    await_in(publisher, lambda: len(publisher.answers) >= count, clients.answer_s)
     if any(answer.kind not in (OK_KIND, TRACE) for answer in publisher.answers):
         return False
     for body, answer in zip(published.traces, publisher.answers, strict=False):
         if answer.kind == TRACE:
             published.internal[body] = answer.data[INTERNAL_ID]
-    return len(publisher.answers) == COUNT
+    return len(publisher.answers) == count
 
 
 @dataclass(slots=True)
 class Timed:
-    """A client that answers a message only when it came again after its time-out.
+    """A client that answers a message only when it came again after its time-out; it touches half.
 
     `timeout_s` is the time-out that the broker answered; 0 if it answered none. `came` has by body
     the last moment at which a message had certainly not come yet. A broker that `has_doubles` may
@@ -173,6 +176,9 @@ class Timed:
             body = answer.data[BODY]
             if body not in self.published.traces:
                 continue
+            if body not in self.came and len(self.came) % 2:
+                # Its time-out begins anew, once.
+                self.client.send(names.TOUCH + b" " + message_id(answer.data) + b"\n")
             longest = now - self.came.setdefault(body, earliest)
             attempts = int.from_bytes(answer.data[_ATTEMPTS])
             if attempts > 1 and body not in self.again:
