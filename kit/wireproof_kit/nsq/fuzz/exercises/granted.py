@@ -84,12 +84,18 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
         if not _publish(publisher, first, clients):
             return None  # the next check tells what is hung
         held = Holder(holder, first)
-        trouble = hold(held, stranger, clients, until) or leave(
-            held, clients, lambda: subscribe("held", READY, msg_timeout=HELD_MS)[0]
-        )
+        trouble = hold(held, stranger, clients, until)
         if trouble is not None:
             return trouble
-        waiting, said = subscribe("timed", COUNT, msg_timeout=MIN_MSG_TIMEOUT_MS)
+        short = {"msg_timeout": MIN_MSG_TIMEOUT_MS}
+        leaver = Holder(subscribe("left", READY, **short)[0], _make_messages(f"{token}:l", READY))
+        subscribe("left", 0)  # it stays: a channel with other clients may forget who left
+        if not _publish(publisher, leaver.published, clients):
+            return None
+        trouble = leave(leaver, clients, lambda: subscribe("left", READY)[0])
+        if trouble is not None:
+            return trouble
+        waiting, said = subscribe("timed", COUNT, **short)
         messages, timeout_s = _make_messages(f"{token}:t", COUNT), _read_timeout(said)
         timed = Timed(waiting, messages, timeout_s, has_doubles=held.has_doubles)
         if 0 < timed.timeout_s < MIN_MSG_TIMEOUT_MS / 1000:

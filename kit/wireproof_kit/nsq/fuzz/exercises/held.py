@@ -2,8 +2,8 @@
 
 A client may hold three messages at a time: after it finishes, returns or is refused something, the
 right number must follow. Another one finishes, returns and touches what the first one holds, which
-must change nothing. At the end the first one leaves: what it finishes after CLS is done, and the
-rest comes to the next client.
+must change nothing. A third one leaves: what it finishes after CLS is done, and the rest comes to
+the next client.
 """
 
 import time
@@ -18,8 +18,10 @@ from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import CLOSING, ERRORS, MESSAGE, message_id
 from wireproof_kit.nsq.fuzz.exercises import crowd
 from wireproof_kit.nsq.fuzz.opening import ClientOpener
+from wireproof_kit.runner.patience import machine_load
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
+from wireproof_spec.nsq.limits import MIN_MSG_TIMEOUT_MS
 
 READY: Final = 3
 """How many messages the client may hold at once."""
@@ -28,6 +30,8 @@ _OURS: Final = (b"wp", crowd.BODY, SILENT)
 """How bodies of the kit's other clients begin; a new channel may get these messages, too."""
 PAUSE_S: Final = 1.0
 """How long an error that need not come is waited for."""
+IN_TIME: Final = 0.5
+"""The part of a time-out within which a message is certainly finished in time."""
 SOON_S: Final = 0.5
 """How long messages are waited for that should not come."""
 LOOK_S: Final = 0.1
@@ -111,12 +115,6 @@ class Holder:
         """Return True if the client holds all messages that it may be sent at a time."""
         return len(self.held) >= min(READY, len(self.published.traces) - len(self.done))
 
-    @property
-    def has_more(self) -> bool:
-        """Return True while more messages are to come than the client may hold."""
-        are_left = len(self.published.traces) - len(self.done) > READY
-        return bool(self.held) and are_left and not self.client.ended
-
     def answer(self, body: bytes, *, finish: bool) -> None:
         """Finish or return a message that is held."""
         identity = self.held.pop(body)
@@ -137,13 +135,10 @@ def await_in(client: CaseConnection, is_over: Callable[[], bool], seconds: float
 def hold(
     holder: Holder, stranger: CaseConnection, clients: ClientOpener, until: float
 ) -> Trouble | None:
-    """Finish and return messages one by one: the right number must follow each time.
-
-    As many messages as the client may hold are left in its hands at the end.
-    """
+    """Finish and return messages one by one: the right number must follow each time."""
     trouble = _fill(holder, clients.push_s, "subscribing")
     number = 0
-    while trouble is None and holder.has_more and time.monotonic() < until:
+    while trouble is None and holder.held and not holder.client.ended and time.monotonic() < until:
         after = _ACTS[number] if number < len(_ACTS) else _LATER[number % len(_LATER)]
         holder.refusals = 0
         had_doubles = holder.has_doubles
@@ -197,36 +192,44 @@ def _meddle(holder: Holder, stranger: CaseConnection, seconds: float) -> None:
     ]
     said = b"".join(command % ids[n % len(ids)] for n, command in enumerate(commands))
     stranger.send(said + command_line(names.CLS))
-    await_in(stranger, lambda: any(answer.kind == CLOSING for answer in stranger.answers), seconds)
+    await_in(stranger, lambda: _is_closing(stranger), seconds)
 
 
 def leave(
-    holder: Holder, clients: ClientOpener, subscribe: Callable[[], CaseConnection]
+    leaver: Holder, clients: ClientOpener, subscribe: Callable[[], CaseConnection]
 ) -> Trouble | None:
-    """Let the client leave; another one must get the message that it does not finish after CLS.
+    """Let a client leave; the next one must get the message that it does not finish after CLS.
 
-    Nothing is said of a target that gives messages twice anyway, or does not answer CLS.
+    That may come at its time-out only, which is short. Nothing is said of a target that gives
+    messages twice anyway, or does not answer CLS.
     """
-    if not holder.held or holder.client.ended or holder.has_doubles:
-        return None
-    holder.client.send(command_line(names.CLS))
-    answers = holder.client.answers
-    if not await_in(
-        holder.client, lambda: any(a.kind == CLOSING for a in answers), clients.answer_s
-    ):
-        return None  # the next check tells what is hung
-    left, *finished = holder.held
+    client, since = leaver.client, time.monotonic()
+    is_full = _fill(leaver, clients.push_s, "") is None and not client.ended
+    client.send(command_line(names.CLS))
+    is_closing = await_in(client, lambda: _is_closing(client), clients.answer_s)
+    if not (is_full and is_closing) or leaver.has_doubles:
+        return None  # what is wrong with that is told elsewhere
+    left, *finished = leaver.held
     for body in finished:
-        holder.answer(body, finish=True)
-    holder.client.close()
-    heir = Holder(subscribe(), holder.published, done=holder.done)
+        leaver.answer(body, finish=True)
+    is_in_time = time.monotonic() - since < IN_TIME * MIN_MSG_TIMEOUT_MS / 1000
+    client.close()
+    heir = Holder(subscribe(), leaver.published, done=leaver.done)
 
     def has_come() -> bool:
         heir.read()
         return bool(heir.wrong) or left in heir.held
 
-    if not await_in(heir.client, has_come, clients.push_s) and not heir.client.ended:
+    redelivery_s = clients.places.redelivery_s * machine_load()
+    if (
+        not await_in(heir.client, has_come, clients.push_s + redelivery_s)
+        and not heir.client.ended
+    ):
         return Trouble(REDELIVERY, f"{_LEFT}: that one does not come to the next client")
-    if await_in(heir.client, heir.is_doubled, SOON_S):
+    if is_in_time and await_in(heir.client, heir.is_doubled, SOON_S):
         return Trouble(REDELIVERY, f"{_LEFT}: another one comes to the next client as well")
     return Trouble(NEIGHBOUR, f"{_LEFT}: {heir.wrong}") if heir.wrong else None
+
+
+def _is_closing(client: CaseConnection) -> bool:
+    return any(answer.kind == CLOSING for answer in client.answers)
