@@ -220,13 +220,14 @@ def leave(
         heir.read()
         return bool(heir.wrong) or left in heir.held
 
-    redelivery_s = clients.places.redelivery_s * machine_load()
+    redelivery_s, left_at = clients.places.redelivery_s * machine_load(), time.monotonic()
     if (
         not await_in(heir.client, has_come, clients.push_s + redelivery_s)
         and not heir.client.ended
     ):
         return Trouble(REDELIVERY, f"{_LEFT}: that one does not come to the next client")
-    if is_in_time and await_in(heir.client, heir.is_doubled, SOON_S):
+    rest_s = SOON_S + time.monotonic() - left_at  # what is scanned now and then comes in parts
+    if is_in_time and await_in(heir.client, heir.is_doubled, rest_s):
         return Trouble(REDELIVERY, f"{_LEFT}: another one comes to the next client as well")
     return Trouble(NEIGHBOUR, f"{_LEFT}: {heir.wrong}") if heir.wrong else None
 
