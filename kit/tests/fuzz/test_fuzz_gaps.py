@@ -1,12 +1,13 @@
 """What a campaign did not look at is said, and it does not end with exit code 0 then."""
 
+import ast
 from pathlib import Path
 
 import pytest
 from test_fuzz_recorder import LastWord, recorder_in
 
 from wireproof.options.global_options import OutputStyle
-from wireproof.view.fuzzing import choose_fuzz_view
+from wireproof.view.fuzzing import _literals, choose_fuzz_view  # pyright: ignore[reportPrivateUsage]
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.fuzz.campaign.batches import Batches
 from wireproof_kit.fuzz.campaign.coverage import Coverage
@@ -130,3 +131,12 @@ def test_cases_that_are_not_judged_in_full_are_told_by_frame_and_state(
     campaign = read_bundle(tmp_path / "b.jsonl").campaign
     assert campaign is not None
     assert campaign.unjudged[UNSURE] == {"PUB_EXT": {"closing-beating": 1}}
+
+
+def test_bytes_are_shown_as_literals_that_give_them_back() -> None:
+    sent = b"  V2PUB topic  0\n" + bytes(range(256))
+    literals = _literals(sent, 60)
+
+    assert all(len(literal) <= 60 for literal in literals)
+    assert ast.literal_eval(f"({' '.join(literals)})") == sent
+    assert _literals(b"", 60) == ["b''"]

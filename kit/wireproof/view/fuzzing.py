@@ -22,7 +22,7 @@ from wireproof.options.global_options import OutputStyle
 from wireproof.view.display import waiting_line
 from wireproof.view.events import write_event
 from wireproof.view.output import echo, write_lines
-from wireproof.view.style import Style, Tone, wrap_after_heading
+from wireproof.view.style import HEAD, Style, Tone, wrap_after_heading
 from wireproof.view.terminal import columns, is_dumb
 from wireproof_kit.decoding.printable import clip, printable
 from wireproof_kit.fuzz.campaign.coverage import Coverage
@@ -267,11 +267,28 @@ def _format_finding(finding: FindingRecord, bundle: Path, style: Style) -> Itera
     sent = f"{cases}, {length}, state {finding.state}"
     yield f"         {sent}"
     if 0 < size <= MOST_SHOWN:
-        data = b" | ".join(sent.data() for each in finding.cases for sent in each.sent)
-        yield from wrap_after_heading("", f"sent: {data!r}")
+        for record in (record for each in finding.cases for record in each.sent):
+            first, *rest = _literals(record.data(), columns() - HEAD - len("sent: "))
+            yield f"         sent: {first}"
+            yield from (f"               {literal}" for literal in rest)
     for line in finding.log.splitlines():
         yield f"         log: {printable(line)}"
     yield f"         wireproof replay {finding.id} --bundle {shlex.quote(str(bundle))}"
+
+
+def _literals(data: bytes, width: int) -> list[str]:
+    """Return bytes as literals of Python, each within a width, to be copied as they are.
+
+    What wraps words would lose blanks: a magic has two.
+    """
+    literals, start = list[str](), 0
+    while start < len(data) or not literals:
+        end = start + 1
+        while end < len(data) and len(repr(data[start : end + 1])) <= width:
+            end += 1
+        literals.append(repr(data[start:end]))
+        start = end
+    return literals
 
 
 def _describe_repeats(finding: FindingRecord) -> str:

@@ -5,6 +5,7 @@ import msgspec
 import pytest
 from bundle_fixture import case, failed, failures, header, write_bundle
 
+from wireproof_reports.render.junit import render as render_junit
 from wireproof_reports.render.markdown import render, write
 from wireproof_spec.record import TargetRecord
 
@@ -52,6 +53,15 @@ def test_text_of_a_bundle_is_no_markup(tmp_path: Path) -> None:
     assert not re.search(r"(?<!\\)\[", without_code)
     assert "\n# " not in text
     assert text.startswith("# Compatibility statement: \\</td\\>\\<script\\>")
+
+
+def test_a_death_says_that_the_case_need_not_be_the_culprit(tmp_path: Path) -> None:
+    note = "the case need not be the culprit: open then were others"
+    died = msgspec.structs.replace(next(failures()), observation="died", note=note)
+    path = write_bundle(tmp_path / "run.jsonl", [died])
+
+    assert f"   - {note}" in render(path)
+    assert f"note      {note}" in render_junit(path).decode()
 
 
 def test_of_traffic_each_failure_names_its_side(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from xml.etree import ElementTree as etree
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.exchange.evidence import talk
+from wireproof_reports.exchange.failing import DIED
 from wireproof_reports.exchange.repeating import repeat_command
 from wireproof_reports.render.fingerprint import target_facts
 from wireproof_reports.wording import escape_acting
@@ -151,6 +152,8 @@ def _story(bundle: Bundle, case: CaseRecord) -> Iterator[str]:
     yield f"{case.clause} ({case.level}): {case.title}"
     yield f"expected  {' | '.join(case.accepted) or '-'}"
     yield f"actual    {case.observation}"
+    if case.observation == DIED and case.note:
+        yield f"note      {case.note}"
     if case.difference is not None:
         found = case.difference
         yield f"differs   {found.field}: expected {found.expected}, found {found.found}"

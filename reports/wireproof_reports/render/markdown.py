@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from wireproof_reports.exchange.failing import DIED
 from wireproof_reports.render.clauses import CaseView, GroupView, Score
 from wireproof_reports.render.markup import Markdown, block, code, fill, join
 from wireproof_reports.render.page import Page, read_page
@@ -84,6 +85,8 @@ def _causes(page: Page) -> Iterator[Markdown]:
         about = fill("{}{}{} {}", side, cause.level, origin, code(cause.clause))
         yield fill("{}. {} ({}, {}{})", cause.number, cause.law, about, size, weaker)
         yield fill("   - observed: {}, {}", cause.observed, code(cause.first.observation))
+        if cause.first.observation == DIED and cause.first.note:
+            yield fill("   - {}", cause.first.note)
         if cause.difference is not None:
             found = cause.difference
             parts = [code(each) for each in (found.field, found.expected, found.found)]
