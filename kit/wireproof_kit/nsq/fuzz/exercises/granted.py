@@ -90,9 +90,10 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
         short = {"msg_timeout": MIN_MSG_TIMEOUT_MS}
         leaver = Holder(subscribe("left", READY, **short)[0], _make_messages(f"{token}:l", READY))
         subscribe("left", 0)  # it stays: a channel with other clients may forget who left
+        since = time.monotonic()
         if not _publish(publisher, leaver.published, clients):
             return None
-        trouble = leave(leaver, clients, lambda: subscribe("left", READY)[0])
+        trouble = leave(leaver, since, clients, lambda: subscribe("left", READY)[0])
         if trouble is not None:
             return trouble
         waiting, said = subscribe("timed", COUNT, **short)

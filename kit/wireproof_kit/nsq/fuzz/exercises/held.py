@@ -196,14 +196,15 @@ def _meddle(holder: Holder, stranger: CaseConnection, seconds: float) -> None:
 
 
 def leave(
-    leaver: Holder, clients: ClientOpener, subscribe: Callable[[], CaseConnection]
+    leaver: Holder, since: float, clients: ClientOpener, subscribe: Callable[[], CaseConnection]
 ) -> Trouble | None:
     """Let a client leave; the next one must get the message that it does not finish after CLS.
 
-    That may come at its time-out only, which is short. Nothing is said of a target that gives
-    messages twice anyway, or does not answer CLS.
+    That may come at its time-out only, which is short. No message was published before ``since``
+    (monotonic clock). Nothing is said of a target that gives messages twice anyway, or does not
+    answer CLS.
     """
-    client, since = leaver.client, time.monotonic()
+    client = leaver.client
     is_full = _fill(leaver, clients.push_s, "") is None and not client.ended
     client.send(command_line(names.CLS))
     is_closing = await_in(client, lambda: _is_closing(client), clients.answer_s)
