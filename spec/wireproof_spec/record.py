@@ -158,6 +158,7 @@ class BindingRecord(msgspec.Struct, frozen=True):
     reading: str | None
     observation: str
     transcript: TranscriptRecord = TranscriptRecord()
+    note: str = ""
 
 
 class TargetRecord(msgspec.Struct, frozen=True):

@@ -75,6 +75,17 @@ def _describe_target(run: Run, fingerprint: Mapping[str, str], *, verbose: int) 
     for name, bound in run.bench.readings.items():
         yield from _describe_reading(run, name, bound)
         yield from _evidence(run, bound.transcript, verbose=verbose)
+    yield from _reasons({**run.bench.claims, **run.bench.readings})
+
+
+def _reasons(probed: Mapping[str, ClaimRecord | BindingRecord]) -> Iterator[str]:
+    """Yield each reason for which a probe showed nothing, with the names that it concerns."""
+    names: dict[str, list[str]] = {}
+    for name, record in probed.items():
+        if record.note:
+            names.setdefault(record.note, []).append(name)
+    for note, concerned in names.items():
+        yield from wrap_after_heading("reason", f"{', '.join(concerned)}: {printable(note)}")
 
 
 def _claim(run: Run, name: str, claim: ClaimRecord, style: Style) -> Iterator[str]:
@@ -97,7 +108,8 @@ def _describe_reading(run: Run, name: str, bound: BindingRecord) -> Iterator[str
     meaning = next((o.meaning for o in options if o.name == bound.reading), "")
     followed = f"{bound.reading}: {meaning}" if bound.reading else "no registered reading shown"
     head = f"reading  {name}"
-    text = f"{followed} (probe: {spoken(bound.observation, run.catalogue.protocol)})"
+    seen = spoken(bound.observation, run.catalogue.protocol)
+    text = f"{followed} (probe: {seen})"
     if len(head) < INDENT:
         yield from wrap_after_heading(head, text, indent=INDENT)
     else:

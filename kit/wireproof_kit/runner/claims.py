@@ -84,5 +84,6 @@ def _probe_readings(
             reading=decision.find_shown(seen),
             observation=seen,
             transcript=transcript_record(probe.transcript),
+            note=probe.observation.note,
         )
     return bound

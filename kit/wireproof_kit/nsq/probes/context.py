@@ -32,15 +32,16 @@ class ProbeContext:
         Raises:
             ArrangementFailed: no method creates a topic of these kinds.
         """
-        failures: list[str] = []
+        failures: list[ArrangementFailed] = []
         for argument in arguments:
             try:
                 if argument not in self.topics:
                     self.topics[argument] = self.pool.take(argument)
                 return self.topics[argument]
             except ArrangementFailed as error:
-                failures.append(str(error))
-        raise ArrangementFailed("; ".join(failures))
+                failures.append(error)
+        tried = (failure.transcript for failure in failures)
+        raise ArrangementFailed("; ".join(map(str, failures)), next(filter(None, tried), None))
 
     def ask(
         self, topic: Topic, outgoing: Outgoing, *, identify: Mapping[str, object] | None = None

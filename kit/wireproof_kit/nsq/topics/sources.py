@@ -175,7 +175,7 @@ class TopicMaker:
         """
         answer = self.upgrade(topic, transcript)
         if answer.status != 200:
-            raise ArrangementFailed(f"the upgrade was answered {observe_http(answer).describe()}")
+            raise ArrangementFailed(f"the upgrade: {observe_http(answer).describe()}")
         return replace(topic, extend=True)
 
     def upgrade(self, topic: Topic, transcript: Transcript) -> HttpAnswer:
@@ -290,11 +290,11 @@ class TopicMaker:
         for partition in range(kind.partitions):
             command = frames.internal_create_topic(name, partition, extend=kind.extend)
             with around.connect(around.transcript) as connection:
-                seen = observe(connection.ask(command)).value
-            if seen == "ok":
+                seen = observe(connection.ask(command))
+            if seen.value == "ok":
                 made.append(partition)
             elif partition < FEWEST:
-                return f"INTERNAL_CREATE_TOPIC was answered {seen}"
+                return f"INTERNAL_CREATE_TOPIC: {seen.describe()}"
         return self._topic(kind, name, "tcp", self._own_places(*made))
 
     def _by_http(self, kind: TopicKind, name: str, around: ReachableServices) -> Topic | str:
@@ -313,7 +313,7 @@ class TopicMaker:
             if answer.status == 200:
                 return self._topic(kind, name, "http", self._own_places(*range(partitions)))
             seen = observe_http(answer).describe()
-        return f"POST {CREATE_PATHS[0]} was answered {seen}"
+        return f"POST {CREATE_PATHS[0]}: {seen}"
 
     def _own_places(self, *partitions: int) -> tuple[LedPartition, ...]:
         """Return the partitions that the target itself leads."""
@@ -361,11 +361,11 @@ def _check_ordered(topic: Topic, around: ReachableServices) -> None:
     if info is not None and info.meta.get("ordered") is True:
         return
     with around.connect(around.transcript) as connection:
-        seen = observe(connection.ask(frames.subscribe(topic, topic.channel()))).value
-    if seen != f"error:{E_SUB_ORDER_IS_MUST}":
+        seen = observe(connection.ask(frames.subscribe(topic, topic.channel())))
+    if seen.value != f"error:{E_SUB_ORDER_IS_MUST}":
         raise ArrangementFailed(
             f"a topic was made with orderedmulti=true, but nothing shows that it is ordered "
-            f"(a plain SUB was answered {seen})"
+            f"(a plain SUB: {seen.describe()})"
         )
 
 
