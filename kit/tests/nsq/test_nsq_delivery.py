@@ -10,6 +10,7 @@ from wireproof_kit.nsq.observe.delivery import (
     BARE,
     LAYOUTS,
     UNKNOWN,
+    WRONG_LENGTH,
     Layout,
     read_delivery,
 )
@@ -58,6 +59,31 @@ def test_another_layout_is_named_when_the_body_owed_is_in_it(
 
     named = next(other for other in (due, *LAYOUTS) if delivery.layout in (AS_DUE, other.name))
     assert named.read(data).body == BODY
+
+
+@check_each(
+    [
+        ("09 00", "little-endian"),
+        ("00 0b", "its own 2 bytes"),
+        ("00 0c", "version and length"),
+        ("00 08", "00 08"),
+        ("00 00 00 09", "4 bytes"),
+        ("", "nothing"),
+    ]
+)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_wrong_ext_length_is_told_as_that(row: tuple[str, str], ordered: bool) -> None:
+    written, words = row
+    due = Layout(extend=True, ordered=ordered)
+    right = built(due)
+    data = right[:27] + bytes.fromhex(written) + right[29:]
+
+    delivery = read_delivery(data, due, frozenset({BODY}))
+
+    assert delivery.layout == WRONG_LENGTH
+    assert delivery.fault is not None
+    assert (delivery.fault.field, delivery.fault.offset) == ("extend.length", 27)
+    assert words in delivery.fault.found
 
 
 def test_a_layout_nobody_knows_is_unknown() -> None:

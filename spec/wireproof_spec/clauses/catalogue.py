@@ -38,6 +38,9 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 _OPEN_KINDS = frozenset({"response", "inconclusive", "kit-error"})
 """Kinds of observations whose words are a target's text, or the kit's own."""
 _UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
+_LAYOUT = "layout-"
+"""How a word begins that names the layout in which bytes came: whichever clause shows it, it is
+one fault of a target, although cases about malformed input take any delivery."""
 
 
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -270,6 +273,8 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         kind, named, what = part.partition(":")
         if not named or kind in _OPEN_KINDS or what in _UNSPECIFIC:
             return False
+        if what.startswith(_LAYOUT):
+            return True
         right = self._right_words.get(kind, frozenset())
         # Of answers, a case wants a certain one or any at all; which are faults, its case decides.
         is_answer = any("*" in word for word in right) and any("*" not in word for word in right)

@@ -7,15 +7,16 @@ and the notes allow.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from wireproof_kit.ledger.entries import Entry
+from wireproof_kit.ledger.entries import Digest, Entry
 from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.ledger.times import FIRST_S, LAST_S
-from wireproof_kit.nsq.ledger.deliveries import Delivery
+from wireproof_kit.nsq.ledger.deliveries import Delivery, due_layouts
 from wireproof_kit.nsq.ledger.publishes import Content, HeaderLaw, has_escapes
-from wireproof_kit.nsq.observe.delivery import note_excess
+from wireproof_kit.nsq.observe.delivery import WRONG_LENGTH, find_wrong_length, note_excess
 from wireproof_kit.nsq.observe.observations import find_difference, is_respelled
 from wireproof_kit.observation import Difference
 from wireproof_spec.nsq import names
+from wireproof_spec.wire_error import WireError
 
 _NS: Final = 10**9
 _HEADER_CLAUSES: Final = {
@@ -34,6 +35,12 @@ def judge_body(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
     layout, by = delivery.layout, delivery.by
     # What other commands bring is not said, nor what SUB_ORDER brings of a topic without order.
     is_wrong = layout.ordered != by.is_ordered and (by.is_ordered or by.command == "SUB")
+    if is_wrong or delivery.altered or layout.extend != delivery.has_ext:
+        wrong = _find_wrong_length(delivery, entry.content.body)
+        if wrong is not None:
+            difference = Difference(wrong.field, wrong.offset, wrong.expected, wrong.found)
+            yield Finding(clause, f"delivered:layout-{WRONG_LENGTH}", "", difference)
+            return
     if is_wrong or layout.extend != delivery.has_ext:
         yield Finding(clause, f"delivered:layout-{layout.name}")
         return
@@ -155,6 +162,15 @@ RULES: Sequence[Rule] = (
     judge_partition,
     judge_version,
 )
+
+
+def _find_wrong_length(delivery: Delivery, body: Digest) -> WireError | None:
+    """Return what is wrong with the ext length, if the whole body comes behind the ext data."""
+    data = delivery.event.data
+    if not delivery.has_ext or Digest.of(data[len(data) - body.length :]) != body:
+        return None
+    owed = (layout for layout in due_layouts(delivery.by) if layout.extend)
+    return find_wrong_length(next(owed), data, body.length)
 
 
 def _layout_clause(delivery: Delivery) -> str:

@@ -9,9 +9,18 @@ from wireproof_spec.wire_error import WireError
 AS_DUE = "as-due"
 UNKNOWN = "unknown"
 OFFSET_FIRST = "offset-first"
+WRONG_LENGTH = "wrong-ext-length"
+"""The layout that is due, but for an ext length that is not that of the ext data."""
 
 FRAME_HEAD_BYTES = 8
 """Size and type of a frame."""
+MESSAGE_HEAD_BYTES = 26
+"""Timestamp, attempts and id of a message."""
+POSITION_BYTES = 12
+"""Offset and size of a message in order."""
+LENGTH_BYTES = 2
+FURTHEST = 12
+"""How far behind the version a JSON header begins at most: behind a length of any width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +123,75 @@ def read_delivery(data: bytes, due: Layout, own: frozenset[bytes] = frozenset())
         fault = error
     if message is not None and (not own or message.body in own):
         return Delivery(message, data, None, AS_DUE)
+    # Before other layouts: a header of 9 bytes, its version and length take as many as offset and
+    # size do.
+    wrong = next(
+        filter(
+            None,
+            (
+                find_wrong_length(due, data, len(body))
+                for body in own
+                if body and data.endswith(body)
+            ),
+        ),
+        None,
+    )
+    if wrong is not None:
+        return Delivery(message, data, wrong, WRONG_LENGTH)
     for other in LAYOUTS:
         if other != due and _body_in(other, data) in own:
             return Delivery(message, data, fault, other.name)
     return Delivery(message, data, fault, AS_DUE if message else UNKNOWN)
+
+
+def find_wrong_length(due: Layout, data: bytes, body_bytes: int) -> WireError | None:
+    """Return what is wrong with the ext length of a message whose body has so many bytes.
+
+    None if the layout has no ext part, if there is no JSON object between version and body, or if
+    the length is right.
+    """
+    if not due.extend or len(data) < MESSAGE_HEAD_BYTES:
+        return None
+    at = MESSAGE_HEAD_BYTES + 1 + (POSITION_BYTES if due.ordered and due.offset_first else 0)
+    end = len(data) - body_bytes
+    end -= POSITION_BYTES if due.ordered and not due.offset_first else 0
+    start = data.find(b"{", at, max(at, end))
+    if start < 0 or not data[at:end].rstrip().endswith(b"}") or start - at > FURTHEST:
+        return None
+    length, found = end - start, ""
+    for begin in range(start, at - 1, -1):
+        written = data[at:begin]
+        if written == _uint16(end - begin):
+            return None
+        if not found and (found := _explain_length(written, end - begin)):
+            length = end - begin
+        if not data[begin - 1 : begin].isspace():  # else it is of the length, or the header's
+            break
+    return WireError(
+        clause="ext.consume.layout",
+        field="extend.length",
+        offset=at,
+        expected=f"{_uint16(length).hex(' ')} ({length})",
+        found=found or data[at:start].hex(" ") or "nothing",
+    )
+
+
+def _explain_length(written: bytes, length: int) -> str:
+    """Return which other number stands before the ext data; empty if it is none that is known."""
+    own = length + LENGTH_BYTES
+    known = {
+        _uint16(length)[::-1]: f"{length} in little-endian byte order",
+        _uint16(own): f"{own}: the length counts its own 2 bytes too",
+        _uint16(own + 1): f"{own + 1}: it counts version and length too",
+        _uint16(length % 256): f"{length % 256}: the low byte alone",
+        **{length.to_bytes(width, "big"): f"{width} bytes" for width in (3, 4, 8)},
+    }
+    words = known.get(written)
+    return f"{written.hex(' ')} ({words})" if words else ""
+
+
+def _uint16(number: int) -> bytes:
+    return (number & 0xFFFF).to_bytes(LENGTH_BYTES, "big")
 
 
 def _body_in(layout: Layout, data: bytes) -> bytes | None:
