@@ -185,6 +185,21 @@ def test_a_target_that_withholds_is_no_error_of_ours() -> None:
     assert "waited in vain" in record.note
 
 
+def test_a_target_that_sends_slowly_is_no_error_of_ours() -> None:
+    gate = threading.Event()
+
+    def kept_waiting(broker: Transcript) -> Observation:
+        broker.waited_s = 30
+        gate.wait()
+        return observed("ok,open")
+
+    kit = engine(case_timeout_s=0.05, repeats=1)
+    record = kit.run(case(kept_waiting, arguments=("broker",)))
+    gate.set()
+    assert (record.verdict, record.observation) == ("inconclusive", "inconclusive:timeout")
+    assert "for 30 s it waited for what the target sent, slowly" in record.note + record.reason
+
+
 def test_a_slow_target_that_withholds_is_undecided() -> None:
     gate = threading.Event()
 

@@ -22,6 +22,7 @@ from wireproof_kit.verdicts.judge import (
     EXHAUSTED,
     KIT_ERROR,
     PAUSED,
+    SLOW_CASE,
     UNDECIDED,
     WITHHELD,
     JudgedRun,
@@ -135,10 +136,14 @@ def observe_late(
     """
     waited = transcript.vain_s
     note = f"the case did not end within {limit_s:g} s"
+    if waited < WAITING_SHARE * limit_s and (
+        transcript.waited_s >= WAITING_SHARE * limit_s or session.control().seconds >= FAR_S
+    ):
+        note += f": for {transcript.waited_s:.0f} s it waited for what the target sent, slowly"
+        return observed(SLOW_CASE, note=note)
     if waited < WAITING_SHARE * limit_s:
         note = f"{note}{where and '; it waits at '}{where}"
-        is_far = session.control().seconds >= FAR_S
-        return observed(f"{UNDECIDED if is_far else KIT_ERROR}:timeout", note=note)
+        return observed(f"{KIT_ERROR}:timeout", note=note)
     note = f"{note}: for {waited:.0f} s it waited in vain for what the target owed"
     return observed(WITHHELD, overdue=True, note=note)
 

@@ -29,6 +29,8 @@ UNDECIDED = "inconclusive"
 CUT_OFF, EXHAUSTED, PAUSED = (f"{UNDECIDED}:{word}" for word in ("cut-off", "exhausted", "paused"))
 TARGET_DIED = f"{UNDECIDED}:target-died"
 """Observation of a case that could not be decided, as the target has ended."""
+SLOW_CASE = f"{UNDECIDED}:timeout"
+"""Observation of a case whose target sends all it owes, too slowly for the time of a case."""
 UNSUPPORTED = "unsupported"
 DIED = "died"
 UNSURE = "the case need not be the culprit"

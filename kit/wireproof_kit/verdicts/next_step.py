@@ -7,6 +7,7 @@ from wireproof_kit.verdicts.judge import (
     CUT_OFF,
     EXHAUSTED,
     PAUSED,
+    SLOW_CASE,
     TARGET_DIED,
     JudgeContext,
     missing_capability,
@@ -71,6 +72,8 @@ def _repeat_undecided(records: Sequence[CaseRecord]) -> str:
     seen = {each.observation for each in undecided}
     if TARGET_DIED in seen:
         return f"the target ended: start it and {again}; with --restart CMD a run does so itself"
+    if SLOW_CASE in seen:
+        return f"give each case more time: {again} --case-timeout SECONDS"
     if seen & {EXHAUSTED, PAUSED} or any(each.control == "slow" for each in undecided):
         return f"{again} when this machine has less to do"
     return f"{again} over a way that resets no connection by itself" if CUT_OFF in seen else ""

@@ -268,7 +268,7 @@ class Wire(Generic[T, A]):
 
     def _ready(self, events: int, deadline: float) -> int:
         """Wait for socket events and return them; return 0 when the deadline has passed."""
-        return self._transcript.together.wait(self._sock, events, deadline)
+        return self._transcript.wait_together(self._sock, events, deadline)
 
     def _take(self) -> bool:
         """Receive once; return False when nothing has arrived or the connection ended."""

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import socket
 import string
 import threading
 import time
@@ -94,6 +95,8 @@ class Transcript:
         """When something was sent last, in seconds of the monotonic clock; 0 if nothing was."""
         self.vain_s = 0.0
         """The seconds of all waits in which nothing arrived, without those below GLANCE_S."""
+        self.waited_s = 0.0
+        """The seconds of all waits at connections, whether something arrived or not."""
         self.together = Together()
         """The connections whose steps are recorded here."""
 
@@ -147,6 +150,15 @@ class Transcript:
         """Add seconds in which nothing arrived to the total, unless fewer than ``GLANCE_S``."""
         with self._lock:
             self.vain_s += seconds if seconds >= GLANCE_S else 0.0
+
+    def wait_together(self, sock: socket.socket, events: int, deadline: float) -> int:
+        """Wait as `Together.wait` does, and count the seconds."""
+        began = time.monotonic()
+        try:
+            return self.together.wait(sock, events, deadline)
+        finally:
+            with self._lock:
+                self.waited_s += time.monotonic() - began
 
     def steps(self) -> tuple[Step, ...]:
         """Return the steps recorded so far."""
