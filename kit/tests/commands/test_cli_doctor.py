@@ -3,12 +3,14 @@
 import json
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from wireproof.main import main
+from wireproof_kit.targets.embedded import start_reference
 from wireproof_spec.extras import install_command
 
 pytestmark = pytest.mark.process
@@ -33,9 +35,16 @@ def test_this_machine_will_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert any("python" in line for line in lines)
 
 
-def test_a_reachable_target_is_ok(listener: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", f"nsq://127.0.0.1:{listener}"]) == 0
-    assert "accepts connections" in capsys.readouterr().out
+def test_a_target_that_answers_is_ok(capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(start_reference("nsq")) as started:
+        assert main(["doctor", started.url]) == 0
+
+    assert "answers as nsq" in capsys.readouterr().out
+
+
+def test_an_open_port_is_no_target(listener: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", f"nsq://127.0.0.1:{listener}"]) == 2
+    assert "accepts connections but leaves IDENTIFY without an answer" in capsys.readouterr().out
 
 
 def test_a_dead_port_is_named_with_advice(
@@ -56,7 +65,7 @@ def test_keys_of_the_target_are_checked_too(
     assert main(["doctor", url, "--json"]) == 2
 
     found = {item["name"]: item["ok"] for item in json.loads(capsys.readouterr().out)}
-    assert (found["target"], found["http"], found["data"]) == (True, False, True)
+    assert (found["http"], found["data"]) == (False, True)
 
 
 @pytest.mark.parametrize(

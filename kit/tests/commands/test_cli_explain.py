@@ -142,6 +142,8 @@ def test_a_rule_is_found_by_its_number(capsys: pytest.CaptureFixture[str]) -> No
         ("OM-112x", "nothing is called"),
         ("OM-999", "nothing is called"),
         ("nsq", "nsq is a protocol; `wireproof list nsq` has its cases"),
+        ("nsq/consume", "nsq/consume begins .* ids; `wireproof list nsq/consume` has the cases"),
+        ("9a0668f85097", "`wireproof replay 9a0668f85097 --bundle BUNDLE`"),
         ("OM-110", "several clauses: oms.message.message-id, oms.message.message-id-assigned"),
     ],
 )

@@ -111,7 +111,10 @@ def test_what_the_machine_left_undecided_is_to_be_run_again(
     ("observation", "advice"),
     [
         ("inconclusive:target-died", "the target ended: start it and run the undecided cases"),
-        ("inconclusive:timeout", "more time: run the undecided cases again with --lf --case-timeout"),
+        (
+            "inconclusive:timeout",
+            "more time: run the undecided cases again with --lf --case-timeout",
+        ),
         ("inconclusive:cut-off", "with --lf over a way that resets no connection by itself"),
     ],
 )

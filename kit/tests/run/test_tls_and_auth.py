@@ -100,7 +100,7 @@ def test_a_run_in_tls_and_its_bundle_keep_the_secret(papers: Papers, tmp_path: P
 
     assert done.code == 0, done.err + done.out
     assert probed.code == 0, probed.err
-    assert "lets the kit in with TLS and AUTH" in found.out
+    assert "answers as nsq with TLS and AUTH" in found.out
     text = bundle.read_text("utf-8")
     assert "from here on in TLS" in text
     for shown in (text, done.out, done.err, probed.out, probed.err, found.out):
@@ -139,7 +139,7 @@ def test_everything_may_stand_in_the_configuration(papers: Papers, tmp_path: Pat
         done = wireproof("doctor", *named, cwd=tmp_path, **{VARIABLE: SECRET})
         wrong = wireproof("doctor", *named, cwd=tmp_path, **{VARIABLE: "another"})
 
-    assert "lets the kit in with TLS and AUTH" in done.out
+    assert "answers as nsq with TLS and AUTH" in done.out
     assert "does not take the secret" in wrong.out
     assert wrong.code == 2
     assert "another" not in wrong.out

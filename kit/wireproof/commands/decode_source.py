@@ -12,6 +12,7 @@ from typing import BinaryIO, cast
 from wireproof.commands.protocol_decode import Source
 from wireproof_kit.decoding.byte_text import find_form, read_hex, read_text
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import known_protocols
 
 CHUNK = 1 << 16
 MOST_BYTES = 128 << 20
@@ -85,6 +86,8 @@ def open_inputs(words: Sequence[str], *, raw: bool) -> Iterator[Input]:
     if first == "-" and not more:
         yield from _open(sys.stdin.buffer, None, "the input", raw=raw)
     elif not os.path.exists(first):
+        if first in known_protocols():
+            raise UsageFault(f"{first} is a protocol: give --protocol {first}")
         yield Input(_read_words(" ".join(words)))
     elif more:
         raise UsageFault(f"one file or directory at a time: {first} or {more[0]}?")

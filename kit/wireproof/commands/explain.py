@@ -1,6 +1,7 @@
 """``wireproof explain``: a clause, a case, a reading or a capability, in words."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 import click
@@ -82,13 +83,24 @@ def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
     if numbered:
         names = ", ".join(clause.id for _, clause in numbered)
         raise UsageFault(f"rule {identifier} has several clauses: {names}")
+    raise UsageFault(_describe_unknown(identifier, _list_known(catalogues)))
+
+
+def _describe_unknown(identifier: str, names: Sequence[str]) -> str:
+    """Return what a text that is no id may be, and the command that takes it."""
     if identifier in known_protocols():
-        raise UsageFault(
-            f"{identifier} is a protocol; `wireproof list {identifier}` has its cases"
+        return f"{identifier} is a protocol; `wireproof list {identifier}` has its cases"
+    if re.fullmatch("[0-9a-f]{12}", identifier):
+        return (
+            f"{identifier} may be a cause or a finding, which only its bundle knows: "
+            f"`wireproof report BUNDLE --cause {identifier}`, or "
+            f"`wireproof replay {identifier} --bundle BUNDLE`"
         )
-    near = nearest_words(identifier, _list_known(catalogues), count=3)
+    if below := sum(is_below(name, identifier) for name in names):
+        return f"{identifier} begins {below} ids; `wireproof list {identifier}` has the cases"
+    near = nearest_words(identifier, names, count=3)
     hint = f"; nearest: {', '.join(near)}" if near else ""
-    raise UsageFault(f"nothing is called {identifier!r}{hint} (see `wireproof list`)")
+    return f"nothing is called {identifier!r}{hint} (see `wireproof list`)"
 
 
 def _find_ways(catalogue: Catalogue, identifier: str) -> Sequence[Way]:

@@ -180,7 +180,8 @@ def _target(target: Target) -> Iterator[Finding]:
     place = format_address((target.host, target.port)) if target.host else target.url
     advice = "is the broker running, is the port right, does a firewall stand between?"
     if target.host:
-        yield _reach("target", target.host, target.port, shown=target.url, advice=advice)
+        reached = _reach("target", target.host, target.port, shown=target.url, advice=advice)
+        yield _let_in(target) if reached.ok else reached
     for key, address in target.addresses():
         host, _, port = address.rpartition(":")
         advice = f"--{key} of {place} must be HOST:PORT of its HTTP port"
@@ -191,8 +192,6 @@ def _target(target: Target) -> Iterator[Finding]:
         yield _open(target, "client", f"`{target.command}`")
     if target.adapter is not None:
         yield _open(target, "adapter", f"`{target.adapter}`")
-    if target.tls or target.auth_env is not None:
-        yield _let_in(target)
     if target.data is not None:
         readable = os.access(target.data, os.R_OK | os.X_OK)
         advice = "give this user the right to read it"
@@ -200,13 +199,15 @@ def _target(target: Target) -> Iterator[Finding]:
 
 
 def _let_in(target: Target) -> Finding:
-    shown = " and ".join(["TLS"] * target.tls + ["AUTH"] * (target.auth_env is not None))
+    """Return whether a target that accepts connections answers in its protocol, and lets us in."""
+    with_what = " and ".join(["TLS"] * target.tls + ["AUTH"] * (target.auth_env is not None))
     options = SessionOptions(seed=0, run_token="doctor")
     try:
         open_session(target, options).close()
     except KitError as error:
-        return Finding("door", ok=False, found=str(error))
-    return Finding("door", ok=True, found=f"{target.url} lets the kit in with {shown}")
+        return Finding("target", ok=False, found=str(error))
+    found = f"{target.url} answers as {target.protocol}{with_what and ' with '}{with_what}"
+    return Finding("target", ok=True, found=found)
 
 
 def _open(target: Target, name: str, shown: str) -> Finding:
