@@ -9,7 +9,7 @@ from typing import Final
 
 from wireproof_kit.ledger.entries import Digest, Entry
 from wireproof_kit.ledger.outcomes import Finding
-from wireproof_kit.ledger.times import FIRST_S, LAST_S
+from wireproof_kit.ledger.times import name_unit
 from wireproof_kit.nsq.ledger.deliveries import Delivery, due_layouts
 from wireproof_kit.nsq.ledger.publishes import Content, HeaderLaw, has_escapes
 from wireproof_kit.nsq.observe.delivery import WRONG_LENGTH, find_wrong_length, note_excess
@@ -18,7 +18,6 @@ from wireproof_kit.observation import Difference
 from wireproof_spec.nsq import names
 from wireproof_spec.wire_error import WireError
 
-_NS: Final = 10**9
 _HEADER_CLAUSES: Final = {
     HeaderLaw.NONE: "ext.consume.header-intact",
     HeaderLaw.KEPT: "ext.consume.header-intact",
@@ -122,12 +121,13 @@ def judge_position(delivery: Delivery, entry: Entry[Content]) -> Iterator[Findin
 
 def judge_timestamp(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
     """Judge whether the timestamp counts nanoseconds since 1970."""
-    found = delivery.message.timestamp_ns
-    if FIRST_S * _NS <= found < LAST_S * _NS:
+    unit = name_unit(delivery.message.timestamp_ns)
+    if unit == "nanoseconds":
         yield Finding(_layout_clause(delivery))
     else:
-        difference = Difference("timestamp", 0, "nanoseconds since 1970", str(found))
-        yield Finding(_layout_clause(delivery), "timestamp:other", difference=difference)
+        found = str(delivery.message.timestamp_ns)
+        difference = Difference("timestamp_ns", 0, "nanoseconds since 1970", found)
+        yield Finding(_layout_clause(delivery), f"timestamp:{unit}", difference=difference)
 
 
 def judge_partition(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:

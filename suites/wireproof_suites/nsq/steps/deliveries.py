@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from wireproof_kit.ledger.times import name_unit
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observe.delivery import AS_DUE, Delivery
@@ -25,9 +26,6 @@ NO_EXT_LAYOUTS = {
     "ordered-ext-length-always": VERSION_AND_LENGTH,
 }
 
-YEAR_2000_NS = 946_684_800 * 10**9
-YEAR_2100_NS = 4_102_444_800 * 10**9
-UNITS = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "seconds": 10**9}
 
 
 def deliver(
@@ -118,12 +116,12 @@ def timestamp_unit(delivery: Delivery | None) -> Observation:
     """Return the unit in which a delivery's timestamp lies in this century: ``timestamp:UNIT``."""
     if delivery is None or delivery.message is None:
         return observe_delivery(delivery, body=b"")
-    found = delivery.message.timestamp_ns
-    for unit, factor in UNITS.items():
-        if YEAR_2000_NS <= found * factor < YEAR_2100_NS:
-            return observed(f"timestamp:{unit}").on(delivery)
-    difference = Difference("timestamp_ns", 0, "a time of this century", str(found))
-    return observed("timestamp:other", difference=difference).on(delivery)
+    unit = name_unit(delivery.message.timestamp_ns)
+    if unit == "nanoseconds":
+        return observed(f"timestamp:{unit}").on(delivery)
+    found = str(delivery.message.timestamp_ns)
+    difference = Difference("timestamp_ns", 0, "nanoseconds since 1970", found)
+    return observed(f"timestamp:{unit}", difference=difference).on(delivery)
 
 
 def _has_no_ext_layout(delivery: Delivery | None) -> bool:
