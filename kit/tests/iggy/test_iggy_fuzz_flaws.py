@@ -121,6 +121,15 @@ def test_one_cause_is_one_finding_with_the_id_of_the_first(campaign: Campaign) -
     assert campaign.findings.meet(again) is not None, "no repetition is needed"
 
 
+def test_the_same_few_bytes_are_one_finding_where_nobody_knows_the_flaw() -> None:
+    campaign = Campaign(Findings(1, lambda finding: None))
+    first = campaign.confirm(WRONG_ANSWER, OK, case(PING, "ping", "code"))
+
+    assert campaign.confirm(WRONG_ANSWER, OK, case(PING, "ping", "length")) == first
+    assert campaign.confirm(WRONG_ANSWER, OK, case(PING[:-1], "ping", "length")) != first
+    assert campaign.confirm("no-answer", OK, case(PING, "ping", "length")) != first
+
+
 def test_a_known_flaw_explains_what_has_others_too(campaign: Campaign) -> None:
     known = campaign.confirm(WRONG_ANSWER, OK, case(frame(99_999_999), "ping", "code"))
     both = case(CUT_MESSAGE + frame(99_999_999) + PING[:2], "send_messages", "length")

@@ -14,6 +14,7 @@ from wireproof_kit.fuzz.triage.consequences import ANSWERED
 from wireproof_kit.fuzz.triage.finding import Finding, Signature, signature_of
 from wireproof_kit.wire.transcript import Transcript
 
+FEW_BYTES: Final = 64
 OPENING: Final = "the answers to what brings a connection into the state"
 
 
@@ -89,9 +90,11 @@ class Findings:
     def find_flaw(self, anomaly: Anomaly, case: Case) -> str:
         """Return what is wrong in a case that caused an anomaly; empty if that is not known.
 
-        What the case changes does not matter if the answer to a request before it is wrong.
+        What the case changes does not matter if the answer to a request before it is wrong. Where
+        nobody knows what is wrong in few bytes, they are it themselves: mutations of several
+        fields come to the same bytes when they are made small.
         """
-        flaw = self.flaw_of(case)
+        flaw = self.flaw_of(case) or _format_bytes(case)
         return f"{OPENING} {case.state}" if flaw and anomaly.of_opening else flaw
 
     def count_again(self, signature: Signature) -> Finding | None:
@@ -157,6 +160,12 @@ def _kept_open(violated: str) -> str:
 def _class_of(signature: Signature) -> str:
     """Return the class of the answer; empty if the rule says it."""
     return "" if signature.answer in (signature.violated, NOTHING) else signature.answer
+
+
+def _format_bytes(case: Case) -> str:
+    """Return the few bytes that a case sends, as hexadecimal digits; empty if it sends many."""
+    sent = [step.data for step in case.steps]
+    return "/".join(data.hex() for data in sent) if 0 < sum(map(len, sent)) <= FEW_BYTES else ""
 
 
 def _forms_of(flaw: str) -> tuple[str, ...]:
