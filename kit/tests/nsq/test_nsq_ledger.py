@@ -44,7 +44,11 @@ BREACHES = {
     "no-header": ({"extend": Extend(0, None)}, "ext.consume.header-intact", "delivered:no-header"),
     "attempts": ({"attempts": 2}, "ext.consume.attempts", "attempts:other"),
     "indicator": ({"attempts": 0xA001}, "ext.consume.attempts", "high-bits"),
-    "timestamp": ({"timestamp_ns": 1_700_000_000_000}, "ext.consume.layout", "timestamp:milliseconds"),
+    "timestamp": (
+        {"timestamp_ns": 1_700_000_000_000},
+        "ext.consume.layout",
+        "timestamp:milliseconds",
+    ),
 }
 
 

@@ -222,7 +222,12 @@ def test_prune_cuts_out_what_passes_expired_or_is_unknown(
 
     assert main(["baseline", "prune", str(FILE), "--bundle", str(RUN)]) == 0
 
-    assert capsys.readouterr().out == "known.toml: 3 removed, 1 kept\n"
+    told = capsys.readouterr().out.splitlines()
+    assert told[-1] == "known.toml: 3 removed, 1 kept"
+    url = made.read(RUN).header.target.url
+    assert f"removed  {passing} passes in the run of {url}" in told
+    assert f"removed  {failing[1]} has expired" in told
+    assert "removed  nsq/none is not in the law" in told
     assert FILE.read_text() == f"# head\n\n# about the second\n{entry(failing[0])}\n"
 
 

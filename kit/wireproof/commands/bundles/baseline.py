@@ -34,6 +34,7 @@ from wireproof_kit.verdicts.deviations import (
     to_toml,
     utc_date,
 )
+from wireproof_kit.verdicts.judge import UNSURE
 from wireproof_reports.causes import Cause, fold
 from wireproof_reports.wording import count_noun
 from wireproof_spec.clauses.spoken import spoken
@@ -170,6 +171,8 @@ def _describe(cause: Cause) -> Iterator[str]:
     """Yield the lines that say what an entry covers, in a run of today."""
     observed = printable(spoken(cause.shown.observation, cause.shown.case))
     yield clip(f"{cause.level} {cause.clause}: {observed}", LONGEST_COMMENT)
+    if UNSURE in cause.shown.note:
+        yield clip(printable(cause.shown.note), LONGEST_COMMENT)
     others = [case.case for case in cause.cases if case.case != cause.shown.case]
     if others:
         yield f"covers {count_noun(len(others), 'more case')}:"
@@ -189,14 +192,27 @@ def prune(file: Path | None, bundle: Path | None) -> None:
     place, today = _place(file), utc_date()
     entries = read_deviations(place, known_ids=None, today=today)
     known = known_ids(collect())
-    gone = [e for e in entries if e.expires < today or absence(e, known)]
+    why = {
+        entry: "has expired" if entry.expires < today else "is not in the law"
+        for entry in entries
+        if entry.expires < today or absence(entry, known)
+    }
     if bundle is not None:
-        gone += _stale(entries, read_bundle(bundle), today)
+        run = read_bundle(bundle)
+        stale = _stale(entries, run, today)
+        # The bundle may be of another target than the file: its user sees it here.
+        why = (
+            dict.fromkeys(stale, f"passes in the run of {printable(run.header.target.url)}") | why
+        )
+    gone = tuple(why)
     kept = [entry for entry in entries if entry not in gone]
     if len(kept) < len(entries):
         numbers = [number for number, entry in enumerate(entries) if entry in gone]
         text = read_deviations_text(place)
         _write(place, _without(text, numbers, of=len(entries), kept=kept), today)
+    if not (manner().json or manner().quiet):
+        for entry, reason in why.items():
+            echo(f"removed  {entry.id} {reason}")
     _tell(place, removed=len(entries) - len(kept), kept=len(kept))
 
 
