@@ -38,6 +38,8 @@ E_SUB_CHANNEL_NOT_REGISTERED = "E_SUB_CHANNEL_NOT_REGISTERED"
 E_FIN_FAILED = "E_FIN_FAILED"
 E_REQ_FAILED = "E_REQ_FAILED"
 E_TOUCH_FAILED = "E_TOUCH_FAILED"
+OUT_OF_TURN = frozenset({E_FIN_FAILED, E_REQ_FAILED, E_TOUCH_FAILED})
+"""Errors of commands that are not answered otherwise: they come between other answers."""
 
 TOO_MANY_CONNECTIONS = "too much client connections"
 """The one error text without a code."""

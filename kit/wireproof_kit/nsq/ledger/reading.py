@@ -59,7 +59,6 @@ from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
 from wireproof_spec.wire_error import WireError
 
 _ANSWERED: Final = {"IDENTIFY", "AUTH", "CLS"} | SUBSCRIPTIONS | PUBLISHES
-_OUT_OF_TURN: Final = {"E_FIN_FAILED", "E_REQ_FAILED", "E_TOUCH_FAILED"}
 PASSING_REFUSALS: Final = frozenset(
     {
         error_codes.E_PUB_FAILED,
@@ -301,7 +300,7 @@ class _CaseReader:
     def _refuse(self, node: _Node, data: bytes) -> None:
         code = error_code(data)
         self._event(node, Objected, code)
-        if code in _OUT_OF_TURN:
+        if code in error_codes.OUT_OF_TURN:
             return
         if not node.asked or len(node.asked) > 1 or node.has_silent:
             # It may answer a command that is not answered otherwise, such as RDY.

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from wireproof_kit.clients.events import Event
 from wireproof_kit.nsq.clients.events import ORDERED, PUBLISHES, SUBSCRIPTIONS, Commanded, Sent
 from wireproof_spec.nsq import limits, names
-from wireproof_spec.nsq.error_codes import E_SUB_ORDER_IS_MUST
+from wireproof_spec.nsq.error_codes import E_SUB_ORDER_IS_MUST, OUT_OF_TURN
 from wireproof_spec.nsq.frame import (
     FRAME_TYPE_ERROR,
     FRAME_TYPE_MESSAGE,
@@ -24,7 +24,6 @@ V = TypeVar("V")
 
 ANSWERED = frozenset({"IDENTIFY", "AUTH", "CLS", "DPUB"}) | SUBSCRIPTIONS | PUBLISHES
 """The commands that a node answers; to other commands it sends nothing, or an error."""
-OUT_OF_TURN = frozenset({"E_FIN_FAILED", "E_REQ_FAILED", "E_TOUCH_FAILED"})
 MOST_POSITIONS = 10_000
 MOST_DELIVERED = 100_000
 MOST_TOPICS = 10_000

@@ -20,6 +20,7 @@ from wireproof_kit.nsq.clients.script import (
 )
 from wireproof_kit.observation import Observation
 from wireproof_spec.driver.lines import Failure, Result, from_base64
+from wireproof_spec.nsq import error_codes
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import Question, is_success, play, publishes
 
@@ -27,7 +28,7 @@ LATE_S = 2.0
 """Seconds until an answer that the client, which waits for 1 s, has given up."""
 LONG = 15.0
 FIRST, SECOND = b"wireproof-000000", b"wireproof-000001"
-REFUSED = Refuse("E_BAD_MESSAGE", "refused")
+REFUSED = Refuse(error_codes.E_BAD_MESSAGE, "refused")
 
 
 def _told(story: Story) -> dict[bytes, bool]:

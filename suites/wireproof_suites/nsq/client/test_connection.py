@@ -27,6 +27,7 @@ from wireproof_kit.nsq.clients.script import (
 )
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import json_schema, strict_json
+from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, error_frame
 from wireproof_spec.nsq.names import HEARTBEAT
 from wireproof_spec.wire_error import WireError
@@ -106,7 +107,7 @@ def test_identify_error(client: Client) -> Observation:
         client.role,
         publishes=MANY,
         rules=(
-            always("IDENTIFY", Refuse("E_BAD_BODY", "IDENTIFY failed")),
+            always("IDENTIFY", Refuse(error_codes.E_BAD_BODY, "IDENTIFY failed")),
             always("IDENTIFY", After(1.0, (Beat(),))),
         ),
     )
@@ -291,7 +292,7 @@ def _answers_to(story: Story, beat: Sent) -> list[Commanded]:
     return [each for each in later if isinstance(each, Commanded) and each.conn == beat.conn]
 
 
-ERRORS = ["E_FIN_FAILED", "E_REQ_FAILED", "E_TOUCH_FAILED"]
+ERRORS = [error_codes.E_FIN_FAILED, error_codes.E_REQ_FAILED, error_codes.E_TOUCH_FAILED]
 
 
 @client_case("connection/error-open", "smart.client.error-open", "consumer")

@@ -27,7 +27,7 @@ from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import json_schema, strict_json
 from wireproof_spec.decoding import encode
 from wireproof_spec.driver.lines import Fields, from_base64
-from wireproof_spec.nsq import names
+from wireproof_spec.nsq import error_codes, names
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE
 from wireproof_spec.nsq.message import Extend
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE
@@ -259,7 +259,7 @@ def test_receipt(client: Client, *, traced: bool) -> Observation:
 )
 def test_refused(client: Client) -> Observation:
     """A producer reports to its user that the topic does not support headers."""
-    rules = (always("PUB_EXT", Refuse("E_EXT_NOT_SUPPORT", "not an ext topic")),)
+    rules = (always("PUB_EXT", Refuse(error_codes.E_EXT_NOT_SUPPORT, "not an ext topic")),)
     script = Script("producer", extend=True, publishes=1, message={"ext": HEADER}, rules=rules)
     ends: dict[str, Question] = {
         "failure": lambda s: bool(failures(s, "produce")),

@@ -39,7 +39,7 @@ from wireproof_kit.nsq.clients.script import (
 )
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.driver.lines import Failure
-from wireproof_spec.nsq import names
+from wireproof_spec.nsq import error_codes, names
 from wireproof_spec.nsq.frame import error_frame
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
@@ -61,11 +61,11 @@ from wireproof_suites.nsq.client.seen import (
 MANY = 1000
 LONG = 15.0
 TWO = {0: NODE_1, 1: NODE_2}
-BODY = ["E_BAD_MESSAGE", "E_BAD_BODY"]
-PERMANENT = ["E_BAD_TOPIC", "E_EXT_NOT_SUPPORT"]
-MOVED = ["E_FAILED_ON_NOT_LEADER", "E_FAILED_ON_NOT_WRITABLE"]
-MISSING = ["E_TOPIC_NOT_EXIST"]
-PASSING = ["E_INVALID", "E_PUB_FAILED"]
+BODY = [error_codes.E_BAD_MESSAGE, error_codes.E_BAD_BODY]
+PERMANENT = [error_codes.E_BAD_TOPIC, error_codes.E_EXT_NOT_SUPPORT]
+MOVED = [error_codes.E_FAILED_ON_NOT_LEADER, error_codes.E_FAILED_ON_NOT_WRITABLE]
+MISSING = [error_codes.E_TOPIC_NOT_EXIST]
+PASSING = [error_codes.E_INVALID, error_codes.E_PUB_FAILED]
 OTHER = "E_OTHER"
 ERROR_CODE = "smart.client-connection.error-code"
 ACCEPTED = 2

@@ -24,6 +24,7 @@ from wireproof_kit.nsq.clients.script import (
 )
 from wireproof_kit.observation import Observation
 from wireproof_spec.driver.lines import Fields, in_base64
+from wireproof_spec.nsq import error_codes
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
     Question,
@@ -114,7 +115,9 @@ def test_ext(client: Client) -> Observation:
 @client_case("shard/refused", "smart.client.shard", "producer", "key", "partition")
 def test_refused(client: Client) -> Observation:
     """A producer whose publish was refused repeats it in the same partition, if it does."""
-    refused = (once("PUBLISH", Refuse("E_PUB_FAILED", "refused"), at=at) for at in REFUSED_AT)
+    refused = (
+        once("PUBLISH", Refuse(error_codes.E_PUB_FAILED, "refused"), at=at) for at in REFUSED_AT
+    )
     return _observe_stability(client, *refused)
 
 

@@ -23,6 +23,7 @@ from wireproof_kit.nsq.clients.script import (
     once,
 )
 from wireproof_kit.observation import Observation
+from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.frame import error_frame
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
@@ -48,9 +49,14 @@ from wireproof_suites.nsq.client.seen import (
 FOUR = {0: NODE_1, 1: NODE_2, 2: NODE_1, 3: NODE_2}
 LONG = 12.0
 KEPT_S = 2.0
-CODES = ["E_INVALID", "E_BAD_TOPIC", "E_BAD_CHANNEL", "E_SUB_ORDER_IS_MUST"]
+CODES = [
+    error_codes.E_INVALID,
+    error_codes.E_BAD_TOPIC,
+    error_codes.E_BAD_CHANNEL,
+    error_codes.E_SUB_ORDER_IS_MUST,
+]
 MOST = 3
-MOVED = ["E_FAILED_ON_NOT_LEADER", "E_TOPIC_NOT_EXIST"]
+MOVED = [error_codes.E_FAILED_ON_NOT_LEADER, error_codes.E_TOPIC_NOT_EXIST]
 
 
 def _finishes_all(story: Story) -> bool:

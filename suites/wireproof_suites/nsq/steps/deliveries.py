@@ -27,7 +27,6 @@ NO_EXT_LAYOUTS = {
 }
 
 
-
 def deliver(
     broker: Broker,
     topic: Topic,

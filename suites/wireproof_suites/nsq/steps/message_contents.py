@@ -1,5 +1,6 @@
 """Bodies and headers that a careless reader or writer trips over."""
 
+from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.frame import error_frame, message_frame, response_frame
 from wireproof_spec.nsq.names import HEARTBEAT, MAGIC, OK
 
@@ -13,7 +14,7 @@ CONTENTS = {
     "no-utf8": b"\xc3\x28\xed\xa0\x80\xfe",
     "ok-frame": response_frame(OK),
     "heartbeat-frame": response_frame(HEARTBEAT),
-    "error-frame": error_frame("E_INVALID", "no"),
+    "error-frame": error_frame(error_codes.E_INVALID, "no"),
     "message-frame": message_frame(bytes(26)),
     "command": b"FIN 0123456789abcdef\nPUB t\n\x00\x00\x00\x01x",
     "magic": MAGIC,

@@ -9,12 +9,13 @@ from wireproof_kit.ledger.outcomes import Finding
 from wireproof_kit.nsq.clients.bodies import messages_of
 from wireproof_kit.nsq.clients.driver_requests import PRODUCE
 from wireproof_kit.nsq.clients.events import PUBLISHES, Commanded, Sent
-from wireproof_kit.nsq.proxy.node_state import ANSWERED, OUT_OF_TURN
+from wireproof_kit.nsq.proxy.node_state import ANSWERED
 from wireproof_kit.observation import Difference
 from wireproof_kit.proxy.checks import shown
 from wireproof_spec.decoding import decode
 from wireproof_spec.driver.lines import Answer, Result, from_base64
 from wireproof_spec.nsq import names
+from wireproof_spec.nsq.error_codes import OUT_OF_TURN
 from wireproof_spec.nsq.frame import FRAME_TYPE_ERROR, FRAME_TYPE_MESSAGE, error_code
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
 from wireproof_spec.wire_error import WireError

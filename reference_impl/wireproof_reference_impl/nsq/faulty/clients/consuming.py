@@ -23,6 +23,7 @@ from wireproof_reference_impl.nsq.faulty.clients.ways import (
     wrong_value,
 )
 from wireproof_reference_impl.overrides import Original, Override, around
+from wireproof_spec.nsq import error_codes
 
 
 def _subscribe_line(change: Callable[[bytes, bytes, bytes, bytes], bytes]) -> Override:
@@ -124,7 +125,7 @@ def _close_only(*codes: str) -> Override:
 
 
 def _close_if(original: Original, subscription: Subscription) -> None:
-    if vars(subscription).get("refusal") == "E_INVALID":
+    if vars(subscription).get("refusal") == error_codes.E_INVALID:
         original(subscription)
 
 
@@ -146,7 +147,7 @@ def refused_sub_untold(original: Original, self: Consumer, event: Refused) -> ob
 @condition("client-connection.subscribe-told", around(consumer, "tell_refused"))
 def refused_sub_told_if_invalid(original: Original, self: Consumer, event: Refused) -> None:
     """The user is told that SUB was refused with E_INVALID, and of no other error."""
-    if event.code == "E_INVALID":
+    if event.code == error_codes.E_INVALID:
         original(self, event)
 
 

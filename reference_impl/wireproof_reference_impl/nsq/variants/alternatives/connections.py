@@ -9,6 +9,7 @@ from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Original, around, replace_function
 from wireproof_reference_impl.preset import Preset, alternative
+from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.error_codes import (
     E_BAD_BODY,
     E_FIN_FAILED,
@@ -40,7 +41,13 @@ def _never_fatal(command: bytes, code: str, fatal: bool) -> bool:
     return fatal and code not in _LINE_CODES
 
 
-_LINE_CODES = frozenset({"E_SUB_ORDER_IS_MUST", "E_SUB_EXTEND_NEED", "E_SUB_EXTEND_FORBIDDON"})
+_LINE_CODES = frozenset(
+    {
+        error_codes.E_SUB_ORDER_IS_MUST,
+        error_codes.E_SUB_EXTEND_NEED,
+        error_codes.E_SUB_EXTEND_FORBIDDON,
+    }
+)
 
 
 def _takes_none(in_flight: InFlight, subscriber: Subscriber) -> list[Held]:
