@@ -44,11 +44,11 @@ def parse_toml(text: str, path: Path, what: str) -> dict[str, object]:
     """Return the document that a text is in TOML; ``path`` and ``what`` are for messages.
 
     Raises:
-        UsageFault: it is no TOML, or nested too deeply.
+        UsageFault: it is no TOML, or a line has thousands of dots.
     """
     # The parser of Python keeps every beginning of a dotted key, and a key has one line.
     if sum(line.count(".") ** 2 for line in text.split("\n")) > MOST_DOTS:
-        raise UsageFault(f"{what} {path}: cannot be read as TOML: nested too deeply")
+        raise UsageFault(f"{what} {path}: a line has too many dots for a TOML file; split it")
     try:
         return tomllib.loads(text)
     except ValueError as error:  # no TOML, or a number of thousands of digits

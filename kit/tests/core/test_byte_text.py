@@ -91,7 +91,7 @@ def test_bytes_of_a_protocol_are_no_text(data: bytes) -> None:
     [
         ("000", "in.txt: an odd number of hex digits (3): half a byte is missing"),
         ("\\x00\\xZZ", r"expected \x and two hex digits at character 4, found '\\xZZ'; --raw"),
-        ("00000000: 0000\n00000010: 00\n", "line 2: expected offset 0x2, found 0x10; a line"),
+        ("00000000: 0000\n00000010: 00\n", "line 2: expected offset 0x2, found 0x10; lines of"),
         ("00000000: 00\nhello\n", "line 2: expected an offset and hex digits, as of xxd"),
     ],
 )

@@ -342,7 +342,8 @@ def test_a_refused_create_names_the_form_that_was_sent() -> None:
     with opened(script) as session:
         seen = session.probe_reading("iggy-create-form").observation
         with pytest.raises(
-            ArrangementFailed, match=r"create_stream in the form commit \(a number"
+            ArrangementFailed,
+            match=r"create_stream: .*; the request had the layout commit \(a number",
         ):
             session.arguments(("server", "topic"), Transcript())
     assert (seen.value, seen.note) == ("error:3", "create_stream was sent in the form commit")

@@ -117,5 +117,5 @@ def _report(repetition: Repetition, done: Repetitions) -> int:
         more = "; the target is dead" if done.died else ""
         if not count:
             more = f"{more}; the finding no longer shows against this target"
-        echo(f"shown {count} of {len(shown)} times{more}")
+        echo(f"the finding showed in {count} of {len(shown)} replays{more}")
     return 0 if count == len(shown) else 1

@@ -129,8 +129,8 @@ def check_kit(settings: Settings) -> None:
     if pinned and not f"{KIT_VERSION}.".startswith(f"{pinned.rstrip('.')}."):
         raise UsageFault(
             f"[run] kit of the configuration expects wireproof {pinned}; this is {KIT_VERSION}. "
-            "See what it would change with `wireproof judge LAST-BUNDLE --changes-only`, then "
-            "install that version or change the key"
+            "`wireproof judge LAST-BUNDLE --changes-only` shows which verdicts this version "
+            f"changes; then install {pinned}, or set [run] kit to {KIT_VERSION}"
         )
 
 

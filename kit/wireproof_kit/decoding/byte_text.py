@@ -91,10 +91,11 @@ def _read_dump(text: str, name: str) -> bytes:
             if repeated and before:
                 found += before * ((offset - len(found)) // len(before))
             if offset != len(found):
-                raise UsageFault(
-                    f"{name}, line {number}: expected offset {len(found):#x}, found {offset:#x}; "
-                    "a line of the dump is missing"
-                )
+                why = "lines of the dump are missing before it"
+                if offset < len(found):
+                    why = "are these two dumps? give one at a time"
+                told = f"expected offset {len(found):#x}, found {offset:#x}"
+                raise UsageFault(f"{name}, line {number}: {told}; {why}")
             repeated = False
             found += row
     return bytes(found)

@@ -395,6 +395,6 @@ class Server(HttpServer):
         if not isinstance(answer, Done):
             form = self.access.forms.create
             raise ArrangementFailed(
-                f"{what} in the form {form} ({CREATE_FORMS[form]}) was answered "
-                f"{observe(answer).describe()}"
+                f"{what}: {observe(answer).describe()}; the request had the layout {form} "
+                f"({CREATE_FORMS[form]})"
             )

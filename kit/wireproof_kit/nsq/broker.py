@@ -222,7 +222,8 @@ class Broker:
             ArrangementFailed: no service is known that accepts such a request.
         """
         if self._upgrade is None:
-            raise ArrangementFailed("there is no way to upgrade a topic of the target")
+            needed = "a lookup server (--lookupd) or the HTTP API (--http)"
+            raise ArrangementFailed(f"upgrading a topic needs {needed}")
         answer = self._upgrade(topic)
         extend = topic.extend or answer.status == 200
         return UpgradeResult(answer, replace(topic, extend=extend))

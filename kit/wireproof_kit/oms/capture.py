@@ -38,7 +38,9 @@ class Capture:
         """
         captured = self._documents.get(document_name)
         if captured is None:
-            raise ArrangementFailed(f"there is no document {document_name} any more")
+            raise ArrangementFailed(
+                f"the document {document_name} was there when the run began, and is not now"
+            )
         document = read(captured.data, self._kind)
         self._note(captured)
         sight = RULES[clause](document)

@@ -50,8 +50,8 @@ def make_replayable(plan: Plan) -> Plan:
     """Return a script's plan that creates the streams of an exchange, and reads whole responses.
 
     Campaigns know only the published generation, which needs no login. Each run of a script has
-    streams with new numbers. The bytes have names behind their lengths and numbers in binary, so
-    a user cannot replace them.
+    streams with new numbers. In the bytes, a name follows its
+    length, and a number is binary, so a user cannot replace either by hand.
     """
     enters = any(act.kind == "secret" for act in plan.acts)
     plan = replace(

@@ -136,7 +136,7 @@ class DecoderBuilder:
         self.check(f"if {test}:\n    raise {error} from None")
 
     def later(self, text: str) -> None:
-        """Add a statement that uses the parts read so far, and that no later check needs."""
+        """Add a statement that uses the parts read so far; no check depends on it."""
         self._run.append(LaterStatements(text, checks=False))
 
     def flush(self, followers: Sequence[Kind] = ()) -> None:

@@ -291,7 +291,7 @@ def test_the_configuration_may_name_the_file(capsys: pytest.CaptureFixture[str])
         ),
         (
             ["update", "new.toml", "--bundle", "b.jsonl", "--expires", "2020-01-01"],
-            "--expires 2020-01-01: expected a day from today",
+            "--expires 2020-01-01: expected today (",
         ),
         (
             ["update", "no/new.toml", "--bundle", "b.jsonl", "--reason", "x"],

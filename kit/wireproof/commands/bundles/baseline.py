@@ -111,7 +111,7 @@ def update(
     """
     place, run, today = _place(file), _run(bundle), utc_date()
     if expires and expires.date() < today:
-        raise UsageFault(f"--expires {expires.date()}: expected a day from today, {today}, on")
+        raise UsageFault(f"--expires {expires.date()}: expected today ({today}) or a later day")
     entries = _read(place, today) if place.exists() else ()
     judged = (*run.cases, *list_counted(run.ways))
     records = [
@@ -334,8 +334,8 @@ def _tell_undecided(run: Bundle) -> None:
     if undecided:
         told = count_noun(len(undecided), "undecided or unstable case")
         echo(
-            f"{told} cannot be listed: such a case has shown no failure that could be known; "
-            "run with --allow-unstable to leave them out of the exit code, or with --exclude ID"
+            f"{told} cannot be listed, since no failure of them was confirmed; run with "
+            "--allow-unstable to leave such cases out of the exit code, or with --exclude ID"
         )
     if gone := sum(not finding.shown for finding in run.findings):
         echo(f"{count_noun(gone, 'finding')} left out: seen in the campaign, but not again")

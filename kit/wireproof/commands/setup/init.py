@@ -130,7 +130,7 @@ def init(url: str | None, profile: Level | None, ci: Ci | None, *, force: bool) 
         echo(f"wrote {name}")
     echo(f"next: {_next_step(read_target(answers.url))}")
     if answers.ci in PLACES and _is_started(read_target(answers.url)):
-        echo(f"      and put the start of your broker into {PLACES[answers.ci][1]}")
+        echo(f"      then put the command that starts your broker into {PLACES[answers.ci][1]}")
     if answers.ci in ("github", "gitlab"):
         echo("      WIREPROOF in that file names the wheel or address that pip installs")
 

@@ -142,7 +142,7 @@ class Batches:
                 yield
 
     def drop_blocked(self, made: BatchInProgress, sorter: Sorter | None) -> SortedBatch | None:
-        """Return the batch without the cases blocked since they were made.
+        """Return the sorted batch without the cases that were blocked after it was made.
 
         None without a sorter.
         """

@@ -25,7 +25,8 @@ def read_log(server: ApacheServer, topic: Topic) -> bytes:
     try:
         return b"".join(path.read_bytes() for path in _files(server, topic))
     except OSError as error:
-        raise ArrangementFailed(f"cannot read the log: {error}") from error
+        what = "cannot read the topic's segment files in the data directory"
+        raise ArrangementFailed(f"{what}: {error}") from error
 
 
 def damage_log(server: ApacheServer, topic: Topic, payload: bytes) -> None:

@@ -48,7 +48,10 @@ _IN_FLIGHT_COUNT = 100
 
 
 def entry(there: Names) -> Mapping[str, tuple[Step, ...]]:
-    """Return the frames that lead to each state; each but magic and RDY must be answered."""
+    """Return the frames that lead to each state.
+
+    The broker must answer each frame except magic and RDY.
+    """
     beating = _entry(there, _SHORTEST)
     ready = (_line(names.RDY, _IN_FLIGHT_COUNT),)
     taking = {state: (*beating[state], *ready) for state in SUBSCRIBED}

@@ -51,7 +51,10 @@ def discover(
         return tuple(found.values())
     if left_out:
         names = ", ".join(printable(format_address(address)) for address in left_out)
-        raise ArrangementFailed(f"lookup servers name only nodes that are not contacted: {names}")
+        raise ArrangementFailed(
+            f"the kit may not contact the nodes that the lookup servers name ({names}); "
+            "name a node in the URL if it belongs to the target"
+        )
     raise search.failure(servers)
 
 

@@ -97,8 +97,8 @@ class AdapterSession:
         answer = exchange.ask(UNKNOWN_OPERATION)
         if not isinstance(answer, Unsupported):
             raise TargetUnreachable(
-                f"`{self._link.name}` answers an operation that does not exist with "
-                f"{describe(answer)}; expected unsupported (see `wireproof adapter check`)"
+                f"`{self._link.name}` answers an unknown operation with {describe(answer)}; "
+                'expected the answer "unsupported" (see `wireproof adapter check`)'
             )
         slowest = self._measure_clock(exchange)
         arrived = self._warm_up()

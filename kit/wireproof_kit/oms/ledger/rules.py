@@ -88,7 +88,7 @@ def judge_message_id(
 
 
 def judge_answered_id(entry: Entry[Content]) -> Iterator[Finding]:
-    """Judge the messageId of a message as its sender has it after the call, if any."""
+    """Judge the messageId in the message that sending returned, if it has one."""
     header = header_of(entry.content.answer)
     if names.MESSAGE_ID in header:
         told = header[names.MESSAGE_ID]
@@ -200,7 +200,7 @@ def judge_priority(
 def judge_claims(
     delivery: Delivery, entry: Entry[Content], claims: frozenset[str]
 ) -> Iterator[Finding]:
-    """Judge whether the attributes arrive that were sent or that the server sets."""
+    """Judge whether each attribute that the adapter claims arrives, if it was sent or set."""
     sent = entry.content.attributes
     for name in (*_CLAUSES, *_SET_BY_SERVER):
         is_due = name in _SET_BY_SERVER or (name in sent and _is_kept(name, sent[name], delivery))

@@ -94,7 +94,7 @@ class Times:
             yield from _judge_delay(delivery, entry)
 
     def judge_answer(self, entry: Entry[Content]) -> Iterator[Finding]:
-        """Judge the bornTimestamp of a message as its sender has it after the call, if any."""
+        """Judge the bornTimestamp in the message that sending returned, if it has one."""
         header = header_of(entry.content.answer)
         if names.BORN_TIMESTAMP in header and entry.answered_at is not None:
             yield self._judge_birth(header, entry.answered_at, entry)

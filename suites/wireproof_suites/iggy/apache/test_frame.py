@@ -248,7 +248,7 @@ def test_eviction(apache: ApacheServer, kind: str) -> Observation:
 @case("iggy/apache/evict/reason", clause="iggy.apache.evict.reason")
 @each_wrong_login
 def test_eviction_reason(apache: ApacheServer, kind: str) -> Observation:
-    """An eviction has a reason that is not 0."""
+    """When the server evicts a client, the eviction frame has a reason that is not 0."""
     return _observe_eviction(apache, kind, "reason")
 
 

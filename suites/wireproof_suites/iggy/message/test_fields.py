@@ -162,7 +162,7 @@ def test_byte_order(server: Server, topic: Topic) -> Observation:
 @case("iggy/message/generated-id", clause="iggy.message.generated-id")
 @pytest.mark.parametrize("beside", ["in-one-request", "one-by-one"])
 def test_generated_id(server: Server, topic: Topic, beside: str) -> Observation:
-    """The server gives messages sent with id 0 ids that differ from each other."""
+    """The server assigns a different id to each message that was sent with id 0."""
     sent = [message(b"one"), message(b"two"), message(b"three")]
     requests = [sent] if beside == "in-one-request" else [[each] for each in sent]
     for each in requests:

@@ -38,7 +38,7 @@ POSTED: dict[str, dict[str, object]] = {
 
 @case("iggy/poll/again-later/width", clause="iggy.poll.again", waiting=True)
 def test_width_later(server: Server, topic: Topic) -> Observation:
-    """Header values of a wrong size are refused, or read the same at each later poll."""
+    """Header values of a wrong size are refused, or each later poll returns them unchanged."""
     taken = _sent_one_by_one(server, topic)
     first = server.poll_until(topic, taken + 1)
     fewer = observe_fewer(first, taken + 1)

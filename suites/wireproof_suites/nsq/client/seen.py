@@ -84,7 +84,9 @@ _NOT_FOLLOWED = (
 
 
 def move_and_back(event: str, *, stays: int) -> tuple[Rule, ...]:
-    """Return rules by which a leader moves at an error without a text, and back at one with it.
+    """Return rules by which the leader moves to the second node, and then back to the first.
+
+    The error frame of the first move has only a code, that of the second a text behind it.
 
     ``stays`` is how many commands of the kind the new leader answers as usual in between.
     """

@@ -208,7 +208,7 @@ def _handed(story: Story) -> list[bytes]:
 
 @client_case("consume/handler/timed-out", "smart.client-consume.timed-out", "consumer", "driver")
 def test_handler_timed_out(client: Client) -> Observation:
-    """A consumer takes a message again that timed out while its handler worked."""
+    """A consumer handles or finishes a redelivered message that timed out in its handler."""
     script = Script(
         "consumer",
         deliveries=(Delivery(),),

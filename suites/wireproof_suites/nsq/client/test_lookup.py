@@ -153,7 +153,7 @@ def _original(client: Client, role: Role) -> Observation:
 @pytest.mark.parametrize("v1", [True, False], ids=["v1", "envelope"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_form(client: Client, shape: Shape, *, v1: bool) -> Observation:
-    """A client reads lookup answers with and without envelope, whichever of them it asked for."""
+    """A client reads lookup answers with and without envelope, whichever form it asked for."""
     script = Script(client.role, shape=shape, v1=v1, publishes=1)
     return play(client, script, {"found": works}, "not-found")
 

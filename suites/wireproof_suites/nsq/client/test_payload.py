@@ -55,7 +55,7 @@ def test_body(client: Client, kind: str) -> Observation:
 @client_case("publish/body/traced", UNALTERED, "producer", "trace", "driver")
 @pytest.mark.parametrize("kind", BODIES)
 def test_traced_body(client: Client, kind: str) -> Observation:
-    """A producer that traces publishes a body of any bytes as its user gives it."""
+    """With tracing on, a producer publishes its user's body unaltered, or reports an error."""
     script = Script("producer", message={"trace_id": "7"}, settings={"trace": "1"})
     return _publish_body(client, script, kind)
 

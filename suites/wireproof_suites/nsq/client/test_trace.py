@@ -159,7 +159,7 @@ def test_switch(client: Client) -> Observation:
 
 @client_case("trace/log/producer", "smart.client.trace-log", "producer", "trace")
 def test_producer_log(client: Client) -> Observation:
-    """A producer logs internal id, trace id and offset of what it publishes while it traces."""
+    """With tracing on, a producer logs internal id, trace id and offset of its messages."""
     script = Script(
         "producer",
         publishes=3,
@@ -177,7 +177,7 @@ def test_producer_log(client: Client) -> Observation:
 
 @client_case("trace/log/consumer", "smart.client.trace-log-consumer", "consumer", "trace-consumer")
 def test_consumer_log(client: Client) -> Observation:
-    """A consumer logs internal id, timestamp and IP addresses of a message while it traces."""
+    """With tracing on, a consumer logs internal id, timestamp and IP addresses of messages."""
 
     def logged(story: Story) -> bool:
         is_id_logged = is_number_logged(story, LOGGED.internal_id or 0)
@@ -194,7 +194,7 @@ def test_consumer_log(client: Client) -> Observation:
     "order",
 )
 def test_ordered_consumer_log(client: Client) -> Observation:
-    """An ordered consumer logs disk queue offset and data size of a message while it traces."""
+    """With tracing on, an ordered consumer logs disk queue offset and data size of messages."""
     return _watch_log(client, _all_logged(LOGGED.offset, LOGGED.size), ordered=True)
 
 
@@ -202,7 +202,7 @@ def test_ordered_consumer_log(client: Client) -> Observation:
     "trace/log/consumer/trace-id", "smart.client-trace.log-id", "consumer", "trace-consumer"
 )
 def test_consumer_log_id(client: Client) -> Observation:
-    """A consumer logs the trace id of a message while it traces."""
+    """With tracing on, a consumer logs the trace id of a message."""
     return _watch_log(client, _all_logged(LOGGED.trace_id))
 
 

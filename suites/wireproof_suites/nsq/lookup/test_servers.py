@@ -270,7 +270,7 @@ def test_topic_is_listed(lookup: LookupClient, plain_topic: Topic, v1: bool) -> 
 
 @case("nsq/lookup/service-topics-meta", clause="smart.lookup.services-form")
 def test_topics_with_meta(lookup: LookupClient, plain_topic: Topic) -> Observation:
-    """The /topics answer with metaInfo=true has the settings of each topic."""
+    """The /topics answer with metaInfo=true lists the topic, with or without its settings."""
     answer = ask(lookup, "/topics", metaInfo="true")
     if isinstance(answer.data, dict) and "meta_info" not in answer.data:
         return observed("no-meta-info")

@@ -286,14 +286,14 @@ def test_subscribe_twice(broker: Broker, plain_topic: Topic, channel: str) -> Ob
 @case("nsq/partition/sub-bad-topic", clause="smart.partition.sub-bad-topic")
 @pytest.mark.parametrize("name", [*BAD_NAMES.values(), ""], ids=[*BAD_NAMES, "empty"])
 def test_subscribe_to_a_bad_topic(broker: Broker, plain_topic: Topic, name: Word) -> Observation:
-    """A subscription with an illegal topic name is refused."""
+    """A subscription with an illegal topic name is refused with the error code for it."""
     return then_state(broker, plain_topic, subscribe(plain_topic, "c", topic_name=name))
 
 
 @case("nsq/partition/sub-bad-channel", clause="smart.partition.sub-bad-channel")
 @pytest.mark.parametrize("name", [*BAD_NAMES.values(), ""], ids=[*BAD_NAMES, "empty"])
 def test_subscribe_to_a_bad_channel(broker: Broker, plain_topic: Topic, name: Word) -> Observation:
-    """A subscription with an illegal channel name is refused."""
+    """A subscription with an illegal channel name is refused with the error code for it."""
     return then_state(broker, plain_topic, subscribe(plain_topic, name))
 
 

@@ -262,7 +262,7 @@ def test_size_grows(broker: Broker, plain_topic: Topic, more: int) -> Observatio
 
 @case("nsq/trace/batch", clause="smart.trace.batch")
 def test_batch(broker: Broker, plain_topic: Topic) -> Observation:
-    """A traced batch is answered with its position in the queue."""
+    """A traced batch is answered with its position in the queue, or with an error."""
     messages = [(number, broker.unique_body()) for number in (7, 8, 9)]
     with broker.connect(topic=plain_topic) as client:
         answer = client.ask(mpub_trace(plain_topic, messages))

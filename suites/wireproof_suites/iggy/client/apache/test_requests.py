@@ -88,7 +88,7 @@ def test_first(client: Client, role: Role) -> Observation:
 
 @in_each_role("login/version", "version", "tcp")
 def test_version(client: Client, role: Role) -> Observation:
-    """The login of a client has its protocol version, packed into 30 bits."""
+    """The login of a client names the client's protocol version, packed into 30 bits."""
     return observe_law(client, "version", role)
 
 
