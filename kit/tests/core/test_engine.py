@@ -314,6 +314,19 @@ def test_a_core_case_that_waits_in_vain_hurries_the_rest_of_its_group() -> None:
     assert (third.verdict, third.repeats.runs) == ("fail", 2)
 
 
+@pytest.mark.parametrize(("is_withheld", "verdict"), [(False, "fail"), (True, "inconclusive")])
+def test_a_must_is_waited_for_once_in_a_hurried_run(verdict: str, *, is_withheld: bool) -> None:
+    session = FakeSession()
+    session.patience = Patience(5.0, 5.0, 5.0, is_withheld=is_withheld)
+    kit, waits = engine(session, repeats=1, hurry_after=1), list[float]()
+    should = msgspec.structs.replace(CLAUSE, id="store.should", level="should")
+    must = msgspec.structs.replace(CLAUSE, id="store.must", level="must")
+    kit.run(instance(waiting_for_a_push(session, waits), CLAUSE))
+    seen = [kit.run(instance(waiting_for_a_push(session, waits), c)) for c in (should, must, must)]
+
+    assert [each.verdict for each in seen] == ["inconclusive", verdict, "inconclusive"]
+
+
 @pytest.mark.parametrize(("in_rounds", "runs"), [(False, 2), (True, 5)])
 def test_a_group_is_waited_for_in_vain_a_few_times_at_most(runs: int, *, in_rounds: bool) -> None:
     """A target that looks in rounds is late, not mute: its waits are as many, and longer."""

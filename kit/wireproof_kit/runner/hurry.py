@@ -4,7 +4,9 @@ Where a core case of a group has waited in vain, or the group's cases have done 
 its other cases run with the shortest patience; so do all cases when that has happened in
 several groups, or forty times. What they show is judged as ever. What does not come so soon
 decides nothing: it was not waited for. But one case of each core clause is then run again with
-full patience: a broker that delivers nothing was otherwise said to be undecided in what it owes.
+full patience, and of each must clause, unless nothing at all arrived while patience was measured:
+a broker that delivers nothing, or delays in seconds what was asked for in milliseconds, was
+otherwise said to be undecided in what it owes.
 """
 
 import threading
@@ -62,6 +64,7 @@ class Hurry:
         if self.never or not _has_waited_in_vain(record):
             return
         with self._lock:
+            self._waited_for.add(instance.clause.id)
             self._count += record.overdue
             if instance.clause.core:
                 self._groups.add(instance.clause.group)
@@ -69,9 +72,11 @@ class Hurry:
             self.is_general |= is_enough or len(self._groups) >= GROUPS
 
     def may_wait_after_all(self, instance: Instance) -> bool:
-        """Return True for the first case of a core clause that asks; it may run without hurry."""
+        """Return True for the first case of a core or must clause that asks, to run unhurried."""
+        clause = instance.clause
+        counts = clause.core or (clause.level == "must" and not self.is_withheld)
         with self._lock:
-            is_first = instance.clause.core and instance.clause.id not in self._waited_for
+            is_first = counts and clause.id not in self._waited_for
             self._waited_for.add(instance.clause.id)
         return is_first
 
