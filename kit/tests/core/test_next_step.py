@@ -12,6 +12,7 @@ from wireproof_spec.record import (
     ClaimState,
     FooterRecord,
     GroupRecord,
+    RepeatsRecord,
     Verdict,
 )
 
@@ -128,3 +129,11 @@ def test_what_the_target_left_undecided_is_not_the_machines(observation: str, ad
 
     assert advice in step
     assert "less to do" not in step
+
+
+def test_what_was_seen_once_is_to_be_run_again() -> None:
+    once = record("x", observation="bad", verdict="inconclusive", reason="seen once")
+    unrepeated = msgspec.structs.replace(once, repeats=RepeatsRecord(1, 1, (), "spent"))
+    step = next_step(header(), [unrepeated], FooterRecord({}, (), {}, 3, ""), NSQ)
+
+    assert step == "run the undecided cases again with --lf: their failures were seen once"

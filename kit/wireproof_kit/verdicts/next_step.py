@@ -76,7 +76,13 @@ def _repeat_undecided(records: Sequence[CaseRecord]) -> str:
         return f"give each case more time: {again} --case-timeout SECONDS"
     if seen & {EXHAUSTED, PAUSED} or any(each.control == "slow" for each in undecided):
         return f"{again} when this machine has less to do"
-    return f"{again} over a way that resets no connection by itself" if CUT_OFF in seen else ""
+    if CUT_OFF in seen:
+        return f"{again} over a way that resets no connection by itself"
+    return f"{again}: their failures were seen once" if any(map(_is_unrepeated, undecided)) else ""
+
+
+def _is_unrepeated(record: CaseRecord) -> bool:
+    return bool(record.repeats.unrepeated)
 
 
 def _list_lacking(
