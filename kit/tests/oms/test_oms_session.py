@@ -74,7 +74,7 @@ def test_a_fault_is_recorded_with_the_text_around_it(tmp_path: Path) -> None:
     assert "bytes, sha256" in note.note
     assert shown.data[part.offset :].startswith(b'"1"')
     assert len(shown.data) <= 64
-    with pytest.raises(ArrangementFailed, match="the document b.json was there when the run began"):
+    with pytest.raises(ArrangementFailed, match="was there when the run began"):
         capture.observe("b.json", HEADER_CLAUSE)
 
 
