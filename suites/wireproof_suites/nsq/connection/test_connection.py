@@ -203,6 +203,38 @@ def test_close(broker: Broker, fresh_plain_topic: Topic) -> Observation:
         return _who_receives(broker, consumer)
 
 
+@case("nsq/connection/close-finish", clause="smart.connection.close-finish", waiting=True)
+def test_finish_after_close(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A message that its client finishes after CLS is not delivered again."""
+    bodies = [broker.unique_body() for _ in range(3)]
+    with broker.subscribe(fresh_plain_topic, ready=len(bodies)) as consumer:
+        for body in bodies:
+            broker.publish_accepted(fresh_plain_topic, body)
+        held = [delivery for _ in bodies if (delivery := consumer.take())]
+        if len(held) < len(bodies):
+            return observed("missing", overdue=True)
+        answer = observe(consumer.connection.ask(cls()))
+        if answer.value.startswith("error:"):
+            return observed("unsupported:refused", note=answer.value)
+        finished = held[1]
+        consumer.finish(finished)
+        consumer.connection.half_close()
+        ended = observe(consumer.connection.receive())
+        if ended.value.startswith("error:"):
+            return observed("refused", note=ended.value)
+    left = set(bodies) - {finished.body}
+    with broker.subscribe(fresh_plain_topic, channel=consumer.channel, ready=len(bodies)) as other:
+        while left:
+            delivery = other.take(wait=REDELIVERY)
+            if delivery is None:
+                return observed("no-sentinel", overdue=True)
+            if delivery.body == finished.body:
+                return observed("again").on(delivery)
+            other.finish(delivery)
+            left.discard(delivery.body)
+    return observed("finished")
+
+
 def _who_receives(broker: Broker, left_out: Consumer) -> Observation:
     """Publish messages, and return whether another client of the channel receives them.
 

@@ -27,6 +27,7 @@ ACKNOWLEDGEMENTS: dict[str, Acknowledge] = {
 }
 
 TIMEOUT_S = 1.0
+SOONER_MS, LATER_MS = 100, 1000
 SOON = {"msg_timeout": 1000}
 # Long enough before the time-out for TOUCH to arrive, and so long after the start that a time-out
 # which was not renewed shows.
@@ -185,6 +186,48 @@ def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) 
         return observed("missing", overdue=True)
 
     return acknowledge_from_another(broker, holder, held, say)
+
+
+@case("nsq/trace/not-held-later", clause="smart.message-id.not-held", waiting=True)
+def test_delayed_by_another(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """REQ with a delay from a client that does not hold the message has no effect on it."""
+    topic, mine = fresh_plain_topic, broker.unique_body()
+    with (
+        broker.subscribe(topic) as holder,
+        broker.subscribe(topic, channel=holder.channel, ready=0) as other,
+    ):
+        broker.publish_accepted(topic, broker.unique_body())
+        held = holder.take()
+        if held is None:
+            return observed("missing", overdue=True)
+        holder.ready(0)  # what comes again has nobody else to go to
+        answer = other.connection.ask(frames.req(held.message_id or b"", SOONER_MS))
+        seen = observe(answer, then=other.connection.goes_on(topic))
+        if other.connection.has_ended:
+            return seen
+        other.ready(1)
+        broker.publish_accepted(topic, mine)
+        return followed_by(seen, _stays_away(other, held.body, mine))
+
+
+def _stays_away(other: Consumer, held: bytes, mine: bytes) -> Observation:
+    """Return ``taken`` if a held message comes to another client before one requeued for longer.
+
+    A copy of a delivery does not count: its attempts are those of the first one.
+    """
+    was_requeued = False
+    while delivery := other.take(wait=REDELIVERY):
+        message = delivery.message
+        if delivery.body == held and message is not None and message.attempts > 1:
+            return observed("taken").on(delivery)
+        if delivery.body == mine and was_requeued:
+            return observed("kept")
+        if delivery.body == mine:
+            was_requeued = True
+            other.requeue(delivery, LATER_MS)
+        else:
+            other.finish(delivery)
+    return observed("no-sentinel", overdue=True)
 
 
 @case("nsq/trace/touch-once", clause="smart.message-id.touch", needs=("touch",), waiting=True)

@@ -7,6 +7,7 @@ from wireproof_reference_impl.faults import Change, list_faults
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.states import State
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery import subscribe_rules
 from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight
@@ -16,7 +17,7 @@ from wireproof_reference_impl.nsq.faulty.ways import boundary, condition, missin
 from wireproof_reference_impl.nsq.wire.identity import MILLISECOND
 from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.overrides import Original, Override, around
-from wireproof_spec.nsq.names import CLS
+from wireproof_spec.nsq.names import CLS, FIN
 
 _AT_ONCE_NS = 20 * MILLISECOND
 
@@ -97,6 +98,15 @@ def closing_client_with_a_large_rdy_receives(subscriber: Subscriber, ready: int)
 def closing_client_without_a_tag_receives(subscriber: Subscriber, ready: int) -> bool:
     """A client without a desired tag that sent CLS receives messages as before."""
     return subscriber.desired_tag is None
+
+
+@missing("smart.connection.close-finish", around(Connection, "run_command"))
+def closing_finishes_nothing(
+    original: Original, connection: Connection, words: Sequence[bytes]
+) -> None:
+    """FIN after CLS is ignored."""
+    if words[0] != FIN or connection.state is not State.CLOSING:
+        original(connection, words)
 
 
 @condition("consume.attempts consume.plain-topic", around(Channel, "data"))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from weakref import WeakSet
 
 from wireproof_reference_impl.faults import Change, list_faults, setting
+from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery import message_parts
@@ -86,6 +87,23 @@ def put_back_by_anybody(
         if held is not None and held.subscriber is not None:
             original(in_flight, internal_id, held.subscriber)
         raise
+
+
+@condition("smart.message-id.not-held", around(Channel, "requeue"))
+def delayed_by_anybody(
+    original: Original,
+    channel: Channel,
+    internal_id: int,
+    subscriber: Subscriber,
+    *,
+    delay_ns: int,
+    now_ns: int,
+) -> None:
+    """REQ with a delay requeues a message that is in flight to another client."""
+    held = channel.in_flight.held.get(internal_id)
+    if delay_ns and held is not None and held.subscriber is not None:
+        subscriber = held.subscriber
+    original(channel, internal_id, subscriber, delay_ns=delay_ns, now_ns=now_ns)
 
 
 @wrong_value("smart.message-id.not-held", setting("output.fatal"))

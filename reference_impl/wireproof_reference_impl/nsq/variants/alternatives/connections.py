@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from wireproof_reference_impl.nsq.core.commands import identify as identify_command
 from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.states import State
 from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
@@ -17,7 +18,7 @@ from wireproof_spec.nsq.error_codes import (
     E_REQ_FAILED,
     E_TOUCH_FAILED,
 )
-from wireproof_spec.nsq.names import HEARTBEAT, IDENTIFY, OK
+from wireproof_spec.nsq.names import FIN, HEARTBEAT, IDENTIFY, OK
 
 _BEFORE_IDENTIFY = frozenset({IDENTIFY, b"AUTH", b"NOP"})
 _HARMLESS = frozenset({E_FIN_FAILED, E_REQ_FAILED, E_TOUCH_FAILED})
@@ -70,7 +71,18 @@ def _short_plain_tag(original: Callable[..., str], value: str) -> str:
     return original(value)
 
 
+def _no_fin_after_cls(original: Original, connection: Connection, words: Sequence[bytes]) -> None:
+    if words[0] == FIN and connection.state is State.CLOSING:
+        raise Refusal(E_INVALID, "FIN after CLS")
+    original(connection, words)
+
+
 ALTERNATIVES: tuple[Preset, ...] = (
+    alternative(
+        "no-fin-after-cls",
+        "FIN is refused after CLS",
+        overrides=(around(Connection, "run_command", _no_fin_after_cls),),
+    ),
     alternative(
         "identify-first",
         "every command before IDENTIFY is refused",
