@@ -8,7 +8,8 @@ compared with what was published, and their ids with the answers to the publishe
 import json
 import time
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Final
+from functools import partial
+from typing import Final, Protocol
 
 from wireproof_kit.fuzz.driver import Answer, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import wait
@@ -43,6 +44,9 @@ from wireproof_spec.strict_json import members_of
 
 SHARED: Final = 64
 """The number of messages that the clients of the first channel share."""
+LEAVERS: Final = 4
+"""How many clients leave one after the other until one has left in time: a broker may deliver to
+a new channel more than a second late."""
 COUNT: Final = 12
 """The number of messages of the client with the short time-out."""
 HELD_MS: Final = 300_000
@@ -57,7 +61,16 @@ WATCHED_S: Final = 5.0
 BEAT_S: Final = 1.0
 BEATS: Final = 3
 """Intervals within which a heartbeat must come."""
+SHORT: Final = {"msg_timeout": MIN_MSG_TIMEOUT_MS}
 _ATTEMPTS: Final = slice(16, 18)
+
+
+class Subscribe(Protocol):
+    """Opens a subscriber of a channel."""
+
+    def __call__(self, name: str, ready: int, **asked: int) -> tuple[CaseConnection, bytes]:
+        """Return it, and what the target answered to its IDENTIFY."""
+        ...
 
 
 def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | None:
@@ -87,16 +100,10 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
         trouble = hold(held, stranger, clients, until)
         if trouble is not None:
             return trouble
-        short = {"msg_timeout": MIN_MSG_TIMEOUT_MS}
-        leaver = Holder(subscribe("left", READY, **short)[0], _make_messages(f"{token}:l", READY))
-        subscribe("left", 0)  # it stays: a channel with other clients may forget who left
-        since = time.monotonic()
-        if not _publish(publisher, leaver.published, clients):
-            return None
-        trouble = leave(leaver, since, clients, lambda: subscribe("left", READY)[0])
+        trouble = _let_leave(subscribe, publisher, clients, token)
         if trouble is not None:
             return trouble
-        waiting, said = subscribe("timed", COUNT, **short)
+        waiting, said = subscribe("timed", COUNT, **SHORT)
         messages, timeout_s = _make_messages(f"{token}:t", COUNT), _read_timeout(said)
         timed = Timed(waiting, messages, timeout_s, has_doubles=held.has_doubles)
         if 0 < timed.timeout_s < MIN_MSG_TIMEOUT_MS / 1000:
@@ -107,6 +114,23 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
         return _see_intervals(timed, clients, opened, until)
     finally:
         close_all(*opened)
+
+
+def _let_leave(
+    subscribe: Subscribe, publisher: CaseConnection, clients: ClientOpener, token: str
+) -> Trouble | None:
+    """Let clients with a short time-out leave until one did so in time; return what is wrong."""
+    for number in range(LEAVERS):
+        name, messages = f"left{number}", _make_messages(f"{token}:l{number}", READY)
+        leaver = Holder(subscribe(name, READY, **SHORT)[0], messages)
+        subscribe(name, 0)  # it stays: a channel with other clients may forget who left
+        since = time.monotonic()
+        if not _publish(publisher, messages, clients):
+            return None
+        trouble = leave(leaver, since, clients, partial(subscribe, name, READY))
+        if trouble is not None or leaver.is_in_time:
+            return trouble
+    return None
 
 
 def _make_messages(token: str, count: int) -> Published:

@@ -82,6 +82,8 @@ class Holder:
     refusals: int = 0
     has_doubles: bool = False
     """Whether a message came twice, which is allowed: finishing it twice may be refused."""
+    is_in_time: bool = False
+    """Whether it left, and finished what it held, long before any time-out could end."""
 
     def read(self) -> None:
         """Take what has come; note what is wrong with it."""
@@ -196,13 +198,16 @@ def _meddle(holder: Holder, stranger: CaseConnection, seconds: float) -> None:
 
 
 def leave(
-    leaver: Holder, since: float, clients: ClientOpener, subscribe: Callable[[], CaseConnection]
+    leaver: Holder,
+    since: float,
+    clients: ClientOpener,
+    subscribe: Callable[[], tuple[CaseConnection, bytes]],
 ) -> Trouble | None:
     """Let a client leave; the next one must get the message that it does not finish after CLS.
 
     That may come at its time-out only, which is short. No message was published before ``since``
-    (monotonic clock). Nothing is said of a target that gives messages twice anyway, or does not
-    answer CLS.
+    (monotonic clock): what came late may be finished too late, which ``is_in_time`` of the leaver
+    tells. Nothing is said of a target that gives messages twice anyway, or does not answer CLS.
     """
     client = leaver.client
     is_full = _fill(leaver, clients.push_s, "") is None and not client.ended
@@ -213,9 +218,9 @@ def leave(
     left, *finished = leaver.held
     for body in finished:
         leaver.answer(body, finish=True)
-    is_in_time = time.monotonic() - since < IN_TIME * MIN_MSG_TIMEOUT_MS / 1000
+    leaver.is_in_time = time.monotonic() - since < IN_TIME * MIN_MSG_TIMEOUT_MS / 1000
     client.close()
-    heir = Holder(subscribe(), leaver.published, done=leaver.done)
+    heir = Holder(subscribe()[0], leaver.published, done=leaver.done)
 
     def has_come() -> bool:
         heir.read()
@@ -228,7 +233,7 @@ def leave(
     ):
         return Trouble(REDELIVERY, f"{_LEFT}: that one does not come to the next client")
     rest_s = SOON_S + time.monotonic() - left_at  # what is scanned now and then comes in parts
-    if is_in_time and await_in(heir.client, heir.is_doubled, rest_s):
+    if leaver.is_in_time and await_in(heir.client, heir.is_doubled, rest_s):
         return Trouble(REDELIVERY, f"{_LEFT}: another one comes to the next client as well")
     return Trouble(NEIGHBOUR, f"{_LEFT}: {heir.wrong}") if heir.wrong else None
 
