@@ -6,6 +6,7 @@ compared with what was published, and their ids with the answers to the publishe
 """
 
 import json
+import math
 import time
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -35,6 +36,7 @@ from wireproof_kit.nsq.fuzz.exercises.held import (
     hold,
     leave,
 )
+from wireproof_kit.nsq.fuzz.exercises.returns import quiet_s
 from wireproof_kit.nsq.fuzz.opening import ClientOpener, close_all
 from wireproof_kit.runner.patience import machine_load
 from wireproof_spec.nsq import names
@@ -172,8 +174,9 @@ class Timed:
     """A client that answers a message only when it came again after its time-out; it touches half.
 
     `timeout_s` is the time-out that the broker answered; 0 if it answered none. `came` has by body
-    the last moment at which a message had certainly not come yet. A broker that `has_doubles` may
-    deliver a message again at any time.
+    the last moment at which a message had certainly not come yet. The `latest` that came again did
+    so at that moment, the slowest after `slowest_s`. A broker that `has_doubles` may deliver a
+    message again at any time.
     """
 
     client: CaseConnection
@@ -182,6 +185,8 @@ class Timed:
     _: KW_ONLY
     has_doubles: bool
     came: dict[bytes, float] = field(default_factory=dict[bytes, float])
+    slowest_s: float = 0.0
+    latest: float = math.inf
     again: set[bytes] = field(default_factory=set[bytes])
     began: float = field(default_factory=time.monotonic)
     read_at: float = field(default_factory=time.monotonic)
@@ -214,6 +219,7 @@ class Timed:
             attempts = int.from_bytes(answer.data[_ATTEMPTS])
             if attempts > 1 and body not in self.again:
                 self.again.add(body)
+                self.latest, self.slowest_s = now, max(self.slowest_s, longest)
                 if longest < EARLY * self.timeout_s and not self.has_doubles:
                     wrong = f"a message came again after {longest:.2f} s of {self.timeout_s:g} s"
             if body in self.again:
@@ -262,7 +268,7 @@ def _see_intervals(
             return _check_silent(silent, clients)
         if not has_beat and now > last_beat:
             return Trouble(NEIGHBOUR, f"no heartbeat came in {now - began:.1f} s at one a second")
-        if now > last_message and not timed.is_over:
+        if now > min(last_message, timed.latest + quiet_s(timed.slowest_s)) and not timed.is_over:
             left = COUNT - len(timed.again)
             words = f"{left} of {COUNT} messages did not come again after {timed.timeout_s:g} s"
             return Trouble(REDELIVERY, words)
