@@ -44,6 +44,21 @@ def _is_like(value: object, wanted: object) -> bool:
     return True
 
 
+def leave_out(data: bytes, name: str) -> bytes:
+    """Return the bytes without a member of their first JSON object; lengths stay right.
+
+    The bytes stay as they are if the rest cannot be written in fewer bytes.
+    """
+    found = _find_object(data)
+    if found is None or name not in found[2]:
+        return data
+    start, end, members = found
+    rest = {each: value for each, value in members.items() if each != name}
+    text = json.dumps(rest, separators=(",", ":"), ensure_ascii=False)
+    document = text.encode(errors="surrogatepass")
+    return _exchange(data, start, end, document) if len(document) < end - start else data
+
+
 def smaller_members(data: bytes) -> Iterator[bytes]:
     """Yield the bytes with fewer members in their first JSON object, the most left out first.
 

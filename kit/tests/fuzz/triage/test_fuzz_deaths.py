@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from test_fuzz_standstill import Standing
 
-from wireproof_kit.fuzz.campaign.blocklist import DEADLY, MOST_DEADLY
+from wireproof_kit.fuzz.campaign.blocklist import DEADLY, MOST_DEADLY, Blocklist
 from wireproof_kit.fuzz.campaign.last_words import LogReader
 from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
 from wireproof_kit.fuzz.driver import Trouble
@@ -271,8 +271,23 @@ def test_documents_like_one_that_killed_are_sent_no_more(
     )
 
 
+def test_a_member_that_kills_is_left_out_of_cases_that_try_something_else() -> None:
+    blocklist = Blocklist(documents=[{"deflate": True, "deflate_level": -3}])
+    rest = {"sample_rate": 100, "deflate": True}
+    deadly = replace(frame_of({**rest, "deflate_level": -7}), mutation="JSON: sample_rate is 100")
+
+    assert blocklist.spare(deadly).steps == frame_of(rest).steps
+    tried = replace(deadly, mutation="JSON: deflate_level is -7")
+    assert (
+        blocklist.spare(tried).steps == frame_of({"sample_rate": 100, "deflate_level": -7}).steps
+    )
+    assert blocklist.holds(deadly, None)
+    assert not blocklist.holds(blocklist.spare(deadly), None)
+    assert blocklist.spare(frame_of(rest)) == frame_of(rest)
+
+
 def frame_of(document: Mapping[str, object]) -> Case:
-    data = json.dumps(document).encode()
+    data = json.dumps(document, separators=(",", ":")).encode()
     steps = (Step(b"IDENTIFY\n" + len(data).to_bytes(4) + data, label="IDENTIFY"),)
     return Case(1, "fresh", "IDENTIFY", "size", "zero", steps, True)
 

@@ -92,6 +92,7 @@ class Triage:
                 stood_still = stood_still or is_silent
             while self.campaign.side_deaths and not enough():
                 self.follow(self.campaign.side_deaths.pop())
+            self.campaign.exercise_overdue()
 
     def follow(self, anomaly: Anomaly) -> bool:
         """Triage an anomaly unless it is known; return True if it was seen again."""
