@@ -1,6 +1,8 @@
 """The memory, open files and processor time of a process on this machine, from /proc."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +12,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _ENDED = ("Z", "X")
 """States of a process that has ended, but whose parent has not collected its exit code."""
+_LISTENS = "0A"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,26 @@ def find_process(pid: int) -> TargetProcess:
             "found none"
         )
     return TargetProcess(pid, born)
+
+
+def find_listener(port: int) -> int | None:
+    """Return the process of this machine that listens on a TCP port; None if none is known."""
+    sockets = {f"socket:[{inode}]" for inode in _listening(port)}
+    for pid in sorted(int(each.name) for each in Path("/proc").glob("[0-9]*")) if sockets else ():
+        with contextlib.suppress(OSError):
+            for file in Path(f"/proc/{pid}/fd").iterdir():
+                if os.readlink(file) in sockets:
+                    return pid
+    return None
+
+
+def _listening(port: int) -> Iterator[str]:
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+                _, address, _, state, *rest = line.split()
+                if state == _LISTENS and int(address.rpartition(":")[2], 16) == port:
+                    yield rest[5]
 
 
 def usage(pid: int) -> Usage | None:

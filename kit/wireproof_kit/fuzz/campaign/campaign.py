@@ -265,8 +265,8 @@ class Campaign(WorkerCampaign):
             self.history.add(self.batch, len(cases))
         self.history.note_death(found, self.elapsed_s, self.fuzz_target.last_words)
         if not found and watching is not None:
-            trouble = watching.climbs(cases)
-            found = [Anomaly(trouble, tuple(cases))] if trouble else []
+            trouble, is_sent = watching.climbs(cases), not all(case.exercise for case in cases)
+            found = [Anomaly(trouble, tuple(cases))] if trouble and is_sent else []
         self._triage.follow_all(found, self._has_enough)
         if find_alike(found, DEAD) is not None and self.revival_s <= QUICK_REVIVAL_S:
             send_in_parts(self.batches.select_again(cases), self._kills)
