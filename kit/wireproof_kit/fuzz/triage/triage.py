@@ -117,8 +117,10 @@ class Triage:
         blocklist = self.campaign.batches.blocklist
         if known.signature.violated in COSTLY:
             blocklist.add_deadly(known)
-        elif not sparing or anomaly.trouble.violated in ANSWERED:
+        elif anomaly.trouble.violated in ANSWERED:
             return
+        elif not (sparing or anomaly.trouble.violated in SILENT):
+            return  # a silence takes all patience each time, whatever else is known
         if anomaly.case is not None:
             blocklist.add(anomaly.case)
 

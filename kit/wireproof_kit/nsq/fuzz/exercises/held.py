@@ -17,6 +17,7 @@ from wireproof_kit.fuzz.oracle.rules import NEIGHBOUR, REDELIVERY
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import CLOSING, ERRORS, MESSAGE, message_id
 from wireproof_kit.nsq.fuzz.exercises import crowd
+from wireproof_kit.nsq.fuzz.exercises.returns import quiet_s
 from wireproof_kit.nsq.fuzz.opening import ClientOpener
 from wireproof_kit.runner.patience import machine_load
 from wireproof_spec.nsq import names
@@ -82,6 +83,8 @@ class Holder:
     refusals: int = 0
     has_doubles: bool = False
     """Whether a message came twice, which is allowed: finishing it twice may be refused."""
+    slowest_s: float = 0.0
+    """The longest time until it held as many messages as it may."""
     is_in_time: bool = False
     """Whether it left, and finished what it held, long before any time-out could end."""
 
@@ -170,7 +173,11 @@ def _fill(holder: Holder, seconds: float, after: str) -> Trouble | None:
         holder.read()
         return bool(holder.wrong) or holder.is_full
 
-    full = await_in(holder.client, is_full, seconds)
+    started = time.monotonic()
+    # Once messages have followed others, they take as long as before.
+    limit_s = min(seconds, quiet_s(holder.slowest_s)) if holder.done else seconds
+    full = await_in(holder.client, is_full, limit_s)
+    holder.slowest_s = max(holder.slowest_s, time.monotonic() - started)
     if holder.wrong:
         return Trouble(NEIGHBOUR, f"{after}: {holder.wrong}")
     if full or holder.client.ended:
