@@ -222,7 +222,7 @@ class Campaign(WorkerCampaign):
         case = self._exercises.take_overdue(generation, self.counts, self.elapsed_s)
         if case is not None:
             self.batches.coverage.add(case)
-            self._perform(engine.sort_batch([case], watch=False))
+            self._perform(engine.sort_batch([case], watch=self.is_watched))
 
     def _restart_after(self, batch: int) -> None:
         case = self.batches.restart_after(batch)
