@@ -6,6 +6,7 @@ must change nothing. A third one leaves: what it finishes after CLS is done, and
 the next client.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -141,7 +142,7 @@ def hold(
     holder: Holder, stranger: CaseConnection, clients: ClientOpener, until: float
 ) -> Trouble | None:
     """Finish and return messages one by one: the right number must follow each time."""
-    trouble = _fill(holder, clients.push_s, "subscribing")
+    trouble = _fill(holder, clients.push_s, "subscribing", until)
     number = 0
     while trouble is None and holder.held and not holder.client.ended and time.monotonic() < until:
         after = _ACTS[number] if number < len(_ACTS) else _LATER[number % len(_LATER)]
@@ -158,7 +159,7 @@ def hold(
             # The oldest message and the newest in turn: a broker may heed the one, not the other.
             body = list(holder.held)[-(number % 2)]
             holder.answer(body, finish=after == _FINISHED)
-        trouble = _fill(holder, clients.push_s, after)
+        trouble = _fill(holder, clients.push_s, after, until)
         is_due = after in (_FINISHED, _RETURNED) and not holder.has_doubles
         if trouble is None and holder.refusals and is_due:
             trouble = Trouble(NEIGHBOUR, f"{after} that it holds, and is refused")
@@ -166,8 +167,11 @@ def hold(
     return trouble
 
 
-def _fill(holder: Holder, seconds: float, after: str) -> Trouble | None:
-    """Wait until the client holds as many messages as it may; return what is wrong."""
+def _fill(holder: Holder, seconds: float, after: str, until: float = math.inf) -> Trouble | None:
+    """Wait until the client holds as many messages as it may; return what is wrong.
+
+    Nothing that is missing at the moment `until` is wrong: the time is over.
+    """
 
     def is_full() -> bool:
         holder.read()
@@ -176,11 +180,11 @@ def _fill(holder: Holder, seconds: float, after: str) -> Trouble | None:
     started = time.monotonic()
     # Once messages have followed others, they take as long as before.
     limit_s = min(seconds, quiet_s(holder.slowest_s)) if holder.done else seconds
-    full = await_in(holder.client, is_full, limit_s)
+    full = await_in(holder.client, is_full, min(limit_s, until - started))
     holder.slowest_s = max(holder.slowest_s, time.monotonic() - started)
     if holder.wrong:
         return Trouble(NEIGHBOUR, f"{after}: {holder.wrong}")
-    if full or holder.client.ended:
+    if full or holder.client.ended or time.monotonic() >= until:
         return None
     left = len(holder.published.traces) - len(holder.done)
     words = f"it holds {len(holder.held)} of {left} messages at RDY {READY}, and gets no more"
