@@ -102,7 +102,7 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
         trouble = hold(held, stranger, clients, until)
         if trouble is not None:
             return trouble
-        trouble = _let_leave(subscribe, publisher, clients, token)
+        trouble = _let_leave(subscribe, publisher, clients, token, until)
         if trouble is not None:
             return trouble
         waiting, said = subscribe("timed", COUNT, **SHORT)
@@ -119,7 +119,11 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
 
 
 def _let_leave(
-    subscribe: Subscribe, publisher: CaseConnection, clients: ClientOpener, token: str
+    subscribe: Subscribe,
+    publisher: CaseConnection,
+    clients: ClientOpener,
+    token: str,
+    until: float,
 ) -> Trouble | None:
     """Let clients with a short time-out leave until one did so in time; return what is wrong."""
     for number in range(LEAVERS):
@@ -129,7 +133,7 @@ def _let_leave(
         since = time.monotonic()
         if not _publish(publisher, messages, clients):
             return None
-        trouble = leave(leaver, since, clients, partial(subscribe, name, READY))
+        trouble = leave(leaver, since, until, clients, partial(subscribe, name, READY))
         if trouble is not None or leaver.is_in_time:
             return trouble
     return None

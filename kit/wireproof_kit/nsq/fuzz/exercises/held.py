@@ -211,6 +211,7 @@ def _meddle(holder: Holder, stranger: CaseConnection, seconds: float) -> None:
 def leave(
     leaver: Holder,
     since: float,
+    until: float,
     clients: ClientOpener,
     subscribe: Callable[[], tuple[CaseConnection, bytes]],
 ) -> Trouble | None:
@@ -218,13 +219,14 @@ def leave(
 
     That may come at its time-out only, which is short. No message was published before ``since``
     (monotonic clock): what came late may be finished too late, which ``is_in_time`` of the leaver
-    tells. Nothing is said of a target that gives messages twice anyway, or does not answer CLS.
+    tells. Nothing that is missing at the moment ``until`` is wrong. Nothing is said of a target
+    that gives messages twice anyway, or does not answer CLS.
     """
     client = leaver.client
-    is_full = _fill(leaver, clients.push_s, "") is None and not client.ended
+    is_right = _fill(leaver, clients.push_s, "", until) is None and leaver.is_full
     client.send(command_line(names.CLS))
     is_closing = await_in(client, lambda: _is_closing(client), clients.answer_s)
-    if not (is_full and is_closing) or leaver.has_doubles:
+    if not (is_right and is_closing) or client.ended or leaver.has_doubles:
         return None  # what is wrong with that is told elsewhere
     left, *finished = leaver.held
     for body in finished:
@@ -238,10 +240,10 @@ def leave(
         return bool(heir.wrong) or left in heir.held
 
     redelivery_s, left_at = clients.places.redelivery_s * machine_load(), time.monotonic()
-    if (
-        not await_in(heir.client, has_come, clients.push_s + redelivery_s)
-        and not heir.client.ended
-    ):
+    wait_s = min(clients.push_s + redelivery_s, until - left_at)
+    if not await_in(heir.client, has_come, wait_s) and not heir.client.ended:
+        if time.monotonic() >= until:
+            return None
         return Trouble(REDELIVERY, f"{_LEFT}: that one does not come to the next client")
     rest_s = SOON_S + time.monotonic() - left_at  # what is scanned now and then comes in parts
     if leaver.is_in_time and await_in(heir.client, heir.is_doubled, rest_s):
