@@ -37,12 +37,11 @@ class ExerciseTimes:
         time_s = self.plan.time_s or 0.0
         if time_s < ONCE_S:
             return None
-        orders = [exercises := _list_exercises(generation, self.plan)]
-        if time_s >= TWICE_S and counts.exercised_s < MOST_SHARE * elapsed_s:
-            orders.append(exercises[::-1])
+        exercises = _list_exercises(generation, self.plan)
+        is_done_twice = time_s >= TWICE_S and counts.exercised_s < MOST_SHARE * elapsed_s
         moment_s = time_s / 2 / (len(exercises) + 1)
-        for half, order in enumerate(orders):
-            for place, case in enumerate(order, 1):
+        for half in range(1 + is_done_twice):
+            for place, case in enumerate(exercises, 1):
                 is_due = elapsed_s >= half * time_s / 2 + place * moment_s
                 had = max(counts.exercised[case.exercise], self.taken[case.exercise])
                 if is_due and had <= half:
@@ -52,6 +51,10 @@ class ExerciseTimes:
 
 
 def _list_exercises(generation: Generation, plan: WorkerPlan) -> Sequence[Case]:
-    """Return the first case with each exercise; several workers share them."""
+    """Return the first case with each exercise; several workers share them.
+
+    The last one, which looks at the most, comes first.
+    """
     cases = map(generation.case, count(EXERCISE_AT, EXERCISE_AT))
-    return list(takewhile(lambda case: case.exercise, cases))[plan.worker :: plan.workers]
+    found = list(takewhile(lambda case: case.exercise, cases))
+    return [*found[-1:], *found[:-1]][plan.worker :: plan.workers]

@@ -203,7 +203,7 @@ class Timed:
         """
         if 0 < self.timeout_s <= LONGEST_S:
             return len(self.again) >= COUNT
-        return self.read_at >= self.began + WATCHED_S
+        return self.read_at >= self.began + WATCHED_S * machine_load()
 
     def attend(self, now: float) -> str:
         """Take what has come; return what is wrong, or nothing."""
