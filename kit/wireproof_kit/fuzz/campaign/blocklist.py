@@ -65,16 +65,14 @@ class Blocklist:
                 self.frames -= {each for each in self.frames if has_members_like(each, members)}
 
     def spare(self, case: Case) -> Case:
-        """Return the case without a member of each document that kills the target.
+        """Return the case without the members of each document that kills the target.
 
-        Most cases have such members by chance, and try something else. A truth value stays as long
-        as another member can go, and so does what the mutation names.
+        Most cases have such members by chance, and try another one; what the mutation names stays.
         """
         for known in self.documents:
-            names = sorted(known, key=lambda name: (known[name] is True, name))
-            name = next((each for each in names if each not in case.mutation.split()), None)
-            if name is not None and any(has_members_like(s.data, known) for s in case.steps):
-                steps = (replace(step, data=leave_out(step.data, name)) for step in case.steps)
+            names = known.keys() - set(case.mutation.split())
+            if names and any(has_members_like(step.data, known) for step in case.steps):
+                steps = (replace(step, data=leave_out(step.data, names)) for step in case.steps)
                 case = replace(case, steps=tuple(steps))
         return case
 

@@ -62,7 +62,7 @@ QUICK_REVIVAL_S: Final = 1.0
 """A target that is restarted in less time is killed rather than asked case by case."""
 SHRINK_S: Final = 15.0
 """The most seconds of SEARCH_S to minimize cases; as many are left to confirm them."""
-LEAST_SHRINK_S: Final = 5.0
+LEAST_SHRINK_S: Final = 8.0
 """Seconds to minimize cases even if the search for them took its whole time."""
 
 
