@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,14 +61,22 @@ def find_process(pid: int) -> TargetProcess:
 
 
 def find_listener(port: int) -> int | None:
-    """Return the process of this machine that listens on a TCP port; None if none is known."""
-    sockets = {f"socket:[{inode}]" for inode in _listening(port)}
-    for pid in sorted(int(each.name) for each in Path("/proc").glob("[0-9]*")) if sockets else ():
-        with contextlib.suppress(OSError):
-            for file in Path(f"/proc/{pid}/fd").iterdir():
-                if os.readlink(file) in sockets:
-                    return pid
-    return None
+    """Return the newest process of this machine that listens on a TCP port; None if none does."""
+    sockets = set(_listening(port))
+    pids = (int(each.name) for each in Path("/proc").glob("[0-9]*")) if sockets else ()
+    return next((pid for pid in sorted(pids, reverse=True) if _has_file(pid, sockets)), None)
+
+
+def listens(pid: int, port: int) -> bool:
+    """Return True if a process listens on a TCP port."""
+    return _has_file(pid, set(_listening(port)))
+
+
+def _has_file(pid: int, names: Collection[str]) -> bool:
+    folder = f"/proc/{pid}/fd"
+    with contextlib.suppress(OSError):
+        return any(os.readlink(f"{folder}/{each}") in names for each in os.listdir(folder))
+    return False
 
 
 def _listening(port: int) -> Iterator[str]:
@@ -77,7 +85,7 @@ def _listening(port: int) -> Iterator[str]:
             for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
                 _, address, _, state, *rest = line.split()
                 if state == _LISTENS and int(address.rpartition(":")[2], 16) == port:
-                    yield rest[5]
+                    yield f"socket:[{rest[5]}]"
 
 
 def usage(pid: int) -> Usage | None:

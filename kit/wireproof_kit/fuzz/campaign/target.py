@@ -14,7 +14,7 @@ from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.embedded import EmbeddedReference, await_ready, start_child
 from wireproof_kit.targets.opening import check_patience, reach
-from wireproof_kit.targets.process import find_listener, read_start_time
+from wireproof_kit.targets.process import find_listener, listens, read_start_time
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.address import connect
 
@@ -70,7 +70,7 @@ class AddressTarget:
     def __post_init__(self) -> None:
         if self.process is not None:
             self._born = read_start_time(self.process)
-            self._listens = find_listener(self.target.port) == self.process
+            self._listens = listens(self.process, self.target.port)
 
     @property
     def can_restart(self) -> bool:
