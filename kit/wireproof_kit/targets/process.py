@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from wireproof_kit.errors import UsageFault
@@ -80,12 +81,16 @@ def _has_file(pid: int, names: Collection[str]) -> bool:
 
 
 def _listening(port: int) -> Iterator[str]:
+    """Yield the sockets that listen on a port: Linux lists what listens before all else.
+
+    The rest may be a hundred thousand connections of fuzz cases, whose ends linger.
+    """
     for table in ("tcp", "tcp6"):
-        with contextlib.suppress(OSError):
-            for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
-                _, address, _, state, *rest = line.split()
-                if state == _LISTENS and int(address.rpartition(":")[2], 16) == port:
-                    yield f"socket:[{rest[5]}]"
+        with contextlib.suppress(OSError), Path(f"/proc/net/{table}").open() as lines:
+            next(lines, "")
+            rows = takewhile(lambda row: row[3] == _LISTENS, map(str.split, lines))
+            of_port = (row for row in rows if int(row[1].rpartition(":")[2], 16) == port)
+            yield from (f"socket:[{row[9]}]" for row in of_port)
 
 
 def usage(pid: int) -> Usage | None:

@@ -22,7 +22,7 @@ UP_WITHIN_S = 30.0
 # A supervisor may restart a target before the user's command does. If none has at the first death,
 # none is waited for at the later ones: with a broker that dies often, this took half of the time.
 COMES_BACK_S = 0.5
-POLL_S = 0.1
+POLL_S = 0.02
 CONNECT_S = 2.0
 
 

@@ -39,6 +39,8 @@ class Findings:
     """
     causes: dict[str, Signature] = field(default_factory=dict[str, Signature])
     """Confirmed deaths, by the error and the function that the target's last words name."""
+    sought: set[str] = field(default_factory=set[str])
+    """The causes of all deaths so far, confirmed or not."""
     flaws: dict[tuple[str, str, str], Signature] = field(
         default_factory=dict[tuple[str, str, str], Signature]
     )
@@ -108,9 +110,12 @@ class Findings:
 
         It is known by its rule and its case, or as a death by its `cause`: the error and the
         function that the target's last words name. If `sparing`, a confirmed finding of the same
-        rule and frame kind suffices.
+        rule and frame kind suffices, unless another cause is named for the first time.
         """
-        signature = self._known(anomaly, cause) or (self._alike(anomaly) if sparing else None)
+        is_another = bool(cause) and cause not in self.sought
+        self.sought.add(cause)
+        alike = self._alike(anomaly) if sparing and not is_another else None
+        signature = self._known(anomaly, cause) or alike
         return self.count_again(signature) if signature is not None else None
 
     def _known(self, anomaly: Anomaly, cause: str) -> Signature | None:
