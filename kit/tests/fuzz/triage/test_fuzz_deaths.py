@@ -116,6 +116,16 @@ def test_another_function_is_another_finding() -> None:
     assert kinds == ["IDENTIFY", "PUB_EXT"]
 
 
+def test_another_function_is_looked_for_once_although_its_frame_has_killed_before() -> None:
+    target = Dying(deadly=["IDENTIFY"], log=FLATE)
+    Triage(cast(Any, target)).follow(target.dies_of(case(1, "IDENTIFY")))
+    dead = target.dies_of(case(2, "IDENTIFY"), log=SLICE)
+
+    assert target.findings.meet(dead, "another function", sparing=True) is None
+    assert target.findings.meet(dead, "another function", sparing=True) is not None
+    assert target.findings.meet(dead, sparing=True) is not None
+
+
 def test_a_frame_of_which_a_target_dies_often_is_sent_no_more() -> None:
     target = Dying(deadly=["IDENTIFY"], log=FLATE)
     triage = Triage(cast(Any, target))
