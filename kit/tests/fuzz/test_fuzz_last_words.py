@@ -28,6 +28,11 @@ def test_lines_from_the_reason_on_are_quoted() -> None:
     assert quoted == [PANIC, *stack[: MOST_LINES - 1]]
 
 
+def test_what_was_logged_of_a_case_is_no_reason() -> None:
+    logged = ["E1130 invalid command line: signal", *["I1130 404 POST /"] * MOST_LINES]
+    assert quote_last_words("\n".join([*logged, PANIC])).splitlines() == [PANIC]
+
+
 def test_without_a_reason_the_last_lines_are_quoted() -> None:
     lines = [f"line {n}" for n in range(50)]
 

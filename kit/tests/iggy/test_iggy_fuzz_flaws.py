@@ -6,7 +6,7 @@ import pytest
 
 from wireproof_kit.fuzz.case import BYTE_BY_BYTE, WHOLE, Case, SplitAt, Step, WriteStyle
 from wireproof_kit.fuzz.driver import Trouble
-from wireproof_kit.fuzz.oracle.rules import CLOSED, LINGERS, NOT_CLOSED, WRONG_ANSWER
+from wireproof_kit.fuzz.oracle.rules import CLOSED, LINGERS, NO_ANSWER, NOT_CLOSED, WRONG_ANSWER
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.finding import Finding, signature_of
 from wireproof_kit.fuzz.triage.findings import Findings
@@ -173,3 +173,21 @@ def test_a_connection_that_stays_open_or_listed_after_a_cut_frame_is_one_cause(
     assert campaign.confirm(LINGERS, LINGERS, case(NO_MESSAGES[:-1], "send", "length")) == kept
     assert campaign.confirm(LINGERS, LINGERS, case(far, "send", "length")) == kept
     assert campaign.confirm(LINGERS, LINGERS, case(PING[:2], "ping", "length")) != kept
+
+
+def test_a_silence_with_a_known_flaw_needs_no_repetition(campaign: Campaign) -> None:
+    kept = campaign.confirm(NOT_CLOSED, "nothing", case(PING[:6], "ping", "length"))
+    silent = case(NO_MESSAGES[:-1], "send", "length")
+    flawless = case(PING, "ping", "frame")
+    again = [Anomaly(Trouble(NO_ANSWER, ""), (each,), each) for each in (silent, flawless)]
+
+    assert campaign.confirm(NO_ANSWER, "nothing", silent) == kept
+    assert campaign.findings.meet(again[0]) is not None
+    assert campaign.findings.meet(again[1]) is None
+
+
+def test_a_silence_that_was_seen_once_is_still_to_be_confirmed(campaign: Campaign) -> None:
+    cut = case(PING[:6], "ping", "length")
+    silent = Anomaly(Trouble(NO_ANSWER, ""), (cut,), cut)
+    campaign.findings.add_once(silent, (cut,), Transcript(), shown=0, at_s=0.1)
+    assert campaign.findings.meet(silent) is None

@@ -300,3 +300,8 @@ def test_a_target_shows_what_it_does_not_know(
     assert state.has_partitions
     assert state.unknown == frozenset(unknown)
     assert state.topics[state.watched]
+
+
+def test_minus_zero_in_a_header_is_zero() -> None:
+    written = [fingerprint_stored(b'{"a": %b}' % zero, b"x") for zero in (b"-0", b"-0.0", b"0")]
+    assert len(set(written)) == 1

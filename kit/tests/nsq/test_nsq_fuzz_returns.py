@@ -10,10 +10,12 @@ from wireproof_kit.nsq.fuzz.answers import MESSAGE
 from wireproof_kit.nsq.fuzz.exercises.returns import (
     AGAIN,
     COUNT,
+    LEAST_QUIET_S,
     OrderedRound,
     RedeliveryRound,
     make_bodies,
     publish_all,
+    quiet_s,
 )
 from wireproof_kit.nsq.topics.topic import Topic
 
@@ -95,6 +97,21 @@ def test_where_nothing_comes_again_patience_decides_but_not_about_time_outs() ->
     assert unanswered.trouble(PATIENCE_S + 1) is None
     assert unanswered.is_over(PATIENCE_S + 1)
     assert not unanswered.came_again
+
+
+def test_what_stays_away_for_longer_than_time_outs_need_is_lost() -> None:
+    found = RedeliveryRound(NOBODY, BODIES, 10 * LEAST_QUIET_S, GRACE_S, False, 0.0)
+    timed = begun(times_out=True)
+    found.timed = timed
+    deliver(found, BODIES, 0.0)
+    assert found.trouble(2 * LEAST_QUIET_S) is None
+    deliver(timed, BODIES, 1.0)
+    assert found.trouble(LEAST_QUIET_S - 1) is None
+    assert found.trouble(LEAST_QUIET_S + 1) is not None
+
+    deliver(found, BODIES, LEAST_QUIET_S)
+    assert found.trouble(2 * LEAST_QUIET_S - 1) is None
+    assert quiet_s(LEAST_QUIET_S) > 2 * LEAST_QUIET_S
 
 
 class Subscriber:

@@ -1,7 +1,10 @@
 """The memory, open files and processor time of a process on this machine, from /proc."""
 
+import contextlib
 import os
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from wireproof_kit.errors import UsageFault
@@ -10,6 +13,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _ENDED = ("Z", "X")
 """States of a process that has ended, but whose parent has not collected its exit code."""
+_LISTENS = "0A"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,38 @@ def find_process(pid: int) -> TargetProcess:
             "found none"
         )
     return TargetProcess(pid, born)
+
+
+def find_listener(port: int) -> int | None:
+    """Return the newest process of this machine that listens on a TCP port; None if none does."""
+    sockets = set(_listening(port))
+    pids = (int(each.name) for each in Path("/proc").glob("[0-9]*")) if sockets else ()
+    return next((pid for pid in sorted(pids, reverse=True) if _has_file(pid, sockets)), None)
+
+
+def listens(pid: int, port: int) -> bool:
+    """Return True if a process listens on a TCP port."""
+    return _has_file(pid, set(_listening(port)))
+
+
+def _has_file(pid: int, names: Collection[str]) -> bool:
+    folder = f"/proc/{pid}/fd"
+    with contextlib.suppress(OSError):
+        return any(os.readlink(f"{folder}/{each}") in names for each in os.listdir(folder))
+    return False
+
+
+def _listening(port: int) -> Iterator[str]:
+    """Yield the sockets that listen on a port: Linux lists what listens before all else.
+
+    The rest may be a hundred thousand connections of fuzz cases, whose ends linger.
+    """
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError), Path(f"/proc/net/{table}").open() as lines:
+            next(lines, "")
+            rows = takewhile(lambda row: row[3] == _LISTENS, map(str.split, lines))
+            of_port = (row for row in rows if int(row[1].rpartition(":")[2], 16) == port)
+            yield from (f"socket:[{row[9]}]" for row in of_port)
 
 
 def usage(pid: int) -> Usage | None:

@@ -9,11 +9,11 @@ from typing import Any, cast
 import pytest
 from test_fuzz_standstill import Standing
 
-from wireproof_kit.fuzz.campaign.blocklist import DEADLY, MOST_DEADLY
+from wireproof_kit.fuzz.campaign.blocklist import DEADLY, MOST_DEADLY, Blocklist
 from wireproof_kit.fuzz.campaign.last_words import LogReader
 from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
 from wireproof_kit.fuzz.driver import Trouble
-from wireproof_kit.fuzz.json_members import smaller_members
+from wireproof_kit.fuzz.json_members import fewest_members, find_members, smaller_members
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason
 from wireproof_kit.fuzz.oracle.rules import CLOSED, DEAD
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
@@ -114,6 +114,16 @@ def test_another_function_is_another_finding() -> None:
 
     kinds = [each.signature.frame_kind for each in target.findings.by_id.values()]
     assert kinds == ["IDENTIFY", "PUB_EXT"]
+
+
+def test_another_function_is_looked_for_once_although_its_frame_has_killed_before() -> None:
+    target = Dying(deadly=["IDENTIFY"], log=FLATE)
+    Triage(cast(Any, target)).follow(target.dies_of(case(1, "IDENTIFY")))
+    dead = target.dies_of(case(2, "IDENTIFY"), log=SLICE)
+
+    assert target.findings.meet(dead, "another function", sparing=True) is None
+    assert target.findings.meet(dead, "another function", sparing=True) is not None
+    assert target.findings.meet(dead, sparing=True) is not None
 
 
 def test_a_frame_of_which_a_target_dies_often_is_sent_no_more() -> None:
@@ -271,8 +281,34 @@ def test_documents_like_one_that_killed_are_sent_no_more(
     )
 
 
+def test_members_that_kill_are_left_out_of_cases_that_try_something_else() -> None:
+    blocklist = Blocklist(documents=[{"deflate": True, "deflate_level": -3}])
+    members = {"sample_rate": 100, "deflate": True, "deflate_level": -7}
+    deadly = replace(frame_of(members), mutation="JSON: sample_rate is 100")
+
+    assert blocklist.holds(deadly, None)
+    assert blocklist.spare(deadly).steps == frame_of({"sample_rate": 100}).steps
+    tried = replace(deadly, mutation="JSON: deflate_level is -7")
+    spared = {"sample_rate": 100, "deflate_level": -7}
+    assert blocklist.spare(tried).steps == frame_of(spared).steps
+    assert blocklist.spare(frame_of(spared)) == frame_of(spared)
+
+
+@pytest.mark.parametrize("needed", [("m0",), ("m0", "m17"), ("m8", "m9", "m10")])
+def test_few_tries_find_the_members_that_are_needed(needed: tuple[str, ...]) -> None:
+    whole = frame_of({f"m{number}": number for number in range(18)}).steps[0].data
+    tries = list[bytes]()
+
+    def is_enough(data: bytes) -> bool:
+        tries.append(data)
+        return set(needed) <= find_members(data).keys()
+
+    assert tuple(find_members(fewest_members(whole, is_enough))) == needed
+    assert len(tries) < len(find_members(whole)) + len(needed)
+
+
 def frame_of(document: Mapping[str, object]) -> Case:
-    data = json.dumps(document).encode()
+    data = json.dumps(document, separators=(",", ":")).encode()
     steps = (Step(b"IDENTIFY\n" + len(data).to_bytes(4) + data, label="IDENTIFY"),)
     return Case(1, "fresh", "IDENTIFY", "size", "zero", steps, True)
 

@@ -16,6 +16,7 @@ from wireproof_kit.fuzz.oracle.http_posts import (
     Promise,
     add_promise,
     first_post,
+    flaw_of_post,
 )
 from wireproof_kit.iggy.fuzz import posts as iggy_posts
 from wireproof_kit.iggy.fuzz.answers import fingerprint_stored as iggy_stored
@@ -260,3 +261,23 @@ def test_right_messages_for_any_stream_must_be_taken(data: bytes, is_right: bool
 )
 def test_messages_elsewhere_are_not(target: str) -> None:
     assert iggy_posts.read_promise(HOMES, post(target, sent(PLAIN))).stored == ()
+
+
+NO_LENGTH = post("/mpub?topic=a", b"").replace(b"Content-Length", b"Content")
+EMPTY = {
+    "POST /mpub without a body": (
+        post("/mpub?topic=a", b""),
+        NO_LENGTH,
+        post("/mpub?topic=a", b"", "Content-Length :9"),
+        post("/mpub", b"0\r\n\r\n", "Transfer-Encoding: chunked"),
+    ),
+    "POST /mpub?binary without a body": (post("/mpub?topic=a&binary=true", b""),),
+    "": (post("/mpub", b"x"), post("/mpub", CHUNKS, "Transfer-Encoding: chunked"), b"POST /"),
+}
+
+
+@pytest.mark.parametrize(("flaw", "sent"), EMPTY.items(), ids=map(str, EMPTY))
+def test_a_post_without_a_body_has_one_flaw_by_its_endpoint(
+    flaw: str, sent: tuple[bytes, ...]
+) -> None:
+    assert {flaw_of_post(each, nsq_posts.FLAGS) for each in sent} == {flaw}

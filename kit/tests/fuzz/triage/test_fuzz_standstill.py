@@ -54,6 +54,9 @@ class Standing:
         self.probes += 1
         return anomaly(cases[-1], violated) if self._shows(cases) else None
 
+    def exercise_overdue(self) -> None:
+        """Do nothing."""
+
     def heal(self, found: Sequence[Anomaly]) -> bool:
         return True
 

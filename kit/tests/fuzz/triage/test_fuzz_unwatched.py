@@ -3,9 +3,10 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -23,7 +24,7 @@ from wireproof_kit.fuzz.oracle.bystanders import describe_ended
 from wireproof_kit.fuzz.oracle.rules import DEAD, NEIGHBOUR
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.protocols import read_target
-from wireproof_kit.targets.process import read_start_time, usage
+from wireproof_kit.targets.process import find_listener, read_start_time, usage
 
 PLAN = WorkerPlan(Choice(1))
 TARGET = read_target("nsq://127.0.0.1:1")
@@ -66,6 +67,59 @@ def test_the_process_of_an_address_is_known_while_it_is_that_one(
     process.kill()
     process.wait()
     assert fuzz_target.pid is None
+
+
+LISTENS = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print(server.getsockname()[1], flush=True)
+input()
+"""
+
+
+@contextmanager
+def listening(port: int = 0) -> Iterator[tuple[int, int]]:
+    """Let a process listen on a port; return its number and the port."""
+    command = [sys.executable, "-c", LISTENS, str(port)]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, **pipes) as started:
+        assert started.stdout is not None
+        yield started.pid, int(started.stdout.readline())
+        started.kill()
+
+
+@pytest.mark.process
+def test_the_process_that_took_the_place_of_another_is_watched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "wireproof_kit.fuzz.campaign.target.open_fuzz_session", lambda *_: cast(Any, None)
+    )
+    with listening() as (first, port):
+        target = read_target(f"nsq://127.0.0.1:{port}")
+        fuzz_target = AddressTarget(target, FuzzSessionOptions("t"), process=first)
+        assert find_listener(port) == fuzz_target.pid == first
+    assert find_listener(port) is None
+    with listening(port) as (second, _):
+        assert fuzz_target.pid is None
+        fuzz_target.open()
+        assert fuzz_target.pid == second != first
+
+
+@pytest.mark.process
+def test_a_process_that_does_not_listen_itself_has_no_successor(
+    process: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "wireproof_kit.fuzz.campaign.target.open_fuzz_session", lambda *_: cast(Any, None)
+    )
+    with listening() as (_, port):
+        target = read_target(f"nsq://127.0.0.1:{port}")
+        fuzz_target = AddressTarget(target, FuzzSessionOptions("t"), process=process.pid)
+        process.kill()
+        process.wait()
+        fuzz_target.open()
+        assert fuzz_target.pid is None
 
 
 def test_without_a_number_there_is_no_process() -> None:

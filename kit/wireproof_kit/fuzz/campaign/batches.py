@@ -136,8 +136,8 @@ class Batches:
         for index in range(first, last):
             case = generation.case(index)
             made.cases.append(case)
-            if made.ready is not None and self._is_sent(case):
-                made.ready.add(case)
+            if made.ready is not None and (sent := self._sent_form(case)) is not None:
+                made.ready.add(sent)
             if index % PIECE == PIECE - 1:
                 yield
 
@@ -148,7 +148,7 @@ class Batches:
         """
         kept = self.keep_sent(made.cases)
         ready = made.ready
-        if sorter is None or ready is None or len(ready.batch) == len(kept):
+        if sorter is None or ready is None or ready.batch == kept:
             return ready
         return sorter.sort_cases(kept, watch=ready.is_watched)
 
@@ -157,7 +157,7 @@ class Batches:
         allowed = self.select_allowed(cases)
         due = [case for case in allowed if self.has_exercises or not case.exercise]
         self.spared += len(allowed) - len(due)
-        kept = [case for case in due if self._is_sent(case)]
+        kept = self._sent_forms(due)
         self.skipped += len(due) - len(kept)
         for case in kept:
             self.coverage.add(case)
@@ -175,7 +175,7 @@ class Batches:
             made = self.begin(batch, None)
             for _ in self.make(made):
                 pass
-            found += [case for case in made.cases if self._is_sent(case) and not case.exercise]
+            found += self._sent_forms(case for case in made.cases if not case.exercise)
             restart = self.restart_after(batch)
             found += [restart] if restart is not None else []
         return found
@@ -183,7 +183,7 @@ class Batches:
     def select_again(self, cases: Sequence[Case]) -> list[Case]:
         """Return the cases of a batch that may be sent once more and take no time to be open."""
         brief = (case for case in cases if not (case.exercise or case.is_held or case.is_slow))
-        return [case for case in brief if self._is_sent(case)]
+        return self._sent_forms(brief)
 
     def select_allowed(self, cases: Sequence[Case]) -> Sequence[Case]:
         """Return the cases that may be sent to this target, and count the others."""
@@ -191,9 +191,14 @@ class Batches:
         self.left_out += len(cases) - len(found)
         return found
 
-    def _is_sent(self, case: Case) -> bool:
+    def _sent_forms(self, cases: Iterable[Case]) -> list[Case]:
+        return [sent for case in cases if (sent := self._sent_form(case)) is not None]
+
+    def _sent_form(self, case: Case) -> Case | None:
+        """Return the case as it may be sent, without what is known to be deadly; None if never."""
+        case = self.blocklist.spare(case)
         is_allowed = self.plan.hazardous or not case.hazardous
-        return is_allowed and not self.blocklist.holds(case, self.generation)
+        return case if is_allowed and not self.blocklist.holds(case, self.generation) else None
 
 
 def send_in_parts(cases: Sequence[Case], kills: Callable[[Sequence[Case]], bool | None]) -> None:

@@ -2,13 +2,18 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Generation
 from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
-from wireproof_kit.fuzz.json_members import Members, find_members, has_members_like
+from wireproof_kit.fuzz.json_members import (
+    Members,
+    find_members,
+    has_members_like,
+    leave_out,
+)
 from wireproof_kit.fuzz.triage.finding import Finding
 
 DEADLY: Final = 4
@@ -57,6 +62,19 @@ class Blocklist:
             members = find_members(step.data)
             if members and 2 * len(json.dumps(members)) > len(step.data):
                 self.documents.append(members)
+                self.frames -= {each for each in self.frames if has_members_like(each, members)}
+
+    def spare(self, case: Case) -> Case:
+        """Return the case without the members of each document that kills the target.
+
+        Most cases have such members by chance, and try another one; what the mutation names stays.
+        """
+        for known in self.documents:
+            names = known.keys() - set(case.mutation.split())
+            if names and any(has_members_like(step.data, known) for step in case.steps):
+                steps = (replace(step, data=leave_out(step.data, names)) for step in case.steps)
+                case = replace(case, steps=tuple(steps))
+        return case
 
     def add_frame(self, right: Case) -> None:
         """Block the valid frame that the case `right` sends, and all cases mutated from it."""

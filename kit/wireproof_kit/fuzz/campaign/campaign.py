@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Final
 
@@ -15,6 +15,7 @@ from wireproof_kit.fuzz.campaign.exchanges import (
     record_once,
     record_until_shown,
 )
+from wireproof_kit.fuzz.campaign.exercises import ExerciseTimes
 from wireproof_kit.fuzz.campaign.plan import FuzzTarget
 from wireproof_kit.fuzz.campaign.records import map_renamed
 from wireproof_kit.fuzz.campaign.restarts import not_started, split_at_restarts
@@ -55,9 +56,11 @@ class Campaign(WorkerCampaign):
     _engine: Engine | None = None
     _watch: Watch | None = None
     is_watched: bool = False
+    _exercises: ExerciseTimes = field(init=False)
 
     def __post_init__(self) -> None:
         self.can_restart = self.fuzz_target.can_restart
+        self._exercises = ExerciseTimes(self.plan)
         self.batches = Batches(self.plan, restarts=self.fuzz_target.may_restart)
         self.findings = Findings(self.plan.choice.seed, self._report, self._flaw_of)
         self._triage = Triage(self)
@@ -205,10 +208,21 @@ class Campaign(WorkerCampaign):
             made = batches.begin(batch + batches.step, self._sorter())
             making = batches.make(made)
             self._perform(kept, making, quiet=batches.is_quiet(batch))
+            self.exercise_overdue()
             self.listener.went_on(self)
             if self._has_enough():
                 break
             self._restart_after(batch)
+
+    def exercise_overdue(self) -> None:
+        """Let the kit's own clients do the exercise that is overdue, if one is."""
+        generation, engine = self.batches.generation, self._engine
+        if engine is None or generation is None or self.is_sent() or self._has_enough():
+            return
+        case = self._exercises.take_overdue(generation, self.counts, self.elapsed_s)
+        if case is not None:
+            self.batches.coverage.add(case)
+            self._perform(engine.sort_batch([case], watch=self.is_watched))
 
     def _restart_after(self, batch: int) -> None:
         case = self.batches.restart_after(batch)
@@ -251,8 +265,8 @@ class Campaign(WorkerCampaign):
             self.history.add(self.batch, len(cases))
         self.history.note_death(found, self.elapsed_s, self.fuzz_target.last_words)
         if not found and watching is not None:
-            trouble = watching.climbs(cases)
-            found = [Anomaly(trouble, tuple(cases))] if trouble else []
+            trouble, is_sent = watching.climbs(cases), not all(case.exercise for case in cases)
+            found = [Anomaly(trouble, tuple(cases))] if trouble and is_sent else []
         self._triage.follow_all(found, self._has_enough)
         if find_alike(found, DEAD) is not None and self.revival_s <= QUICK_REVIVAL_S:
             send_in_parts(self.batches.select_again(cases), self._kills)

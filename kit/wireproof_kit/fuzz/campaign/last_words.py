@@ -24,6 +24,8 @@ POLL_S: Final = 0.05
 ENDS_WITHIN_S: Final = 5.0
 
 _REASON = re.compile(r"panic|fatal|exception|traceback|assert|segmentation|sigsegv|signal", re.I)
+_BEGINS = re.compile(r"panic: |fatal error: |Traceback \(most recent|thread '.*' panicked")
+"""How the report of a death begins; what was logged before may quote such words of cases."""
 
 LastWords: TypeAlias = Callable[[], str]
 """Returns the lines that the target logged since the last call that say why it died."""
@@ -64,9 +66,12 @@ class LogReader:
 
 
 def quote_last_words(text: str) -> str:
-    """Return a few lines of a log: from the first that gives a reason on, else the last ones."""
+    """Return a few lines of a log: from the one that gives the reason on, else the last ones."""
     lines = [line[:LONGEST_LINE] for line in text.splitlines() if line.strip()]
-    reason = next((at for at, line in enumerate(lines) if _REASON.search(line)), None)
+    numbered = list(enumerate(lines))
+    reason = next((at for at, line in reversed(numbered) if _BEGINS.match(line)), None)
+    if reason is None:
+        reason = next((at for at, line in numbered if _REASON.search(line)), None)
     start = max(len(lines) - MOST_LINES, 0) if reason is None else reason
     return "\n".join(lines[start : start + MOST_LINES])
 

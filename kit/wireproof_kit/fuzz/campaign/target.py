@@ -14,7 +14,7 @@ from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.embedded import EmbeddedReference, await_ready, start_child
 from wireproof_kit.targets.opening import check_patience, reach
-from wireproof_kit.targets.process import read_start_time
+from wireproof_kit.targets.process import find_listener, listens, read_start_time
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.address import connect
 
@@ -22,7 +22,7 @@ UP_WITHIN_S = 30.0
 # A supervisor may restart a target before the user's command does. If none has at the first death,
 # none is waited for at the later ones: with a broker that dies often, this took half of the time.
 COMES_BACK_S = 0.5
-POLL_S = 0.1
+POLL_S = 0.02
 CONNECT_S = 2.0
 
 
@@ -51,6 +51,7 @@ def describe_ill(fuzz_session: FuzzSession) -> str:
 class AddressTarget:
     """A fuzz target at an address; `command` restarts it and returns True if that worked.
 
+    When its `process` ends, the one that listens on its port instead is watched, if it did itself.
     `is_shared`: other workers use the target at the same time.
     """
 
@@ -64,9 +65,12 @@ class AddressTarget:
     _comes_back: bool = field(default=True, init=False)
     _latest: FuzzSession | None = field(default=None, init=False)
     _born: int | None = field(default=None, init=False)
+    _listens: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self._born = read_start_time(self.process) if self.process is not None else None
+        if self.process is not None:
+            self._born = read_start_time(self.process)
+            self._listens = listens(self.process, self.target.port)
 
     @property
     def can_restart(self) -> bool:
@@ -80,7 +84,7 @@ class AddressTarget:
 
     @property
     def pid(self) -> int | None:
-        """The process id that the user gave; None once the process has ended."""
+        """The process that the user gave, or the one in its place; None once it has ended."""
         if (
             self.process is None
             or self._born is None
@@ -94,6 +98,9 @@ class AddressTarget:
         options = replace(self.options, opening=self._openings, patience=measured(self._latest))
         self._openings += 1
         self._latest = open_fuzz_session(self.target, options)
+        if self._listens and self.pid is None:
+            self.process = find_listener(self.target.port)
+            self._born = read_start_time(self.process) if self.process is not None else None
         return self._latest
 
     def revive(self, *, stuck: bool = False) -> bool:

@@ -90,6 +90,9 @@ class WorkerCampaign:
         all_sent = self.batches.is_behind(self.batch)
         return self.is_over() or all_sent or time.monotonic() >= self._sends_until
 
+    def exercise_overdue(self) -> None:
+        """Let the kit's own clients do an exercise if one is overdue; a program has none."""
+
     def _start_clock(self) -> None:
         self._started = time.monotonic()
         if self.plan.time_s is not None:

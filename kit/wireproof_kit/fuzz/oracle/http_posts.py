@@ -75,6 +75,26 @@ def first_post(data: bytes) -> Post | None:
     return Post(path, tuple((pair[0], pair[1]) for pair in told), body, others)
 
 
+def flaw_of_post(data: bytes, flags: Collection[str]) -> str:
+    """Return the endpoint of a POST without a body, however it came to have none; else nothing.
+
+    `flags` are the query parameters that make another endpoint of a path.
+    """
+    head, mark, rest = data.partition(_END_OF_HEAD)
+    line, *fields = head.split(b"\r\n")
+    asked = _LINE.fullmatch(line)
+    if not mark or asked is None:
+        return ""
+    path, _, query = asked[1].decode().partition("?")
+    names = {pair.partition("=")[0] for pair in query.split("&")} & set(flags)
+    pairs = (field.partition(b":") for field in fields)
+    values = {name.lower(): value.strip() for name, _, value in pairs}
+    is_framed = not values.keys().isdisjoint(_FRAMING)
+    if is_framed and _body(values, rest) != b"":
+        return ""
+    return f"POST {path}{'?' * bool(names)}{'&'.join(sorted(names))} without a body"
+
+
 def _body(values: dict[bytes, bytes], rest: bytes) -> bytes | None:
     """Return a complete body, framed by a length or by chunks; None if it is not complete."""
     length, coding = values.get(b"content-length"), values.get(b"transfer-encoding")

@@ -1,5 +1,6 @@
 """What became of the cases that one worker of a campaign sent, in numbers."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -15,7 +16,8 @@ class Counts:
     """How many cases were sent, on shared connections (`piped`) or their own, and in what time.
 
     `calm` counts those of batches in which nothing was wrong, in `calm_s`. `exercised_s` are the
-    seconds of exercises. `unjudged` counts the cases not all of whose answers were judged.
+    seconds of exercises, `exercised` how often each was done. `unjudged` counts the cases not all
+    of whose answers were judged.
     """
 
     piped: int = 0
@@ -27,6 +29,7 @@ class Counts:
     calm: int = 0
     calm_s: float = 0.0
     exercised_s: float = 0.0
+    exercised: Counter[str] = field(default_factory=Counter[str])
     unjudged: dict[Unjudged, int] = field(default_factory=dict[Unjudged, int])
 
     @property

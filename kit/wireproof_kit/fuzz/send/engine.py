@@ -374,6 +374,7 @@ class Engine:
         exercise = self.fuzz_session.health.exercise
         done = [(e, exercise(e.exercise, self.ends_at)) for e in whole if e.exercise]
         self.counts.exercised_s += time.monotonic() - started
+        self.counts.exercised.update(case.exercise for case, _ in done)
         return [Anomaly(trouble, whole, case) for case, trouble in done if trouble is not None]
 
     def _abandon(self, active: Sequence[Conversation], waiting: Sequence[Case]) -> None:

@@ -10,7 +10,7 @@ from wireproof_kit.fuzz.generate.held_cases import NOTHING_SENT
 from wireproof_kit.fuzz.oracle.client_deaths import find_reason
 from wireproof_kit.fuzz.oracle.rules import DEAD, LINGERS, NOT_CLOSED, NOTHING
 from wireproof_kit.fuzz.triage.anomaly import Anomaly
-from wireproof_kit.fuzz.triage.consequences import ANSWERED
+from wireproof_kit.fuzz.triage.consequences import ANSWERED, SILENT
 from wireproof_kit.fuzz.triage.finding import Finding, Signature, signature_of
 from wireproof_kit.wire.transcript import Transcript
 
@@ -40,6 +40,8 @@ class Findings:
     """
     causes: dict[str, Signature] = field(default_factory=dict[str, Signature])
     """Confirmed deaths, by the error and the function that the target's last words name."""
+    sought: set[str] = field(default_factory=set[str])
+    """The causes of all deaths so far, confirmed or not."""
     flaws: dict[tuple[str, str, str], Signature] = field(
         default_factory=dict[tuple[str, str, str], Signature]
     )
@@ -111,9 +113,12 @@ class Findings:
 
         It is known by its rule and its case, or as a death by its `cause`: the error and the
         function that the target's last words name. If `sparing`, a confirmed finding of the same
-        rule and frame kind suffices.
+        rule and frame kind suffices, unless another cause is named for the first time.
         """
-        signature = self._known(anomaly, cause) or (self._alike(anomaly) if sparing else None)
+        is_another = bool(cause) and cause not in self.sought
+        self.sought.add(cause)
+        alike = self._alike(anomaly) if sparing and not is_another else None
+        signature = self._known(anomaly, cause) or alike
         return self.count_again(signature) if signature is not None else None
 
     def _known(self, anomaly: Anomaly, cause: str) -> Signature | None:
@@ -123,9 +128,13 @@ class Findings:
         for kind in (NOTHING_SENT, case.frame_kind if case is not None else NOTHING_SENT):
             if (violated, kind) in self.general:
                 return self.general[violated, kind]
-        if case is None or not (anomaly.key or violated in ANSWERED):
+        if case is None or not (anomaly.key or violated in ANSWERED | SILENT):
             return None
-        return self.identify(anomaly, case)
+        signature = self.identify(anomaly, case)
+        known = self.by_id.get(signature.id)
+        is_confirmed = known is not None and known.is_confirmed
+        # A silence may come from a busy machine: one that was seen once is still to be confirmed.
+        return signature if is_confirmed or violated not in SILENT else None
 
     def _alike(self, anomaly: Anomaly) -> Signature | None:
         """Return the signature of a confirmed finding with the anomaly's rule and frame kind."""
@@ -153,8 +162,8 @@ class Findings:
 
 
 def _kept_open(violated: str) -> str:
-    """Return a rule; one for both that a connection violates which the target never closes."""
-    return NOT_CLOSED if violated == LINGERS else violated
+    """Return a rule; one for all that a connection violates on which the target does nothing."""
+    return NOT_CLOSED if violated in SILENT | {LINGERS} else violated
 
 
 def _class_of(signature: Signature) -> str:

@@ -13,7 +13,7 @@ from wireproof_kit.fuzz.case import (
     Step,
     Together,
 )
-from wireproof_kit.fuzz.json_members import smaller_members
+from wireproof_kit.fuzz.json_members import fewest_members, smaller_members
 from wireproof_kit.fuzz.oracle.client_rules import STUCK
 from wireproof_kit.fuzz.oracle.rules import (
     DEAD,
@@ -119,6 +119,10 @@ class CulpritSearch:
     def smallest(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Return cases with fewer steps and bytes that still cause the anomaly."""
         budget = self.probes + MOST_PROBES
+        for number, at in [
+            (n, at) for n, case in enumerate(cases) for at in range(len(case.steps))
+        ]:
+            cases = self._leave_out_members(cases, number, at)
         is_smaller = True
         while is_smaller and self.probes < budget and not self.prober.out_of_time():
             is_smaller = False
@@ -129,6 +133,17 @@ class CulpritSearch:
                     cases, is_smaller = smaller, True
                     break
         return cases
+
+    def _leave_out_members(
+        self, cases: tuple[Case, ...], number: int, at: int
+    ) -> tuple[Case, ...]:
+        """Return the cases with fewer members in the JSON document of one step."""
+
+        def is_enough(data: bytes) -> bool:
+            return self.shows(_with_data(cases, number, at, data))
+
+        data = fewest_members(cases[number].steps[at].data, is_enough)
+        return _with_data(cases, number, at, data)
 
     def at_leisure(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Return the cases with pauses between their writes if they still cause the anomaly.
@@ -173,6 +188,14 @@ class CulpritSearch:
         if found is not None:
             self.again.append(found)
         return found is not None
+
+
+def _with_data(cases: tuple[Case, ...], number: int, at: int, data: bytes) -> tuple[Case, ...]:
+    """Return the cases with other bytes in one step of one of them."""
+    steps = list(cases[number].steps)
+    steps[at] = replace(steps[at], data=data)
+    changed = replace(cases[number], steps=tuple(steps))
+    return (*cases[:number], changed, *cases[number + 1 :])
 
 
 def _smaller(cases: tuple[Case, ...]) -> Iterator[tuple[Case, ...]]:

@@ -62,7 +62,7 @@ QUICK_REVIVAL_S: Final = 1.0
 """A target that is restarted in less time is killed rather than asked case by case."""
 SHRINK_S: Final = 15.0
 """The most seconds of SEARCH_S to minimize cases; as many are left to confirm them."""
-LEAST_SHRINK_S: Final = 5.0
+LEAST_SHRINK_S: Final = 8.0
 """Seconds to minimize cases even if the search for them took its whole time."""
 
 
@@ -92,6 +92,7 @@ class Triage:
                 stood_still = stood_still or is_silent
             while self.campaign.side_deaths and not enough():
                 self.follow(self.campaign.side_deaths.pop())
+            self.campaign.exercise_overdue()
 
     def follow(self, anomaly: Anomaly) -> bool:
         """Triage an anomaly unless it is known; return True if it was seen again."""
@@ -116,8 +117,10 @@ class Triage:
         blocklist = self.campaign.batches.blocklist
         if known.signature.violated in COSTLY:
             blocklist.add_deadly(known)
-        elif not sparing or anomaly.trouble.violated in ANSWERED:
+        elif anomaly.trouble.violated in ANSWERED:
             return
+        elif not (sparing or anomaly.trouble.violated in SILENT):
+            return  # a silence takes all patience each time, whatever else is known
         if anomaly.case is not None:
             blocklist.add(anomaly.case)
 

@@ -80,6 +80,10 @@ class TriagedCampaign(Protocol):
         """Restart the target if needed; return True if it is healthy."""
         ...
 
+    def exercise_overdue(self) -> None:
+        """Let the kit's own clients do an exercise if one is overdue."""
+        ...
+
     def record_exchange(self, cases: Sequence[Case], violated: str) -> Transcript:
         """Send cases once more and return the transcript."""
         ...

@@ -84,7 +84,8 @@ def _canonical(data: bytes) -> bytes:
     if pairs is None or len(dict(pairs)) != len(pairs):
         return data
     kept = {
-        name: float(str(value)) if type(value) is int else value
+        # Adding 0 makes -0 the 0 that who reads it as an integer writes.
+        name: float(str(value)) + 0.0 if type(value) in (int, float) else value
         for name, value in pairs
         if not name.startswith(INTERNAL_PREFIX)
     }

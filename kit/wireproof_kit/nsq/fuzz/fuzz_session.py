@@ -28,7 +28,7 @@ from wireproof_kit.fuzz.oracle.http_owed import (
     is_http,
     reader,
 )
-from wireproof_kit.fuzz.oracle.http_posts import add_promise
+from wireproof_kit.fuzz.oracle.http_posts import add_promise, flaw_of_post
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import (
     ATTENTIVE,
@@ -44,7 +44,7 @@ from wireproof_kit.nsq.fuzz.login import CaseLogin
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.opening import BystanderSettings
 from wireproof_kit.nsq.fuzz.owed import expect
-from wireproof_kit.nsq.fuzz.posts import read_promise
+from wireproof_kit.nsq.fuzz.posts import FLAGS, read_promise
 from wireproof_kit.nsq.fuzz.request_tracker import UNCLEAR, TargetState
 from wireproof_kit.nsq.fuzz.states import BEFORE_LOGIN
 from wireproof_kit.nsq.services import http_address
@@ -148,8 +148,11 @@ class NsqOracle:
         return b""
 
     def flaw_of(self, case: Case) -> str:
-        """Return nothing: the causes of findings over NSQ are told apart by frame and field."""
-        return ""
+        """Return which endpoint a case asks without a body; nothing for others.
+
+        The causes of other findings over NSQ are told apart by frame and field.
+        """
+        return flaw_of_post(case.steps[0].data, FLAGS) if is_http(case) else ""
 
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
         """Return a traced publish, answered after all before it; None without tracing."""

@@ -18,6 +18,8 @@ _MAY_TELL: Final = {
     "/mpub": ("binary",),
 }
 """By path, the query parameters that a valid publish may have beside topic and partition."""
+FLAGS: Final = ("binary",)
+"""The query parameters with which a path is another endpoint."""
 _USUAL: Final = ((b"accept", V1_ACCEPT.encode()),)
 _TRACE_ID: Final = re.compile("0|[1-9][0-9]{0,18}")
 

@@ -6,9 +6,11 @@ compared with what was published, and their ids with the answers to the publishe
 """
 
 import json
+import math
 import time
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Final
+from functools import partial
+from typing import Final, Protocol
 
 from wireproof_kit.fuzz.driver import Answer, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import wait
@@ -34,6 +36,7 @@ from wireproof_kit.nsq.fuzz.exercises.held import (
     hold,
     leave,
 )
+from wireproof_kit.nsq.fuzz.exercises.returns import quiet_s
 from wireproof_kit.nsq.fuzz.opening import ClientOpener, close_all
 from wireproof_kit.runner.patience import machine_load
 from wireproof_spec.nsq import names
@@ -43,6 +46,9 @@ from wireproof_spec.strict_json import members_of
 
 SHARED: Final = 64
 """The number of messages that the clients of the first channel share."""
+LEAVERS: Final = 4
+"""How many clients leave one after the other until one has left in time: a broker may deliver to
+a new channel more than a second late."""
 COUNT: Final = 12
 """The number of messages of the client with the short time-out."""
 HELD_MS: Final = 300_000
@@ -57,7 +63,16 @@ WATCHED_S: Final = 5.0
 BEAT_S: Final = 1.0
 BEATS: Final = 3
 """Intervals within which a heartbeat must come."""
+SHORT: Final = {"msg_timeout": MIN_MSG_TIMEOUT_MS}
 _ATTEMPTS: Final = slice(16, 18)
+
+
+class Subscribe(Protocol):
+    """Opens a subscriber of a channel."""
+
+    def __call__(self, name: str, ready: int, **asked: int) -> tuple[CaseConnection, bytes]:
+        """Return it, and what the target answered to its IDENTIFY."""
+        ...
 
 
 def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | None:
@@ -87,16 +102,10 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
         trouble = hold(held, stranger, clients, until)
         if trouble is not None:
             return trouble
-        short = {"msg_timeout": MIN_MSG_TIMEOUT_MS}
-        leaver = Holder(subscribe("left", READY, **short)[0], _make_messages(f"{token}:l", READY))
-        subscribe("left", 0)  # it stays: a channel with other clients may forget who left
-        since = time.monotonic()
-        if not _publish(publisher, leaver.published, clients):
-            return None
-        trouble = leave(leaver, since, clients, lambda: subscribe("left", READY)[0])
+        trouble = _let_leave(subscribe, publisher, clients, token, until)
         if trouble is not None:
             return trouble
-        waiting, said = subscribe("timed", COUNT, **short)
+        waiting, said = subscribe("timed", COUNT, **SHORT)
         messages, timeout_s = _make_messages(f"{token}:t", COUNT), _read_timeout(said)
         timed = Timed(waiting, messages, timeout_s, has_doubles=held.has_doubles)
         if 0 < timed.timeout_s < MIN_MSG_TIMEOUT_MS / 1000:
@@ -107,6 +116,27 @@ def try_granted(clients: ClientOpener, token: str, until: float) -> Trouble | No
         return _see_intervals(timed, clients, opened, until)
     finally:
         close_all(*opened)
+
+
+def _let_leave(
+    subscribe: Subscribe,
+    publisher: CaseConnection,
+    clients: ClientOpener,
+    token: str,
+    until: float,
+) -> Trouble | None:
+    """Let clients with a short time-out leave until one did so in time; return what is wrong."""
+    for number in range(LEAVERS):
+        name, messages = f"left{number}", _make_messages(f"{token}:l{number}", READY)
+        leaver = Holder(subscribe(name, READY, **SHORT)[0], messages)
+        subscribe(name, 0)  # it stays: a channel with other clients may forget who left
+        since = time.monotonic()
+        if not _publish(publisher, messages, clients):
+            return None
+        trouble = leave(leaver, since, until, clients, partial(subscribe, name, READY))
+        if trouble is not None or leaver.is_in_time:
+            return trouble
+    return None
 
 
 def _make_messages(token: str, count: int) -> Published:
@@ -148,8 +178,9 @@ class Timed:
     """A client that answers a message only when it came again after its time-out; it touches half.
 
     `timeout_s` is the time-out that the broker answered; 0 if it answered none. `came` has by body
-    the last moment at which a message had certainly not come yet. A broker that `has_doubles` may
-    deliver a message again at any time.
+    the last moment at which a message had certainly not come yet. The `latest` that came again did
+    so at that moment, the slowest after `slowest_s`. A broker that `has_doubles` may deliver a
+    message again at any time.
     """
 
     client: CaseConnection
@@ -158,6 +189,8 @@ class Timed:
     _: KW_ONLY
     has_doubles: bool
     came: dict[bytes, float] = field(default_factory=dict[bytes, float])
+    slowest_s: float = 0.0
+    latest: float = math.inf
     again: set[bytes] = field(default_factory=set[bytes])
     began: float = field(default_factory=time.monotonic)
     read_at: float = field(default_factory=time.monotonic)
@@ -170,7 +203,7 @@ class Timed:
         """
         if 0 < self.timeout_s <= LONGEST_S:
             return len(self.again) >= COUNT
-        return self.read_at >= self.began + WATCHED_S
+        return self.read_at >= self.began + WATCHED_S * machine_load()
 
     def attend(self, now: float) -> str:
         """Take what has come; return what is wrong, or nothing."""
@@ -190,6 +223,7 @@ class Timed:
             attempts = int.from_bytes(answer.data[_ATTEMPTS])
             if attempts > 1 and body not in self.again:
                 self.again.add(body)
+                self.latest, self.slowest_s = now, max(self.slowest_s, longest)
                 if longest < EARLY * self.timeout_s and not self.has_doubles:
                     wrong = f"a message came again after {longest:.2f} s of {self.timeout_s:g} s"
             if body in self.again:
@@ -238,7 +272,7 @@ def _see_intervals(
             return _check_silent(silent, clients)
         if not has_beat and now > last_beat:
             return Trouble(NEIGHBOUR, f"no heartbeat came in {now - began:.1f} s at one a second")
-        if now > last_message and not timed.is_over:
+        if now > min(last_message, timed.latest + quiet_s(timed.slowest_s)) and not timed.is_over:
             left = COUNT - len(timed.again)
             words = f"{left} of {COUNT} messages did not come again after {timed.timeout_s:g} s"
             return Trouble(REDELIVERY, words)

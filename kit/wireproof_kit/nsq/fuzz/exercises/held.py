@@ -6,6 +6,7 @@ must change nothing. A third one leaves: what it finishes after CLS is done, and
 the next client.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from wireproof_kit.fuzz.oracle.rules import NEIGHBOUR, REDELIVERY
 from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import CLOSING, ERRORS, MESSAGE, message_id
 from wireproof_kit.nsq.fuzz.exercises import crowd
+from wireproof_kit.nsq.fuzz.exercises.returns import quiet_s
 from wireproof_kit.nsq.fuzz.opening import ClientOpener
 from wireproof_kit.runner.patience import machine_load
 from wireproof_spec.nsq import names
@@ -82,6 +84,10 @@ class Holder:
     refusals: int = 0
     has_doubles: bool = False
     """Whether a message came twice, which is allowed: finishing it twice may be refused."""
+    slowest_s: float = 0.0
+    """The longest time until it held as many messages as it may."""
+    is_in_time: bool = False
+    """Whether it left, and finished what it held, long before any time-out could end."""
 
     def read(self) -> None:
         """Take what has come; note what is wrong with it."""
@@ -136,7 +142,7 @@ def hold(
     holder: Holder, stranger: CaseConnection, clients: ClientOpener, until: float
 ) -> Trouble | None:
     """Finish and return messages one by one: the right number must follow each time."""
-    trouble = _fill(holder, clients.push_s, "subscribing")
+    trouble = _fill(holder, clients.push_s, "subscribing", until)
     number = 0
     while trouble is None and holder.held and not holder.client.ended and time.monotonic() < until:
         after = _ACTS[number] if number < len(_ACTS) else _LATER[number % len(_LATER)]
@@ -153,7 +159,7 @@ def hold(
             # The oldest message and the newest in turn: a broker may heed the one, not the other.
             body = list(holder.held)[-(number % 2)]
             holder.answer(body, finish=after == _FINISHED)
-        trouble = _fill(holder, clients.push_s, after)
+        trouble = _fill(holder, clients.push_s, after, until)
         is_due = after in (_FINISHED, _RETURNED) and not holder.has_doubles
         if trouble is None and holder.refusals and is_due:
             trouble = Trouble(NEIGHBOUR, f"{after} that it holds, and is refused")
@@ -161,17 +167,24 @@ def hold(
     return trouble
 
 
-def _fill(holder: Holder, seconds: float, after: str) -> Trouble | None:
-    """Wait until the client holds as many messages as it may; return what is wrong."""
+def _fill(holder: Holder, seconds: float, after: str, until: float = math.inf) -> Trouble | None:
+    """Wait until the client holds as many messages as it may; return what is wrong.
+
+    Nothing that is missing at the moment `until` is wrong: the time is over.
+    """
 
     def is_full() -> bool:
         holder.read()
         return bool(holder.wrong) or holder.is_full
 
-    full = await_in(holder.client, is_full, seconds)
+    started = time.monotonic()
+    # Once messages have followed others, they take as long as before.
+    limit_s = min(seconds, quiet_s(holder.slowest_s)) if holder.done else seconds
+    full = await_in(holder.client, is_full, min(limit_s, until - started))
+    holder.slowest_s = max(holder.slowest_s, time.monotonic() - started)
     if holder.wrong:
         return Trouble(NEIGHBOUR, f"{after}: {holder.wrong}")
-    if full or holder.client.ended:
+    if full or holder.client.ended or time.monotonic() >= until:
         return None
     left = len(holder.published.traces) - len(holder.done)
     words = f"it holds {len(holder.held)} of {left} messages at RDY {READY}, and gets no more"
@@ -196,39 +209,44 @@ def _meddle(holder: Holder, stranger: CaseConnection, seconds: float) -> None:
 
 
 def leave(
-    leaver: Holder, since: float, clients: ClientOpener, subscribe: Callable[[], CaseConnection]
+    leaver: Holder,
+    since: float,
+    until: float,
+    clients: ClientOpener,
+    subscribe: Callable[[], tuple[CaseConnection, bytes]],
 ) -> Trouble | None:
     """Let a client leave; the next one must get the message that it does not finish after CLS.
 
     That may come at its time-out only, which is short. No message was published before ``since``
-    (monotonic clock). Nothing is said of a target that gives messages twice anyway, or does not
-    answer CLS.
+    (monotonic clock): what came late may be finished too late, which ``is_in_time`` of the leaver
+    tells. Nothing that is missing at the moment ``until`` is wrong. Nothing is said of a target
+    that gives messages twice anyway, or does not answer CLS.
     """
     client = leaver.client
-    is_full = _fill(leaver, clients.push_s, "") is None and not client.ended
+    is_right = _fill(leaver, clients.push_s, "", until) is None and leaver.is_full
     client.send(command_line(names.CLS))
     is_closing = await_in(client, lambda: _is_closing(client), clients.answer_s)
-    if not (is_full and is_closing) or leaver.has_doubles:
+    if not (is_right and is_closing) or client.ended or leaver.has_doubles:
         return None  # what is wrong with that is told elsewhere
     left, *finished = leaver.held
     for body in finished:
         leaver.answer(body, finish=True)
-    is_in_time = time.monotonic() - since < IN_TIME * MIN_MSG_TIMEOUT_MS / 1000
+    leaver.is_in_time = time.monotonic() - since < IN_TIME * MIN_MSG_TIMEOUT_MS / 1000
     client.close()
-    heir = Holder(subscribe(), leaver.published, done=leaver.done)
+    heir = Holder(subscribe()[0], leaver.published, done=leaver.done)
 
     def has_come() -> bool:
         heir.read()
         return bool(heir.wrong) or left in heir.held
 
     redelivery_s, left_at = clients.places.redelivery_s * machine_load(), time.monotonic()
-    if (
-        not await_in(heir.client, has_come, clients.push_s + redelivery_s)
-        and not heir.client.ended
-    ):
+    wait_s = min(clients.push_s + redelivery_s, until - left_at)
+    if not await_in(heir.client, has_come, wait_s) and not heir.client.ended:
+        if time.monotonic() >= until:
+            return None
         return Trouble(REDELIVERY, f"{_LEFT}: that one does not come to the next client")
     rest_s = SOON_S + time.monotonic() - left_at  # what is scanned now and then comes in parts
-    if is_in_time and await_in(heir.client, heir.is_doubled, rest_s):
+    if leaver.is_in_time and await_in(heir.client, heir.is_doubled, rest_s):
         return Trouble(REDELIVERY, f"{_LEFT}: another one comes to the next client as well")
     return Trouble(NEIGHBOUR, f"{_LEFT}: {heir.wrong}") if heir.wrong else None
 

@@ -28,9 +28,19 @@ DELAY_MS: Final = 100
 LOOK_S: Final = 0.1
 BEHIND: Final = 10
 """A message is lost after this many times as long as any other needed to come again."""
+QUIET: Final = 3
+LEAST_QUIET_S: Final = 15.0
+"""Nothing more comes again after this many times as long as all time-outs needed, and at least so
+long: a broker scans what is due now and then, and was seen to be 1 to 5 s late for both, and now
+and then more than 10 s on a busy machine."""
 _FEEDS: Final = b"\n" * 8
 _REQ: Final = names.REQ + b" %b"
 _BODY: Final = slice(34, None)
+
+
+def quiet_s(slowest_s: float) -> float:
+    """Return for how long nothing may come again where time-outs needed so long at most."""
+    return max(LEAST_QUIET_S, QUIET * slowest_s)
 
 
 @dataclass(slots=True)
@@ -51,6 +61,7 @@ class _Way:
     messages: dict[bytes, _Message]
     due: float = math.inf
     slowest_s: float = 0.0
+    latest: float = math.inf
 
     @property
     def missing(self) -> int:
@@ -64,7 +75,7 @@ class _Way:
             return None
         if message.came:
             self.slowest_s = max(self.slowest_s, now - message.since)
-        message.came, message.since = message.came + 1, now
+        message.came, message.since, self.latest = message.came + 1, now, now
         if message.came <= self.times:
             return self.command and self.command % message_id(frame)
         if body == next(reversed(self.messages)):
@@ -101,8 +112,8 @@ class RedeliveryRound:
     matters: a broker looked only at the first deadline, and did not sort the later ones anew.
 
     A message is lost if the last message of its half came again and it did not follow soon. If not
-    even the last one came, it is lost after `patience_s`; but a broker may grant another time-out
-    than was asked for.
+    even the last one came, it is lost after `patience_s`, or if no other comes for longer than all
+    needed that `timed` out; but a broker may grant another time-out than was asked for.
     """
 
     client: CaseConnection
@@ -111,6 +122,7 @@ class RedeliveryRound:
     grace_s: float
     times_out: bool = False
     started: float = field(default_factory=time.monotonic)
+    timed: "RedeliveryRound | None" = None
     _ways: list[_Way] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -160,13 +172,20 @@ class RedeliveryRound:
 
     def trouble(self, now: float) -> Trouble | None:
         """Return which messages are lost, if any are."""
-        late = self.started + self.patience_s
+        late, may_be_quiet_s = self.started + self.patience_s, self._may_be_quiet_s()
         for way in self._ways:
-            due = way.due if self.times_out else min(way.due, late)
+            due = way.due if self.times_out else min(way.due, late, way.latest + may_be_quiet_s)
             if way.missing and now > due:
                 words = f"{way.missing} of {len(way.messages)} messages that were {way.words}"
                 return Trouble(REDELIVERY, f"{words} did not come again")
         return None
+
+    def _may_be_quiet_s(self) -> float:
+        """Return for how long nothing may come again; no limit until all have timed out."""
+        timed = self.timed
+        if timed is None or not (timed.came_again and all(not w.missing for w in timed._ways)):
+            return math.inf
+        return quiet_s(max(way.slowest_s for way in timed._ways))
 
 
 @dataclass(slots=True)

@@ -48,6 +48,7 @@ class Exercises:
             asked = {"msg_timeout": MIN_MSG_TIMEOUT_MS} if late else {}
             client = clients.subscribe(topic, channel=f"{token}_{late:d}", asked=asked)
             returning.append(RedeliveryRound(client, bodies, patience_s, load, late))
+        returning[0].timed = returning[-1]
         ordered = clients.subscribe_in_order(f"{token}_in_order")
         in_order = [OrderedRound(ordered, bodies, push_s)] if ordered else []
         publisher = clients.greet(topic.address)
