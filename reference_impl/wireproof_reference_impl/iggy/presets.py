@@ -25,6 +25,7 @@ from wireproof_reference_impl.iggy.faulty.apache import admission as apache_admi
 from wireproof_reference_impl.iggy.faulty.apache import combined as apache_combined
 from wireproof_reference_impl.iggy.faulty.apache import corners as apache_corners
 from wireproof_reference_impl.iggy.faulty.apache import frames as apache_frames
+from wireproof_reference_impl.iggy.faulty.apache import groups as apache_groups
 from wireproof_reference_impl.iggy.faulty.apache import headers as apache_headers
 from wireproof_reference_impl.iggy.faulty.apache import logins as apache_logins
 from wireproof_reference_impl.iggy.faulty.apache import over_http as apache_over_http
@@ -69,6 +70,7 @@ EVERY_FAULT: tuple[Preset, ...] = tuple(
         apache_corners,
         apache_combined,
         apache_over_http,
+        apache_groups,
     )
     for preset in family.FAULTS
     for each in (preset, late_twin(preset))

@@ -37,6 +37,7 @@ from wireproof_spec.iggy.apache.header import REPLY_RESERVED_AT, ReplyHeader, Re
 from wireproof_spec.iggy.apache.operations import REGISTER, RESULT_FRAMED
 from wireproof_spec.iggy.apache.polled import Polled
 from wireproof_spec.iggy.apache.statuses import OK
+from wireproof_spec.iggy.kinds import CONSUMER_KIND
 from wireproof_spec.wire_error import WireError
 
 LAW: Final = "iggy.apache."
@@ -137,7 +138,9 @@ def judge_eviction(eviction: Eviction) -> Iterator[Finding]:
 
 def judge_head(poll: PollMessages, polled: Polled) -> Iterator[Finding]:
     """Judge what stands in front of the polled batches."""
-    if poll.partition.flag:
+    is_member = poll.consumer.kind == CONSUMER_KIND or bool(polled.frames)
+    # What stands there for a member of a group without partitions, no page says.
+    if poll.partition.flag and is_member:
         due, found = poll.partition.partition_id, polled.head.partition_id
         yield compare("poll.head", "head:other", "partition_id", due, found)
     count, declared = len(polled.frames), polled.head.count
