@@ -30,6 +30,7 @@ from wireproof_reference_impl.iggy.faulty.apache import headers as apache_header
 from wireproof_reference_impl.iggy.faulty.apache import logins as apache_logins
 from wireproof_reference_impl.iggy.faulty.apache import over_http as apache_over_http
 from wireproof_reference_impl.iggy.faulty.apache import oversights as apache_oversights
+from wireproof_reference_impl.iggy.faulty.apache import parser as apache_parser
 from wireproof_reference_impl.iggy.faulty.apache import polls as apache_polls
 from wireproof_reference_impl.iggy.faulty.apache import stored as apache_stored
 from wireproof_reference_impl.iggy.faulty.corners import RESTRICTED
@@ -71,6 +72,7 @@ EVERY_FAULT: tuple[Preset, ...] = tuple(
         apache_combined,
         apache_over_http,
         apache_groups,
+        apache_parser,
     )
     for preset in family.FAULTS
     for each in (preset, late_twin(preset))
