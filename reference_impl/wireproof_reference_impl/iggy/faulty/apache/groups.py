@@ -30,21 +30,21 @@ from wireproof_spec.iggy.kinds import GROUP_KIND
 _DONE = bytes(4)
 
 
-@missing("group.result reply.result", replied)
+@missing("group.result", replied)
 def joined_without_result(header: ReplyHeader, body: bytes) -> Reply:
     """The reply to a client that joins a consumer group has no body."""
     is_one = header.operation == operations.JOIN_CONSUMER_GROUP and body == _DONE
     return header, b"" if is_one else body
 
 
-@wrong_value("group.result reply.result", replied)
+@wrong_value("group.result", replied)
 def left_with_entry(header: ReplyHeader, body: bytes) -> Reply:
     """The result section for a client that leaves a consumer group has a count without entry."""
     is_one = header.operation == operations.LEAVE_CONSUMER_GROUP and body == _DONE
     return header, b"\x01\0\0\0" if is_one else body
 
 
-@extra("group.result-rejected reply.result-rejected", instead(replies, "rejection"))
+@extra("group.result-rejected", instead(replies, "rejection"))
 def group_rejection_with_payload(original: Original, code: int) -> bytes:
     """Behind the rejection of a request about a consumer group stands a byte."""
     is_one = code >= statuses.CONSUMER_GROUP_ID_NOT_FOUND
@@ -52,7 +52,7 @@ def group_rejection_with_payload(original: Original, code: int) -> bytes:
     return rejection + b"!" * is_one
 
 
-@wrong_value("group.result-rejected reply.result-rejected", instead(replies, "rejection"))
+@wrong_value("group.result-rejected", instead(replies, "rejection"))
 def group_rejection_of_code_zero(original: Original, code: int) -> object:
     """The rejection of a request about a consumer group has the error code 0."""
     return original(0 if code >= statuses.CONSUMER_GROUP_ID_NOT_FOUND else code)
