@@ -34,7 +34,7 @@ from wireproof_spec.iggy.apache.evictions import (
 )
 from wireproof_spec.iggy.apache.frames import Eviction, Reply
 from wireproof_spec.iggy.apache.header import REPLY_RESERVED_AT, ReplyHeader, RequestHeader
-from wireproof_spec.iggy.apache.operations import REGISTER, RESULT_FRAMED
+from wireproof_spec.iggy.apache.operations import REGISTER, RESULT_FRAMED, WITHOUT_PAYLOAD
 from wireproof_spec.iggy.apache.polled import Polled
 from wireproof_spec.iggy.apache.statuses import OK
 from wireproof_spec.iggy.kinds import CONSUMER_KIND
@@ -72,11 +72,11 @@ def judge_reply(request: RequestHeader, reply: Reply, envelope: Envelope) -> Ite
     if header.status != OK:
         yield hold("reply.denied-empty", not reply.body, "body")
     elif request.operation in _RESULT_FRAMED:
-        yield from judge_result(reply)
+        yield from judge_result(reply, request.operation)
 
 
-def judge_result(reply: Reply) -> Iterator[Finding]:
-    """Judge the result section in front of the body of a reply."""
+def judge_result(reply: Reply, operation: int) -> Iterator[Finding]:
+    """Judge the result section in front of the body of a reply, and whether a payload follows."""
     try:
         result = decode(RESULT, reply.body)
     except WireError as error:
@@ -87,6 +87,8 @@ def judge_result(reply: Reply) -> Iterator[Finding]:
         entries = [(rejection.index, bool(rejection.result)) for rejection in result.rejections]
         is_one = entries == [(0, True)] and not result.payload
         yield hold("reply.result-rejected", is_one, "result:other", f"{entries}")
+    elif operation in WITHOUT_PAYLOAD:
+        yield hold("reply.no-payload", not result.payload, "result:more")
 
 
 def has_set_bytes(header: ReplyHeader, envelope: Envelope) -> bool:

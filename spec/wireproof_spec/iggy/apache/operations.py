@@ -49,6 +49,14 @@ The pages except the reply to a login (reading iggy.apache.login.result-section)
 section there, too.
 """
 
+WITHOUT_PAYLOAD = frozenset(
+    {
+        *(DELETE_STREAM, DELETE_TOPIC, STORE_CONSUMER_OFFSET, DELETE_CONSUMER_OFFSET),
+        *(DELETE_CONSUMER_GROUP, JOIN_CONSUMER_GROUP, LEAVE_CONSUMER_GROUP),
+    }
+)
+"""Operations of which the pages describe no payload behind the result section of the reply."""
+
 PING = 1
 GET_CLUSTER_METADATA = 12
 GET_ME = 20
