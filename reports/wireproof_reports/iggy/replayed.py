@@ -59,10 +59,12 @@ def make_replayable(plan: Plan) -> Plan:
 
     Campaigns of the published generation need no login. Each run of a script has streams with new
     numbers. The bytes have names behind their lengths and numbers in binary, so a user cannot
-    replace them. A server of generation apache gives the numbers itself, so nothing is created.
+    replace them. A server of generation apache gives the numbers itself, so nothing is created;
+    its campaigns name no topic in the scratch stream.
     """
     enters = any(act.kind == "secret" for act in plan.acts)
-    if any(_begins_apache(data) for data in _join_sent(plan.acts)):
+    is_named = bool(plan.arranged) and "scratch_topic_id" not in plan.arranged
+    if is_named or any(_begins_apache(data) for data in _join_sent(plan.acts)):
         return replace(
             plan,
             reader="iggy/apache_reader.py.jinja",
