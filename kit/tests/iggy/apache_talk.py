@@ -53,9 +53,15 @@ class Talk:
         confirmed = Confirmations((Confirmation(0, 3, 0, 0),))
         self.reply(asked, encode(CONFIRMATIONS, confirmed))
 
-    def poll(self, *polled: Batch, count: int | None = None, partition: int = 0) -> None:
+    def poll(
+        self,
+        *polled: Batch,
+        count: int | None = None,
+        partition: int = 0,
+        polling: Polling | None = None,
+    ) -> None:
         """Record a poll and the batches that it returned."""
-        body = requests.poll_body(TOPIC.by_number, 0, Polling())
+        body = requests.poll_body(TOPIC.by_number, 0, polling or Polling())
         asked = self.ask(operations.NON_REPLICATED, body, code=operations.POLL_MESSAGES)
         frames = sum(len(each.frames) for each in polled)
         head = PollHead(partition, 2, frames if count is None else count)

@@ -15,9 +15,9 @@ from wireproof_kit.decoding.dump import dump_numbered
 from wireproof_kit.decoding.json_text import json_line
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.iggy.decoding.annotation import moment
+from wireproof_kit.iggy.decoding.apache_parts import Side
 from wireproof_kit.iggy.decoding.sources import (
     DecodeOptions,
-    Side,
     decode_bytes,
     decode_path,
     decode_pipe,

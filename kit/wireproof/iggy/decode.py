@@ -7,8 +7,8 @@ import click
 
 from wireproof.commands.protocol_decode import Decoder, Source
 from wireproof_kit.decoding.decoded import Entry
-from wireproof_kit.iggy.decoding.sources import Side
-from wireproof_spec.iggy.generation import GENERATIONS, Generation
+from wireproof_kit.iggy.decoding.apache_parts import Side
+from wireproof_spec.iggy.generation import SERVED_GENERATIONS, ServedGeneration
 
 EXAMPLES = (
     ("wireproof decode --protocol iggy 0400000001000000", "a ping, as hex digits"),
@@ -22,7 +22,7 @@ ABOUT = (
 )
 
 LAYOUTS: tuple[tuple[str, Mapping[str, object]], ...] = (
-    *((f"--generation {name}", {"generation": name}) for name in GENERATIONS),
+    *((f"--generation {name}", {"generation": name}) for name in SERVED_GENERATIONS),
     ("--old-layout", {"old_layout": True}),
 )
 
@@ -40,10 +40,9 @@ def _options() -> Iterator[click.Option]:
     )
     yield click.Option(
         ["--generation"],
-        type=click.Choice(GENERATIONS),
-        default="published",
-        help="Generation of the server: as in the published text, or with tagged "
-        "commands and polls.",
+        type=click.Choice(SERVED_GENERATIONS),
+        help="Generation of the server: as in the published text, with tagged commands and polls, "
+        "or with frames of 256 bytes; default: apache if the first bytes show it, else published.",
     )
     yield click.Option(
         ["--old-layout"], is_flag=True, help="The messages of a log have no state and no checksum."
@@ -51,7 +50,7 @@ def _options() -> Iterator[click.Option]:
 
 
 def _decode(
-    source: Source, *, side: Side | None, generation: Generation, old_layout: bool
+    source: Source, *, side: Side | None, generation: ServedGeneration | None, old_layout: bool
 ) -> Iterator[Entry]:
     from wireproof_kit.iggy.decoding.sources import (
         DecodeOptions,

@@ -42,11 +42,14 @@ def _open_session(target: Target, options: SessionOptions) -> Session:
 
 
 def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSession":
-    from wireproof_kit.errors import UsageFault
+    from wireproof_kit.iggy.apache.greeting import is_apache
+
+    if is_apache(target):
+        from wireproof_kit.iggy.fuzz.apache.fuzz_session import open_apache_fuzz_session
+
+        return open_apache_fuzz_session(target, options)
     from wireproof_kit.iggy.fuzz.fuzz_session import open_fuzz_session
 
-    if target.generation == "apache":
-        raise UsageFault("the fuzzer does not speak generation apache of Iggy yet")
     return open_fuzz_session(target, options)
 
 

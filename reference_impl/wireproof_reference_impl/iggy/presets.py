@@ -25,10 +25,12 @@ from wireproof_reference_impl.iggy.faulty.apache import admission as apache_admi
 from wireproof_reference_impl.iggy.faulty.apache import combined as apache_combined
 from wireproof_reference_impl.iggy.faulty.apache import corners as apache_corners
 from wireproof_reference_impl.iggy.faulty.apache import frames as apache_frames
+from wireproof_reference_impl.iggy.faulty.apache import groups as apache_groups
 from wireproof_reference_impl.iggy.faulty.apache import headers as apache_headers
 from wireproof_reference_impl.iggy.faulty.apache import logins as apache_logins
 from wireproof_reference_impl.iggy.faulty.apache import over_http as apache_over_http
 from wireproof_reference_impl.iggy.faulty.apache import oversights as apache_oversights
+from wireproof_reference_impl.iggy.faulty.apache import parser as apache_parser
 from wireproof_reference_impl.iggy.faulty.apache import polls as apache_polls
 from wireproof_reference_impl.iggy.faulty.apache import stored as apache_stored
 from wireproof_reference_impl.iggy.faulty.corners import RESTRICTED
@@ -69,6 +71,8 @@ EVERY_FAULT: tuple[Preset, ...] = tuple(
         apache_corners,
         apache_combined,
         apache_over_http,
+        apache_groups,
+        apache_parser,
     )
     for preset in family.FAULTS
     for each in (preset, late_twin(preset))

@@ -1,9 +1,11 @@
 """What a script of an Iggy finding creates before it sends the recorded bytes."""
 
-from wireproof_reports.exchange.protocol import Plan
+from wireproof_reports.exchange.protocol import Act, Plan
 from wireproof_reports.iggy.replayed import make_replayable
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.apache.frames import encode_request, make_request
+from wireproof_spec.iggy.apache.header import RequestHeader
 from wireproof_spec.iggy.bodies.command_shapes import payload_schema
 from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
 from wireproof_spec.iggy.bodies.identifier import numeric
@@ -56,3 +58,15 @@ def test_clients_beside_the_case_have_streams_of_their_own_and_the_watched_one()
 
 def test_without_names_of_a_campaign_nothing_is_created() -> None:
     assert make_replayable(Plan(())).create == ()
+
+
+def test_scripts_of_generation_apache_read_its_frames_and_log_in() -> None:
+    request = encode_request(make_request(RequestHeader(client=1, operation=2, code=1)))
+    acts = (Act("A", "open"), Act("A", "secret"), Act("A", "send", request))
+    names = {"stream": "wp_f_1", "stream_id": "1", "scratch": "wp_f_3", "scratch_id": "3"}
+    for plan in (Plan(acts), Plan(acts[:2], arranged=names), Plan(acts, arranged=names)):
+        found = make_replayable(plan)
+        assert found.reader == "iggy/apache_reader.py.jinja"
+        assert found.login == "iggy/apache_login.py.jinja"
+        assert found.create == ()
+        assert found.probe == request

@@ -9,6 +9,14 @@ from typing import Protocol, TypeAlias, cast
 from wireproof_reports.exchange.protocol import Act, Plan
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.apache.frames import encode_request, make_request
+from wireproof_spec.iggy.apache.header import (
+    COMMAND_AT,
+    HEADER_SIZE,
+    REQUEST_COMMAND,
+    SIZE_AT,
+    RequestHeader,
+)
 from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
 from wireproof_spec.iggy.bodies.consumer import Consumer
 from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
@@ -49,11 +57,21 @@ class _OfStream(Protocol):
 def make_replayable(plan: Plan) -> Plan:
     """Return a script's plan that creates the streams of an exchange, and reads whole responses.
 
-    Campaigns know only the published generation, which needs no login. Each run of a script has
-    streams with new numbers. In the bytes, a name follows its
-    length, and a number is binary, so a user cannot replace either by hand.
+    Campaigns of the published generation need no login. Each run of a script has streams with new
+    numbers. In the bytes, a name follows its length, and a number is binary, so a user cannot
+    replace either by hand. A server of generation apache gives the numbers itself, so nothing is
+    created; its campaigns name no topic in the scratch stream.
     """
     enters = any(act.kind == "secret" for act in plan.acts)
+    is_named = bool(plan.arranged) and "scratch_topic_id" not in plan.arranged
+    if is_named or any(_begins_apache(data) for data in _join_sent(plan.acts)):
+        return replace(
+            plan,
+            reader="iggy/apache_reader.py.jinja",
+            secured=frozenset({"secret"}) if enters else frozenset[str](),
+            login="iggy/apache_login.py.jinja" if enters else "",
+            probe=encode_request(make_request(RequestHeader(client=1, operation=2, code=1))),
+        )
     plan = replace(
         plan,
         reader="iggy/reader.py.jinja",
@@ -78,6 +96,13 @@ def make_replayable(plan: Plan) -> Plan:
         bystanders="iggy/bystanders.py.jinja" if watched else "",
         watched=tuple((_sending(place), _polling(place)) for place in watched),
     )
+
+
+def _begins_apache(data: bytes) -> bool:
+    """Return True if bytes begin with the header of a request of generation apache."""
+    size = int.from_bytes(data[SIZE_AT : SIZE_AT + 4], "little")
+    is_whole = len(data) >= HEADER_SIZE and size >= HEADER_SIZE
+    return is_whole and data[COMMAND_AT] == REQUEST_COMMAND and not any(data[:32])
 
 
 def _with_streams(plan: Plan) -> Plan:

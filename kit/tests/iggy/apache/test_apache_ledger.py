@@ -7,11 +7,13 @@ from apache_talk import CLIENT, TIME_US, Talk, stamped
 from msgspec.structs import replace
 
 from wireproof_kit.iggy.apache.batches import NAME, batch, message, numbered
+from wireproof_kit.iggy.apache.requests import UNSET, Polling
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.iggy.apache import operations
 from wireproof_spec.iggy.apache.batch import Batch, make_batch, seal_batch, seal_frame
 from wireproof_spec.iggy.apache.frames import Eviction, encode_answer
 from wireproof_spec.iggy.apache.header import EvictionHeader
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, GROUP_KIND
 
 SENT = batch(*numbered(3, NAME), origin_us=TIME_US)
 Change = Callable[[Batch], Batch]
@@ -62,6 +64,31 @@ def test_each_difference_breaks_its_clause(change: Change, broken: dict[str, str
     talk.send(SENT)
     talk.poll(change(stamped(SENT)))
     assert talk.broken() == broken
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "broken"),
+    [
+        (CONSUMER_KIND, 0, {"poll.head": "head:other"}),
+        (GROUP_KIND, 0, {}),
+        (GROUP_KIND, UNSET, {}),
+    ],
+)
+def test_a_member_without_partitions_may_be_told_any(
+    kind: int, place: int, broken: dict[str, str]
+) -> None:
+    talk = Talk()
+    talk.poll(partition=9, polling=Polling(kind=kind, partition=place))
+    assert talk.broken() == broken
+
+
+def test_a_poll_that_names_no_partition_is_of_the_one_that_is_answered() -> None:
+    talk = Talk()
+    talk.send(SENT)
+    polling = Polling(kind=GROUP_KIND, partition=UNSET)
+    talk.poll(stamped(SENT), polling=polling)
+    talk.poll(in_header(partition_id=1)(stamped(SENT)), partition=1, polling=polling)
+    assert talk.broken() == {"send.partition": "partition:other"}
 
 
 def test_a_message_that_is_stored_twice_leaves_a_gap() -> None:

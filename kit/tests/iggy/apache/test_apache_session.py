@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from wireproof_kit.errors import TargetSilent, UsageFault
+from wireproof_kit.errors import TargetSilent, TargetUnreachable
+from wireproof_kit.fuzz.driver import FuzzSessionOptions
 from wireproof_kit.iggy.apache import login
 from wireproof_kit.iggy.apache.answers import Evicted, Replied
 from wireproof_kit.iggy.apache.batches import numbered
@@ -128,12 +129,12 @@ def test_the_reference_gets_no_option_that_its_generation_lacks(
     assert {"--tcp", "--http", "--data", "--control"} - {*arguments} == {*absent}
 
 
-def test_a_fuzzer_of_generation_apache_is_refused() -> None:
+def test_the_fuzzer_takes_a_server_of_generation_apache_that_is_there() -> None:
     target = read_target("iggy://127.0.0.1:1?generation=apache")
     opener = kit_part("iggy").open_fuzz_session
     assert opener is not None
-    with pytest.raises(UsageFault, match="generation apache"):
-        opener(target, None)  # type: ignore[arg-type]  # refused before options are looked at
+    with pytest.raises(TargetUnreachable):
+        opener(target, FuzzSessionOptions("t"))
 
 
 def test_a_number_that_the_kit_does_not_know_is_refused_in_one_sentence() -> None:

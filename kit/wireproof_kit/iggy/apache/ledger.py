@@ -246,9 +246,8 @@ class _CaseReader:
         if not self._known.has_odd_deltas:
             self._known.add(rules.judge_order(polled.batches), way)
         self._known.add(rules.judge_times(polled.batches), way)
-        partition = self._known.partition(
-            self._known.topic(poll.topic), poll.partition.partition_id
-        )
+        number = _partition_of(poll, polled)
+        partition = self._known.partition(self._known.topic(poll.topic), number)
         if before is not None:
             if not self._known.has_odd_deltas:
                 self._known.add(partition.judge_poll(poll, before, polled), way)
@@ -260,12 +259,17 @@ class _CaseReader:
             of_batch = way | {"slice"} if is_slice else way
             self._known.add(rules.judge_batch(poll, batch), of_batch)
             for frame in batch.frames:
-                self._judge_frame(poll, batch, frame, of_batch)
+                self._judge_frame(poll, number, batch, frame, of_batch)
 
     def _judge_frame(
-        self, poll: PollMessages, batch: Batch, frame: MessageFrame, way: frozenset[str]
+        self,
+        poll: PollMessages,
+        partition: int,
+        batch: Batch,
+        frame: MessageFrame,
+        way: frozenset[str],
     ) -> None:
-        topic, partition = self._known.topic(poll.topic), poll.partition.partition_id
+        topic = self._known.topic(poll.topic)
         known = self._known.partition(topic, partition)
         offset, time_us = (
             batch.header.base_offset + frame.offset_delta,
@@ -303,6 +307,11 @@ class _CaseReader:
         if frame == entry.content.frame:
             finding = Finding(entry.content.flaw, "unwanted")
             self._known.add([finding], way, entry.evidence(self._known.at))
+
+
+def _partition_of(poll: PollMessages, polled: Polled) -> int:
+    """Return the partition of a poll: without one in the request, the one that was answered."""
+    return poll.partition.partition_id if poll.partition.flag else polled.head.partition_id
 
 
 def _flaw_of(batch: Batch) -> str:

@@ -51,6 +51,12 @@ def disk(server: ApacheServer) -> Observation:
     return observed("ok" if message.payload in log else "missing")
 
 
+def groups(server: ApacheServer) -> Observation:
+    """Create a consumer group: ``ok``, or what was answered."""
+    body = requests.create_group_body(server.new_topic(), NOBODY)
+    return observe(server.ask_settled(operations.CREATE_CONSUMER_GROUP, body), framed=True)
+
+
 def login_body(server: ApacheServer) -> Observation:
     """Log in: ``reply:bare`` or ``reply:result-section``, or what was answered."""
     with server.connect(enter=False) as connection:
@@ -160,7 +166,12 @@ def sentinel_body(server: ApacheServer, topic: requests.Topic) -> Outgoing:
     return server.send_body(topic, batches.batch(batches.message(SENTINEL)))
 
 
-CAPABILITY_PROBES: Mapping[str, Probe] = {"apache": apache, "http": http, "disk": disk}
+CAPABILITY_PROBES: Mapping[str, Probe] = {
+    "apache": apache,
+    "apache-groups": groups,
+    "http": http,
+    "disk": disk,
+}
 
 READING_PROBES: Mapping[str, Probe] = {
     "iggy-apache-login-body": login_body,

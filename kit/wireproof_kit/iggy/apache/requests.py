@@ -13,7 +13,7 @@ from wireproof_kit.wire.outgoing import Outgoing, from_grammar
 from wireproof_kit.wire.outgoing import overwritten as _overwritten
 from wireproof_spec.iggy.apache import operations
 from wireproof_spec.iggy.apache.batch import BATCH, Batch
-from wireproof_spec.iggy.apache.bodies import messages, places, resources
+from wireproof_spec.iggy.apache.bodies import groups, messages, places, resources
 from wireproof_spec.iggy.apache.bodies.messages import (
     DeleteConsumerOffset,
     GetConsumerOffset,
@@ -66,8 +66,10 @@ class Polling:
     consumer: int | str = 1
     kind: int = CONSUMER_KIND
     partition: int | None = None
+    """None for that of the topic, `UNSET` for none at all."""
 
 
+UNSET: Final = -1
 POLLING: Final = Polling()
 
 
@@ -107,10 +109,11 @@ def send_body(
 
 def poll_body(where: tuple[Identifier, Identifier], partition: int, polling: Polling) -> Outgoing:
     """Return the body of a poll."""
+    number = partition if polling.partition is None else polling.partition
     asked = PollMessages(
         consumer(polling.consumer, polling.kind),
         *where,
-        places.one_partition(partition if polling.partition is None else polling.partition),
+        places.ANY_PARTITION if number == UNSET else places.one_partition(number),
         polling.strategy,
         polling.value,
         polling.count,
@@ -144,6 +147,18 @@ def delete_offset_body(topic: Topic, who: Consumer, partition: int) -> Outgoing:
     where: OptionalPartition = places.one_partition(partition)
     asked = DeleteConsumerOffset(who, *topic.by_number, where, messages.QUORUM)
     return from_grammar(messages.DELETE_CONSUMER_OFFSET, asked, what="delete_consumer_offset")
+
+
+def create_group_body(topic: Topic, name: str) -> Outgoing:
+    """Return the body of a request that creates a consumer group."""
+    wanted = groups.CreateGroup(*topic.by_number, name)
+    return from_grammar(groups.CREATE_GROUP, wanted, what="create_consumer_group")
+
+
+def group_body(topic: Topic, group: Identifier) -> Outgoing:
+    """Return the body of a request to get, delete, join, leave or sync a consumer group."""
+    wanted = groups.GroupRequest(*topic.by_number, group)
+    return from_grammar(groups.GROUP_REQUEST, wanted, what="a consumer group")
 
 
 def create_stream_body(name: str) -> Outgoing:

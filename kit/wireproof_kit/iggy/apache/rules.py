@@ -34,9 +34,10 @@ from wireproof_spec.iggy.apache.evictions import (
 )
 from wireproof_spec.iggy.apache.frames import Eviction, Reply
 from wireproof_spec.iggy.apache.header import REPLY_RESERVED_AT, ReplyHeader, RequestHeader
-from wireproof_spec.iggy.apache.operations import REGISTER, RESULT_FRAMED
+from wireproof_spec.iggy.apache.operations import REGISTER, RESULT_FRAMED, WITHOUT_PAYLOAD
 from wireproof_spec.iggy.apache.polled import Polled
 from wireproof_spec.iggy.apache.statuses import OK
+from wireproof_spec.iggy.kinds import CONSUMER_KIND
 from wireproof_spec.wire_error import WireError
 
 LAW: Final = "iggy.apache."
@@ -71,11 +72,11 @@ def judge_reply(request: RequestHeader, reply: Reply, envelope: Envelope) -> Ite
     if header.status != OK:
         yield hold("reply.denied-empty", not reply.body, "body")
     elif request.operation in _RESULT_FRAMED:
-        yield from judge_result(reply)
+        yield from judge_result(reply, request.operation)
 
 
-def judge_result(reply: Reply) -> Iterator[Finding]:
-    """Judge the result section in front of the body of a reply."""
+def judge_result(reply: Reply, operation: int) -> Iterator[Finding]:
+    """Judge the result section in front of the body of a reply, and whether a payload follows."""
     try:
         result = decode(RESULT, reply.body)
     except WireError as error:
@@ -86,6 +87,8 @@ def judge_result(reply: Reply) -> Iterator[Finding]:
         entries = [(rejection.index, bool(rejection.result)) for rejection in result.rejections]
         is_one = entries == [(0, True)] and not result.payload
         yield hold("reply.result-rejected", is_one, "result:other", f"{entries}")
+    elif operation in WITHOUT_PAYLOAD:
+        yield hold("reply.no-payload", not result.payload, "result:more")
 
 
 def has_set_bytes(header: ReplyHeader, envelope: Envelope) -> bool:
@@ -137,7 +140,9 @@ def judge_eviction(eviction: Eviction) -> Iterator[Finding]:
 
 def judge_head(poll: PollMessages, polled: Polled) -> Iterator[Finding]:
     """Judge what stands in front of the polled batches."""
-    if poll.partition.flag:
+    is_member = poll.consumer.kind == CONSUMER_KIND or bool(polled.frames)
+    # What stands there for a member of a group without partitions, no page says.
+    if poll.partition.flag and is_member:
         due, found = poll.partition.partition_id, polled.head.partition_id
         yield compare("poll.head", "head:other", "partition_id", due, found)
     count, declared = len(polled.frames), polled.head.count

@@ -8,6 +8,9 @@ from typing import Final
 
 from wireproof_kit.wire.transcript import Part
 from wireproof_spec.decoding import Span
+from wireproof_spec.iggy.apache import operations as apache_operations
+from wireproof_spec.iggy.apache import statuses as apache_statuses
+from wireproof_spec.iggy.apache.evictions import REASONS
 from wireproof_spec.iggy.bodies.identifier import NUMERIC, STRING
 from wireproof_spec.iggy.commands import COMMANDS
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
@@ -31,16 +34,32 @@ _NAMED: Final[Mapping[str, Mapping[int, str]]] = {
     "id.kind": _IDENTIFIERS,
 }
 """Names of numbers, by the last one or two names in the path of their field."""
+APACHE_NAMES: Final[Mapping[str, Mapping[int, str]]] = {
+    **_NAMED,
+    "code": apache_operations.CODES,
+    "operation": apache_operations.OPERATIONS,
+    "status": apache_statuses.STATUSES,
+    "result": apache_statuses.STATUSES,
+    "reason": REASONS,
+    "key.kind": HEADER_KINDS,
+    "value.kind": HEADER_KINDS,
+}
+"""The same for generation apache; a number without a name has no meaning to be told."""
+_TIMES: Final = ("timestamp", "base_timestamp", "origin_timestamp")
 
 
 def parts_of(
-    spans: Iterable[Span], *, shift: int = 0, due: Mapping[str, int] = MappingProxyType({})
+    spans: Iterable[Span],
+    *,
+    shift: int = 0,
+    due: Mapping[str, int] = MappingProxyType({}),
+    names: Mapping[str, Mapping[int, str]] = _NAMED,
 ) -> list[Part]:
     """Return spans of decoded bytes as labelled parts, with ``shift`` added to each offset.
 
-    ``due`` has the right values of fields that hold a wrong one, such as a checksum.
+    ``due`` has the right values of fields that may hold a wrong one, such as a checksum.
     """
-    return [Part(shift + span.offset, span.length, _label(span, due)) for span in spans]
+    return [Part(shift + span.offset, span.length, _label(span, due, names)) for span in spans]
 
 
 def fault_parts(
@@ -49,16 +68,20 @@ def fault_parts(
     *,
     shift: int = 0,
     due: Mapping[str, int] = MappingProxyType({}),
+    names: Mapping[str, Mapping[int, str]] = _NAMED,
 ) -> list[Part]:
     """Return the parts before a decoding error, and one part with the reason for the bytes after.
 
     ``shift`` is added to each offset; the error's own offset counts from where the spans' do.
-    ``due`` is that of `parts_of`.
+    ``due`` and ``names`` are those of `parts_of`.
     """
     whole = [span for span in spans if span.offset < error.offset]
     rest = sum(span.length for span in spans) - error.offset
     reason = f"{error.field}: expected {error.expected}, found {error.found}"
-    return [*parts_of(whole, shift=shift, due=due), Part(shift + error.offset, rest, reason)]
+    return [
+        *parts_of(whole, shift=shift, due=due, names=names),
+        Part(shift + error.offset, rest, reason),
+    ]
 
 
 def moment(timestamp: int) -> str:
@@ -70,16 +93,23 @@ def moment(timestamp: int) -> str:
     return time.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _label(span: Span, due: Mapping[str, int]) -> str:
-    right = f", WRONG: {due[span.field]} is right" if span.field in due else ""
-    return f"{span.field} = {span.value}{_describe_value(span)}{right}"
+def _label(
+    span: Span, due: Mapping[str, int], names: Mapping[str, Mapping[int, str]] = _NAMED
+) -> str:
+    right = ""
+    if span.field in due:
+        value = due[span.field]
+        right = ", right" if str(value) == span.value else f", WRONG: {value} is right"
+    return f"{span.field} = {span.value}{_describe_value(span, names)}{right}"
 
 
-def _describe_value(span: Span) -> str:
-    names = span.field.split(".")
-    if names[-1] == "timestamp":
+def _describe_value(span: Span, names: Mapping[str, Mapping[int, str]]) -> str:
+    path = span.field.split(".")
+    if path[-1] in _TIMES and span.value != "0":
         return f" {moment(int(span.value))}".rstrip()
-    known = _NAMED.get(names[-1]) or _NAMED.get(".".join(names[-2:]))
+    known = names.get(path[-1]) or names.get(".".join(path[-2:]))
     if known is None and re.search(r"headers\[\d+\]\.kind$", span.field):
         known = HEADER_KINDS
+    if names is APACHE_NAMES and known and int(span.value) not in known:
+        return ""
     return f" ({known.get(int(span.value), 'unknown')})" if known else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, Literal, Protocol, TypeAlias, TypeVar
+from typing import BinaryIO, Protocol, TypeVar
 
 from wireproof_kit.decoding.decoded import (
     Broken,
@@ -18,6 +18,8 @@ from wireproof_kit.decoding.decoded import (
 )
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.iggy.decoding.annotation import STATUS_NAMES, fault_parts, parts_of
+from wireproof_kit.iggy.decoding.apache import decode_apache
+from wireproof_kit.iggy.decoding.apache_parts import Side, recognise_apache
 from wireproof_kit.iggy.decoding.polls import (
     LIMIT,
     begins_message,
@@ -45,13 +47,12 @@ from wireproof_spec.iggy.frame import (
     Response,
     ResponseReader,
 )
-from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.generation import Generation, ServedGeneration, framed
 from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message, MessageReader
 from wireproof_spec.iggy.segment import read_log_name
 from wireproof_spec.wire_error import WireError
 from wireproof_spec.wording import count_bytes
 
-Side: TypeAlias = Literal["client", "server", "log"]
 T = TypeVar("T")
 
 CHUNK = 1 << 16
@@ -64,13 +65,15 @@ LEAST_LENGTH = 4
 
 @dataclass(frozen=True, slots=True)
 class DecodeOptions:
-    """Decoding options that the bytes do not reveal; a side of None means: detect it.
+    """Decoding options that the bytes may not reveal; None means: detect it.
+
+    Generations published and tagged look alike, so that one of them has to be named.
 
     ``old_layout``: the messages of a log have neither state nor checksum.
     """
 
     side: Side | None = None
-    generation: Generation = "published"
+    generation: ServedGeneration | None = None
     old_layout: bool = False
 
 
@@ -140,7 +143,9 @@ def _directory(path: Path, wanted: DecodeOptions) -> Iterator[Entry]:
         name = log.relative_to(path).as_posix()
         yield Heading(name)
         with log.open("rb") as opened:
-            for entry in _messages(opened, wanted):
+            if not log.stat().st_size:
+                continue
+            for entry in _decode(opened, replace(wanted, side="log"), name):
                 yield replace(entry, where=name) if isinstance(entry, Broken) else entry
                 if isinstance(entry, Broken):
                     return
@@ -150,26 +155,32 @@ def _decode(source: BinaryIO, wanted: DecodeOptions, name: str) -> Iterator[Entr
     head = source.read(HEAD)
     if not head:
         raise UsageFault(f"{name} is empty: there is nothing to decode")
-    side = wanted.side or recognise_side(head)
+    apache_side = recognise_apache(head)
+    is_apache = wanted.generation == "apache" or (
+        wanted.generation is None
+        and apache_side is not None
+        and not (wanted.old_layout or begins_message(head))
+    )
+    side = wanted.side or (apache_side if is_apache else recognise_side(head))
     if side is None:
         raise UsageFault(
             f"cannot tell what {name} is by its first bytes ({head[:8].hex(' ')}); "
             "say it with --side client, server or log"
         )
-    return _SIDES[side](source, wanted, head)
+    return decode_apache(source, side, head) if is_apache else _SIDES[side](source, wanted, head)
 
 
 def _requests(source: BinaryIO, wanted: DecodeOptions, head: bytes = b"") -> Iterator[Entry]:
     reader = RequestReader(LIMIT)
     reader.feed(head)
-    tell = partial(_request, generation=wanted.generation)
+    tell = partial(_request, generation=framed(wanted.generation or "published"))
     return _values(source, reader, reader.next_request, REQUEST, tell)
 
 
 def _responses(source: BinaryIO, wanted: DecodeOptions, head: bytes = b"") -> Iterator[Entry]:
     reader = ResponseReader(LIMIT)
     reader.feed(head)
-    tell = partial(_response, generation=wanted.generation)
+    tell = partial(_response, generation=framed(wanted.generation or "published"))
     return _values(source, reader, reader.next_response, RESPONSE, tell)
 
 

@@ -14,6 +14,7 @@ from wireproof_reference_impl.iggy.faulty.apache import (
     combined,
     corners,
     frames,
+    groups,
     headers,
     logins,
     over_http,
@@ -26,7 +27,7 @@ from wireproof_reference_impl.preset import LATE, Preset
 from wireproof_spec.clauses.loading import load_catalogue
 
 FAMILIES = (
-    *(admission, combined, corners, frames, headers),
+    *(admission, combined, corners, frames, groups, headers),
     *(logins, over_http, oversights, polls, stored),
 )
 FAULTS = [preset for family in FAMILIES for preset in family.FAULTS]

@@ -17,7 +17,9 @@ from apache_bench import (
     sending,
     sending_batch,
 )
+from apache_group_sessions import about, around, create
 
+from wireproof_reference_impl.iggy.apache.topics import Group
 from wireproof_reference_impl.iggy.presets import overrides
 from wireproof_reference_impl.overrides import apply_overrides
 from wireproof_spec.decoding import decode, encode
@@ -27,7 +29,7 @@ from wireproof_spec.iggy.apache.bodies.messages import GET_CONSUMER_OFFSET, GetC
 from wireproof_spec.iggy.apache.bodies.places import one_partition
 from wireproof_spec.iggy.apache.envelopes import OWN
 from wireproof_spec.iggy.apache.frames import Eviction, Request, encode_request
-from wireproof_spec.iggy.apache.header import RequestHeader
+from wireproof_spec.iggy.apache.header import HEADER_SIZE, RequestHeader
 from wireproof_spec.iggy.apache.user_headers import USER_HEADERS, UserHeader, text_header
 from wireproof_spec.iggy.header_kinds import STRING, UINT32
 from wireproof_spec.iggy.kinds import OFFSET
@@ -139,6 +141,28 @@ def never_stored(client: Client) -> object:
     return client.status(READ, body, code=operations.GET_CONSUMER_OFFSET)
 
 
+def undescribed_group(client: Client) -> object:
+    create(client, "g")
+    return len(about(client, READ, code=operations.GET_CONSUMER_GROUP)) > HEADER_SIZE
+
+
+def group_created_twice(client: Client) -> object:
+    create(client, "g")
+    return len(create(client, "g")) > HEADER_SIZE
+
+
+def poll_of_stranger(client: Client) -> object:
+    create(client, "g")
+    return len(around(client)[1]) > HEADER_SIZE
+
+
+def first_share(client: Client) -> object:
+    client.bench.node.streams[0].topics[0].groups[0] = group = Group(0, "g")
+    group.join(client.number)
+    group.join(0)
+    return [*group.share(client.number, 4)]
+
+
 @pytest.mark.parametrize(
     ("name", "seen", "usual", "other"),
     [
@@ -161,6 +185,10 @@ def never_stored(client: Client) -> object:
         ("user-header-widths-checked", key_twice, 0, statuses.RESOURCE_NOT_FOUND),
         ("empty-payloads-refused", empty_payload, 0, statuses.RESOURCE_NOT_FOUND),
         ("server-fields-refused", server_fields, 0, statuses.RESOURCE_NOT_FOUND),
+        ("groups-undescribed", undescribed_group, True, False),
+        ("group-rejections-denied", group_created_twice, True, False),
+        ("group-strangers-denied", poll_of_stranger, True, False),
+        ("group-partitions-in-ranges", first_share, [0, 2], [0, 1]),
         ("never-stored-denied", never_stored, 0, statuses.CONSUMER_OFFSET_NOT_FOUND),
     ],
 )

@@ -50,6 +50,7 @@ class Connection:
         """Handle the end of the client's stream; an incomplete frame is dropped."""
         self.closed = True
         if self.session():
+            self.node.leave_groups(self.client)
             del self.node.registered[self.client]
 
     def take_output(self) -> bytes:

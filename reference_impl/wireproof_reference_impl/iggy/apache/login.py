@@ -95,6 +95,7 @@ def logged_in(node: Node, session: int) -> bytes:
 def logout(node: Node, call: Call) -> bytes:
     """Log a client out and return the reply, which has no body."""
     node.commit()
+    node.leave_groups(call.client)
     del node.registered[call.client]
     return replies.of_login(node, call, b"")
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from wireproof_reference_impl.iggy.apache import admission, records
+from wireproof_reference_impl.iggy.apache import admission, groups, records
 from wireproof_reference_impl.iggy.apache.node import Node, partition_of
 from wireproof_reference_impl.iggy.apache.partition import Partition, count_messages
 from wireproof_reference_impl.iggy.apache.records import Batch
@@ -21,7 +21,7 @@ from wireproof_spec.iggy.apache.bodies.results import CONFIRMATIONS, Confirmatio
 from wireproof_spec.iggy.apache.envelope import Envelope, PollHead
 from wireproof_spec.iggy.bodies.consumer import Consumer
 from wireproof_spec.iggy.bodies.identifier import Identifier
-from wireproof_spec.iggy.kinds import CONSUMER_KIND, FIRST, LAST, NEXT, OFFSET, TIMESTAMP
+from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, OFFSET, TIMESTAMP
 from wireproof_spec.wire_error import WireError
 
 NO_PARTITION = (1 << 32) - 1
@@ -123,9 +123,11 @@ def poll(node: Node, request: PollMessages) -> Polled:
     Raises:
         Denied: the target does not exist, or a message is damaged.
     """
-    partition = node.partition(request.stream, request.topic, request.partition)
-    if request.consumer.kind != CONSUMER_KIND:
+    resolved = groups.resolve(node, request)
+    if resolved is None:
         return Polled(NO_PARTITION, 0, [])
+    request = resolved
+    partition = node.partition(request.stream, request.topic, request.partition)
     start = start_of(partition, request)
     found = [] if start is None else partition.select(start, request.count)
     if found and request.auto_commit:

@@ -37,6 +37,8 @@ class Node:
         self.op = 0
         """The log position of the last replicated operation."""
         self.connections = 0
+        self.asking = 0
+        """The client id that logged in on the connection whose request is served."""
         self.streams: dict[int, Stream] = {}
         self.registered: dict[int, Registered] = {}
         """Logged-in clients by client id."""
@@ -144,6 +146,13 @@ class Node:
         found = self.topic(stream, topic)
         self.around.storage.remove_topic(found.stream, found.id)
         del self.streams[found.stream].topics[found.id]
+
+    def leave_groups(self, client: int) -> None:
+        """Remove a client that is gone from all groups."""
+        for stream in self.streams.values():
+            for topic in stream.topics.values():
+                for group in topic.groups.values():
+                    group.leave(client)
 
     def _open(self, topic: Topic, partitions: int) -> None:
         topic.partitions = [

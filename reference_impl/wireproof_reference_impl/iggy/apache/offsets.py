@@ -1,5 +1,6 @@
 """Offsets that consumers store: get, store and delete."""
 
+from wireproof_reference_impl.iggy.apache import groups
 from wireproof_reference_impl.iggy.apache.messages import consumer_number
 from wireproof_reference_impl.iggy.apache.node import Node
 from wireproof_reference_impl.iggy.apache.partition import Partition
@@ -28,6 +29,10 @@ def get(node: Node, body: bytes) -> bytes:
         request = decode(GET_CONSUMER_OFFSET, body)
     except WireError:
         raise Denied(statuses.INVALID_COMMAND) from None
+    resolved = groups.resolve(node, request, as_member=False)
+    if resolved is None:
+        return never_stored()
+    request = resolved
     partition = node.partition(request.stream, request.topic, request.partition)
     number = consumer_number(request.consumer.id)
     stored = partition.stored_offset(request.consumer.kind, number)
@@ -50,7 +55,7 @@ def store(node: Node, body: bytes) -> bytes:
     Raises:
         Denied: the body cannot be read, the target does not exist, or has no such offset.
     """
-    request = read_store(body)
+    request = _resolve(node, read_store(body))
     partition = _target(node, request)
     number = consumer_number(request.consumer.id)
     partition.store_offset(request.consumer.kind, number, request.offset)
@@ -63,7 +68,7 @@ def delete(node: Node, body: bytes) -> bytes:
     Raises:
         Denied: the body cannot be read, the target does not exist, or nothing is stored.
     """
-    request = read_delete(body)
+    request = _resolve(node, read_delete(body))
     partition = _target(node, request)
     partition.delete_offset(request.consumer.kind, consumer_number(request.consumer.id))
     return b""
@@ -83,6 +88,16 @@ def read_delete(body: bytes) -> DeleteConsumerOffset:
         return decode(DELETE_CONSUMER_OFFSET, body)
     except WireError:
         raise not_found() from None
+
+
+def _resolve(node: Node, request: groups.OfConsumer) -> groups.OfConsumer:
+    try:
+        resolved = groups.resolve(node, request)
+    except Denied:
+        raise not_found() from None
+    if resolved is None:
+        raise not_found()
+    return resolved
 
 
 def _target(node: Node, request: StoreConsumerOffset | DeleteConsumerOffset) -> Partition:

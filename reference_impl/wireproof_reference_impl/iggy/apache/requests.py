@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from wireproof_reference_impl.iggy.apache import (
+    groups,
     login,
     messages,
     metadata,
@@ -43,12 +44,19 @@ READS: Mapping[int, Read] = {
     operations.GET_TOPIC: metadata.get_topic,
     operations.POLL_MESSAGES: messages.answer_poll,
     operations.GET_CONSUMER_OFFSET: offsets.get,
+    operations.GET_CONSUMER_GROUP: groups.get,
+    operations.GET_CONSUMER_GROUPS: groups.get_all,
+    operations.SYNC_CONSUMER_GROUP: groups.sync,
 }
 CHANGES: Mapping[int, Change] = {
     operations.CREATE_STREAM: metadata.create_stream,
     operations.DELETE_STREAM: metadata.delete_stream,
     operations.CREATE_TOPIC: metadata.create_topic,
     operations.DELETE_TOPIC: metadata.delete_topic,
+    operations.CREATE_CONSUMER_GROUP: groups.create,
+    operations.DELETE_CONSUMER_GROUP: groups.delete,
+    operations.JOIN_CONSUMER_GROUP: groups.join,
+    operations.LEAVE_CONSUMER_GROUP: groups.leave,
 }
 _ASSIGNED_INTERNAL = range(64, 69)
 
@@ -61,6 +69,7 @@ def serve(node: Node, call: Call) -> bytes:
         if header.operation == operations.NON_REPLICATED
         else replies.of_denied
     )
+    node.asking = call.client
     try:
         check_header(header)
         return _answer(node, call)

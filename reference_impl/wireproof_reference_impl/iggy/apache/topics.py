@@ -1,6 +1,6 @@
 """Streams and topics: their ids count from 0, and are used again after a deletion."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from wireproof_reference_impl.iggy.apache.partition import Partition
@@ -36,6 +36,41 @@ ALSO_KNOWN = frozenset({"durability", "consumer_offset_durability"})
 """Options that a request may name besides: clients of crate 0.11.0 always send them."""
 
 
+class Group:
+    """A consumer group: the client ids of its members, in the order of joining."""
+
+    def __init__(self, number: int, name: str) -> None:
+        self.id = number
+        self.name = name
+        self.generation = 0
+        self.members: list[int] = []
+        self._turns: dict[int, int] = {}
+
+    def join(self, client: int) -> None:
+        """Add a client that is no member."""
+        if client not in self.members:
+            self.members.append(client)
+            self.generation += 1
+
+    def leave(self, client: int) -> None:
+        """Remove a client that is a member."""
+        if client in self.members:
+            self.members.remove(client)
+            self.generation += 1
+
+    def share(self, client: int, partitions: int) -> Sequence[int]:
+        """Return the partitions of a client: none of one that is no member."""
+        if client not in self.members:
+            return ()
+        return range(self.members.index(client), partitions, len(self.members))
+
+    def take_turn(self, client: int, share: Sequence[int]) -> int:
+        """Return that partition of a client which comes next."""
+        turn = self._turns.get(client, 0)
+        self._turns[client] = turn + 1
+        return share[turn % len(share)]
+
+
 class Topic:
     """One topic: its partitions, numbered from 0 without gaps."""
 
@@ -54,6 +89,7 @@ class Topic:
         self.created_us = created_us
         self.options = options
         self.partitions: list[Partition] = []
+        self.groups: dict[int, Group] = {}
         self.turn = 0
 
     def choose(self, partitioning: Partitioning) -> int:
@@ -138,11 +174,11 @@ class Stream:
         )
 
 
-Named = TypeVar("Named", Stream, Topic)
+Named = TypeVar("Named", Stream, Topic, Group)
 
 
 def find(who: Identifier, among: Mapping[int, Named]) -> Named | None:
-    """Return the stream or topic with this number or name, or None."""
+    """Return the stream, topic or group with this number or name, or None."""
     if who.number is not None:
         return among.get(who.number)
     return next((each for each in among.values() if each.name.encode() == who.value), None)

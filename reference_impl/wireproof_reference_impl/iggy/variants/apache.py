@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.apache import (
     admission,
+    groups,
     login,
     messages,
     offsets,
@@ -16,11 +17,13 @@ from wireproof_reference_impl.iggy.apache import (
     requests,
 )
 from wireproof_reference_impl.iggy.apache.connection import Connection
+from wireproof_reference_impl.iggy.apache.groups import OfConsumer
 from wireproof_reference_impl.iggy.apache.node import Node
 from wireproof_reference_impl.iggy.apache.partition import Partition
 from wireproof_reference_impl.iggy.apache.records import Batch, Frame, Head
 from wireproof_reference_impl.iggy.apache.refusals import Denied, Evicted, Unanswered, Unsound
 from wireproof_reference_impl.iggy.apache.session import Call
+from wireproof_reference_impl.iggy.apache.topics import Group
 from wireproof_reference_impl.iggy.generations import APACHE_SETTINGS
 from wireproof_reference_impl.overrides import Original, Override, around
 from wireproof_reference_impl.preset import Preset, alternative
@@ -36,6 +39,13 @@ from wireproof_spec.wire_error import WireError
 
 _RESULT_SIZE = 4
 _VIEW, _CONTEXT = 7, 1 << 100
+_GROUP_READS = frozenset(
+    {
+        operations.GET_CONSUMER_GROUP,
+        operations.GET_CONSUMER_GROUPS,
+        operations.SYNC_CONSUMER_GROUP,
+    }
+)
 _FIRST_SESSION = 1_000_000_000
 
 
@@ -113,6 +123,33 @@ def _compare_session(original: Original, node: Node, call: Call) -> object:
     if not is_login and asked.session and call.session and asked.session != call.session:
         return replies.of_denied(node, call, statuses.UNAUTHENTICATED)
     return original(node, call)
+
+
+def _undescribed(original: Original, node: Node, call: Call) -> object:
+    if call.request.header.code in _GROUP_READS:
+        raise Denied(statuses.FEATURE_UNAVAILABLE)
+    return original(node, call)
+
+
+def _deny_rejection(original: Original, code: int) -> bytes:
+    if code >= statuses.CONSUMER_GROUP_ID_NOT_FOUND:
+        raise Denied(code)
+    rejection: bytes = original(code)
+    return rejection
+
+
+def _deny_stranger(original: Original, node: Node, request: OfConsumer, **how: bool) -> object:
+    resolved = original(node, request, **how)
+    if resolved is None:
+        raise Denied(statuses.CONSUMER_GROUP_MEMBER_NOT_FOUND)
+    return resolved
+
+
+def _in_ranges(original: Original, group: Group, client: int, partitions: int) -> Sequence[int]:
+    dealt: Sequence[int] = original(group, client, partitions)
+    before = [original(group, each, partitions) for each in group.members]
+    start = sum(map(len, before[: group.members.index(client)])) if dealt else 0
+    return range(start, start + len(dealt))
 
 
 def _rest_one_each(
@@ -338,5 +375,26 @@ ALTERNATIVES: tuple[Preset, ...] = (
         "short-polls",
         "A poll returns one message, however many it asks for",
         around(messages, "poll", _poll_one),
+    ),
+    _alternative(
+        "groups-undescribed",
+        "Requests that ask about consumer groups are refused with status 5",
+        around(requests, "read", _undescribed),
+    ),
+    _alternative(
+        "group-rejections-denied",
+        "A request about a consumer group that cannot be done is refused with a status",
+        around(replies, "rejection", _deny_rejection),
+    ),
+    _alternative(
+        "group-strangers-denied",
+        "A request in the name of a group is refused with status 5006 from a client that is no"
+        " member, or of another partition",
+        around(groups, "resolve", _deny_stranger),
+    ),
+    _alternative(
+        "group-partitions-in-ranges",
+        "The members of a consumer group have neighbouring partitions",
+        around(Group, "share", _in_ranges),
     ),
 )

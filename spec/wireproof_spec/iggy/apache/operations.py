@@ -9,8 +9,11 @@ CREATE_STREAM = 128
 DELETE_STREAM = 130
 CREATE_TOPIC = 132
 DELETE_TOPIC = 134
+CREATE_CONSUMER_GROUP = 139
+DELETE_CONSUMER_GROUP = 140
 USERS = range(141, 147)
 """Create and change users, their passwords and rights, and create tokens."""
+JOIN_CONSUMER_GROUP = 148
 LEAVE_CONSUMER_GROUP = 149
 SEND_MESSAGES = 160
 STORE_CONSUMER_OFFSET = 161
@@ -24,6 +27,10 @@ OPERATIONS = {
     DELETE_STREAM: "delete_stream",
     CREATE_TOPIC: "create_topic",
     DELETE_TOPIC: "delete_topic",
+    CREATE_CONSUMER_GROUP: "create_consumer_group",
+    DELETE_CONSUMER_GROUP: "delete_consumer_group",
+    JOIN_CONSUMER_GROUP: "join_consumer_group",
+    LEAVE_CONSUMER_GROUP: "leave_consumer_group",
     SEND_MESSAGES: "send_messages",
     STORE_CONSUMER_OFFSET: "store_consumer_offset",
     DELETE_CONSUMER_OFFSET: "delete_consumer_offset",
@@ -42,6 +49,14 @@ The pages except the reply to a login (reading iggy.apache.login.result-section)
 section there, too.
 """
 
+WITHOUT_PAYLOAD = frozenset(
+    {
+        *(DELETE_STREAM, DELETE_TOPIC, STORE_CONSUMER_OFFSET, DELETE_CONSUMER_OFFSET),
+        *(DELETE_CONSUMER_GROUP, JOIN_CONSUMER_GROUP, LEAVE_CONSUMER_GROUP),
+    }
+)
+"""Operations of which the pages describe no payload behind the result section of the reply."""
+
 PING = 1
 GET_CLUSTER_METADATA = 12
 GET_ME = 20
@@ -54,6 +69,9 @@ GET_STREAM = 200
 GET_STREAMS = 201
 GET_TOPIC = 300
 GET_TOPICS = 301
+GET_CONSUMER_GROUP = 600
+GET_CONSUMER_GROUPS = 601
+SYNC_CONSUMER_GROUP = 606
 
 CODES = {
     PING: "ping",
@@ -61,6 +79,9 @@ CODES = {
     GET_CONSUMER_OFFSET: "get_consumer_offset",
     GET_STREAM: "get_stream",
     GET_TOPIC: "get_topic",
+    GET_CONSUMER_GROUP: "get_consumer_group",
+    GET_CONSUMER_GROUPS: "get_consumer_groups",
+    SYNC_CONSUMER_GROUP: "sync_consumer_group",
 }
 """Commands of operation `NON_REPLICATED` with a shape in this grammar."""
 

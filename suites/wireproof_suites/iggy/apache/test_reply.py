@@ -6,7 +6,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.iggy.apache import requests
-from wireproof_kit.iggy.apache.answers import Answer, Replied, read_result
+from wireproof_kit.iggy.apache.answers import Answer, Replied, read_payload, read_result
 from wireproof_kit.iggy.apache.observe import observe
 from wireproof_kit.iggy.apache.requests import Topic
 from wireproof_kit.iggy.apache.server import ApacheServer
@@ -65,6 +65,25 @@ def test_result(apache: ApacheServer, apache_topic: Topic, kind: str, verb: str)
     result = read_result(answer)
     is_done = result is not None and not result.rejections
     return observed("result:done").on(answer) if is_done else observe(answer, framed=True)
+
+
+WITHOUT_PAYLOAD: dict[str, steps.Ask] = {
+    "delete-topic": steps.delete_topic,
+    "store-offset": steps.store_offset,
+    "delete-offset": steps.delete_offset,
+}
+
+
+@case("iggy/apache/reply/no-payload", clause="iggy.apache.reply.no-payload")
+@pytest.mark.parametrize("ask", WITHOUT_PAYLOAD.values(), ids=WITHOUT_PAYLOAD)
+def test_no_payload(apache: ApacheServer, apache_topic: Topic, ask: steps.Ask) -> Observation:
+    """Nothing stands behind the result section of a reply without a payload."""
+    steps.store(apache, apache_topic, [1])
+    answer = apache.client.ask(ask(apache, apache_topic, apache.client))
+    payload = read_payload(answer)
+    if payload is None:
+        return observe(answer, framed=True)
+    return observed("result:more" if payload else "result:done").on(answer)
 
 
 @case("iggy/apache/reply/result-rejected", clause="iggy.apache.reply.result-rejected")

@@ -5,8 +5,9 @@ from typing import cast
 from msgspec.structs import replace
 
 from wireproof_reference_impl.faults import list_faults
-from wireproof_reference_impl.iggy.apache import admission, login, replies
+from wireproof_reference_impl.iggy.apache import admission, login, replies, requests
 from wireproof_reference_impl.iggy.apache.messages import Polled
+from wireproof_reference_impl.iggy.apache.node import Node
 from wireproof_reference_impl.iggy.apache.partition import Partition
 from wireproof_reference_impl.iggy.apache.records import (
     FRAME_SIZE,
@@ -14,7 +15,8 @@ from wireproof_reference_impl.iggy.apache.records import (
     Batch,
     Head,
 )
-from wireproof_reference_impl.iggy.apache.refusals import Evicted
+from wireproof_reference_impl.iggy.apache.refusals import Denied, Evicted
+from wireproof_reference_impl.iggy.apache.session import Call
 from wireproof_reference_impl.iggy.apache.topics import Topic
 from wireproof_reference_impl.iggy.faulty.apache.polls import change_head, starting
 from wireproof_reference_impl.iggy.faulty.apache.ways import (
@@ -22,9 +24,11 @@ from wireproof_reference_impl.iggy.faulty.apache.ways import (
     condition,
     evicting,
     instead,
+    missing,
     patched,
     polled,
     record_bytes,
+    remade,
     wrong_value,
 )
 from wireproof_reference_impl.overrides import Original
@@ -32,9 +36,14 @@ from wireproof_spec.iggy.apache import evictions
 from wireproof_spec.iggy.apache.bodies.messages import PollMessages
 from wireproof_spec.iggy.apache.envelope import Envelope, PollHead, unpack_version
 from wireproof_spec.iggy.apache.header import EvictionHeader
+from wireproof_spec.iggy.apache.operations import CREATE_STREAM, GET_TOPIC
+from wireproof_spec.iggy.apache.statuses import INVALID_FORMAT
+from wireproof_spec.iggy.bodies.identifier import STRING
 from wireproof_spec.iggy.bodies.partitioning import Partitioning
 from wireproof_spec.iggy.kinds import FIRST, LAST, OFFSET, PARTITION_ID, TIMESTAMP
 
+_GAP = 1000
+_NAMED = bytes([STRING])
 _HIGH_PATCH = 1000
 _LONG = 100
 _RESERVED_AT = 52
@@ -170,6 +179,42 @@ def reserved_of_single_unchecked(original: Original, head: Head) -> None:
     """The reserved bytes of a batch of one message are not checked."""
     if head.messages > 1:
         original(head)
+
+
+@condition("message.same", polled)
+def slices_rebased(batch: Batch) -> Batch:
+    """The rest of a batch in which a poll begins has a base offset and deltas of its own."""
+    first = batch.frames[0].delta if batch.frames else 0
+    if not first:
+        return batch
+    frames = tuple(remade(frame, delta=frame.delta - first) for frame in batch.frames)
+    return replace(batch, base_offset=batch.base_offset + first, frames=frames)
+
+
+@condition("request.gaps", instead(requests, "change"))
+def gap_of_a_thousand_denied(original: Original, node: Node, call: Call) -> object:
+    """A metadata operation is denied if its number is a thousand or more above the last one."""
+    last = node.registered[call.client].request
+    if last and call.request.header.request >= last + _GAP:
+        return replies.of_denied(node, call, INVALID_FORMAT)
+    return original(node, call)
+
+
+@missing("request.unstamped", instead(requests, "check_stamp"))
+def stream_without_stamp_denied(original: Original, call: Call) -> None:
+    """A request that creates a stream is denied if it has no request checksum."""
+    header = call.request.header
+    if header.operation == CREATE_STREAM and not header.request_checksum:
+        raise Denied(INVALID_FORMAT)
+    original(call)
+
+
+@condition("reply.reads-bare", instead(requests, "read"))
+def named_topic_with_result_section(original: Original, node: Node, call: Call) -> bytes:
+    """The reply to a request for a topic by name has a result section."""
+    body: bytes = original(node, call)
+    is_one = call.request.header.code == GET_TOPIC and call.request.body[:1] == _NAMED
+    return bytes(4) + body if is_one else body
 
 
 FAULTS = list_faults(__name__)

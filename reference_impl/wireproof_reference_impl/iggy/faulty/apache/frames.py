@@ -33,7 +33,12 @@ from wireproof_spec.iggy.apache.header import (
     EvictionHeader,
     ReplyHeader,
 )
-from wireproof_spec.iggy.apache.statuses import INVALID_COMMAND, INVALID_FORMAT, OK
+from wireproof_spec.iggy.apache.statuses import (
+    INVALID_COMMAND,
+    INVALID_FORMAT,
+    OK,
+    TRANSIENT_NOT_COMMITTED,
+)
 
 _STATUS_AT, _OPERATION_AT = 216, 208
 _GETTING = (operations.GET_STREAM, operations.GET_TOPIC)
@@ -149,6 +154,20 @@ def bad_size_ends_all_connections() -> Change:
     return effect(
         around(Connection, "__init__", _note_open), around(Connection, "receive", _close_all)
     )
+
+
+_ENDED = WeakSet[Node]()
+
+
+@extra("frame.unharmed", instead(requests, "serve"))
+def unreadable_body_ends_service(original: Original, node: Node, call: Call) -> object:
+    """After a request to delete a stream that has no body, each login and change is rejected."""
+    header = call.request.header
+    if header.operation == operations.DELETE_STREAM and not call.request.body and call.session:
+        _ENDED.add(node)
+    if node not in _ENDED or header.operation == operations.NON_REPLICATED:
+        return original(node, call)
+    return replies.of_metadata(node, call, replies.rejection(TRANSIENT_NOT_COMMITTED))
 
 
 @extra("evict.shape", instead(replies, "write_eviction"))

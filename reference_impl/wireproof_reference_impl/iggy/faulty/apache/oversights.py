@@ -236,6 +236,13 @@ def refused_send_as_ok(original: Original, node: Node, body: bytes, now_us: int)
         return _NO_CONFIRMATION
 
 
+@extra("reply.no-payload", instead(offsets, "delete"))
+def deleted_offset_with_payload(original: Original, node: Node, body: bytes) -> bytes:
+    """A byte stands behind the result section of the reply to a deleted offset."""
+    payload: bytes = original(node, body)
+    return payload + b"!"
+
+
 @boundary("send.empty-payload", stored_frames)
 def empty_payload_filled(frame: Frame) -> Frame:
     """An empty payload is stored as a byte of 0."""

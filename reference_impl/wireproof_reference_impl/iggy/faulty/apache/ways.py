@@ -19,6 +19,7 @@ from wireproof_spec.iggy.apache.header import EvictionHeader, ReplyHeader
 _FAULTS = Faults("iggy.apache.")
 missing, boundary, wrong_value = _FAULTS.missing, _FAULTS.boundary, _FAULTS.wrong_value
 extra, condition, late = _FAULTS.extra, _FAULTS.condition, _FAULTS.late
+parser_fault = _FAULTS.parser_fault
 
 Reply = tuple[ReplyHeader, bytes]
 

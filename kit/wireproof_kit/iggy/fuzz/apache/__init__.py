@@ -1,0 +1,1 @@
+"""Fuzzing servers of generation apache."""
