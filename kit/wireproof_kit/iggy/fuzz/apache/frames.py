@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 
 from wireproof_kit.fuzz.case import Field, Frame
@@ -120,8 +121,7 @@ class Framing:
 
 def replace_size(header: RequestHeader, size: int) -> RequestHeader:
     """Return a header with the size of its frame."""
-    given = {name: getattr(header, name) for name in RequestHeader.__struct_fields__}
-    return RequestHeader(**{**given, "size": size})
+    return msgspec.structs.replace(header, size=size)
 
 
 def _of_header(field: Field, size: int) -> Field:
@@ -162,12 +162,16 @@ def rules_of(there: Names, which: int) -> Rules:
     return rules
 
 
+def _make_send(
+    stream: Identifier, topic: Identifier, how: Partitioning, batch: Batch
+) -> SendMessages:
+    return SendMessages(SendMetadata(stream, topic, how, len(batch.frames)), batch)
+
+
 def sends(there: Names) -> st.SearchStrategy[SendMessages]:
     """Return a strategy for sends with right checksums."""
     return st.builds(
-        lambda stream, topic, how, batch: SendMessages(
-            SendMetadata(stream, topic, how, len(batch.frames)), batch
-        ),
+        _make_send,
         _identifiers(there.stream_id, there.stream),
         _identifiers(there.topic_id, there.topic),
         _partitionings(),

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, cast
 
+import msgspec
+
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable, UsageFault
 from wireproof_kit.fuzz.campaign.session import OpenTarget
 from wireproof_kit.fuzz.case import Case
@@ -230,8 +232,7 @@ def _refuse_other_sessions(server: ApacheServer, topic: Topic) -> None:
     """
     client = server.client
     header = client.header(operations.NON_REPLICATED, code=operations.GET_STREAM)
-    other = {name: getattr(header, name) for name in RequestHeader.__struct_fields__}
-    asked = RequestHeader(**{**other, "session": _OTHER_SESSION, "client": 1})
+    asked = msgspec.structs.replace(header, session=_OTHER_SESSION, client=1)
     answer = client.ask_before(requests.frame(asked, requests.stream_body(topic.by_number[0])))
     if observe(answer).value != "ok":
         raise UsageFault(
