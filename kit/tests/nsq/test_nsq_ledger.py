@@ -320,6 +320,29 @@ def test_a_message_has_the_ext_part_if_its_topic_has(
     assert exchange.broken() == {clause: f"delivered:layout-{word}"}
 
 
+def with_wrong_length(written: bytes, body: bytes = BODY) -> bytes:
+    extend = b"\x04" + written + b'{"k":"v"}'
+    head = (1_700_000_000 * 10**9).to_bytes(8) + b"\0\1" + (7).to_bytes(8) + bytes(8)
+    return message_frame(head + extend + body)
+
+
+@pytest.mark.parametrize("written", [b"\x09\0", b"\0\x0b", b"\0\0\0\x09", b""])
+@pytest.mark.parametrize("upgraded", [False, True])
+@pytest.mark.parametrize("body", [BODY, b"no token"])
+def test_a_wrong_ext_length_is_a_breach_of_the_layout_alone(
+    exchange: Exchange, written: bytes, body: bytes, *, upgraded: bool
+) -> None:
+    topic = replace(EXT, name=PLAIN.name) if upgraded else EXT
+    if upgraded:
+        exchange.request(UPDATE_PATH, {"topic": PLAIN.name, "upgradeext": "true"})
+    conn = exchange.subscribe(topic, identity={"extend_support": True})
+    exchange.publish(topic, body)
+    exchange.receive(conn, with_wrong_length(written, body))
+
+    word = {"ext.consume.layout": "delivered:layout-wrong-ext-length"}
+    assert exchange.broken() in ((word,) if body == BODY else (word, {}))
+
+
 @pytest.mark.parametrize("extended", [False, True])
 def test_an_upgrade_leaves_the_layout_of_its_time_open(exchange: Exchange, extended: bool) -> None:
     conn = exchange.subscribe(PLAIN, identity={"extend_support": extended})

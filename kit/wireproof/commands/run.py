@@ -10,7 +10,12 @@ from typing import Literal, Unpack
 import click
 import msgspec
 
-from wireproof.commands.bundles.report import refuse_unwritable, write_report
+from wireproof.commands.bundles.report import (
+    BEGINNING,
+    refuse_overwriting,
+    refuse_unwritable,
+    write_report,
+)
 from wireproof.commands.list_cases import select, tell_contained
 from wireproof.options.config import Settings
 from wireproof.options.confirmation import confirm_found, confirm_place
@@ -61,7 +66,6 @@ REPORTS: tuple[Literal["html", "junit", "allure", "pcap"], ...] = (
     "allure",
     "pcap",
 )
-BEGINNING = b'{"kind":"header"'
 INTERRUPTED = 130
 NOT_DONE = 2
 WORST_FIRST = (INTERRUPTED, NOT_DONE, 1, 3, 0)
@@ -179,6 +183,7 @@ def judge_target(
         echo(f"wireproof: {lacking}", err=True)
         files = {kind: path for kind, path in files.items() if kind not in captures.FORMATS}
     bundle = bundle or bundle_place(options["bundle"], settings, name=name)
+    refuse_overwriting(files, [bundle])
     if named.reset is not None:
         confirm_found(settings, {"reset"})
         run_reset(named.reset)

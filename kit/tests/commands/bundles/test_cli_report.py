@@ -92,8 +92,12 @@ def test_without_allure_its_site_is_refused_with_how_to_get_it(
         (["b.jsonl", "b.jsonl", "--html", "x.html"], "expected a folder for several bundles"),
         (["b.jsonl", "--html", "b.jsonl/x.html"], "cannot be written"),
         (["b.jsonl", "--htm", "x"], "'--html'"),
-        (["b.jsonl", "--allure", "b.jsonl"], "cannot be written"),
-        (["b.jsonl", "--allure-html", "b.jsonl"], "expected a folder for the site"),
+        (["b.jsonl", "--allure", "no-bundle.txt"], "cannot be written"),
+        (["b.jsonl", "--allure-html", "no-bundle.txt"], "expected a folder for the site"),
+        (["b.jsonl", "--html", "b.jsonl"], "--html b.jsonl is the place of the bundle"),
+        (["b.jsonl", "--junit", "c.jsonl"], "--junit c.jsonl: the file there is a bundle"),
+        (["b.jsonl", "--html", "x", "--md", "./x"], "--md x is the place of --html"),
+        (["b.jsonl", "--cause", "y", "--html", "b.jsonl"], "is the place of the bundle"),
         (["b.jsonl", "--allure-html", "."], "holds something else than an Allure site"),
     ],
 )
@@ -101,8 +105,11 @@ def test_mistakes_get_one_sentence(
     arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("no-bundle.txt").write_text("hello\n")
+    kept = Path("b.jsonl").read_bytes()
+    Path("c.jsonl").write_bytes(kept)
 
     assert main(["report", *arguments]) == 2
+    assert Path("b.jsonl").read_bytes() == Path("c.jsonl").read_bytes() == kept
 
     err = capsys.readouterr().err
     assert sentence in err

@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from wireproof.options.lazy_group import Command
 from wireproof.view.output import echo
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import resolve
+from wireproof_spec.record_file import open_bundle
 
 WRITERS = {
     "html": "wireproof_reports.render.html:write",
@@ -26,6 +28,8 @@ WRITERS = {
     "pcap-all": "wireproof.view.captures:write_all",
 }
 ENDINGS = {"html": ".html", "junit": ".xml", "md": ".md", "statement": ".html", "badge": ".json"}
+BEGINNING = b'{"kind":"header"'
+"""The first bytes of a bundle, decompressed."""
 FOLDERS = ("allure", "allure-html", "pcap", "pcap-all")
 """Reports that are folders, not files."""
 
@@ -89,7 +93,9 @@ def report(bundles: tuple[Path, ...], *, cause: str | None, **files: Path | None
     asked = {name.replace("_", "-"): path for name, path in files.items() if path is not None}
     written: list[dict[str, str]] = []
     for bundle in bundles:
-        for name, out in _places(bundle, asked, many=len(bundles) > 1):
+        places = tuple(_places(bundle, asked, many=len(bundles) > 1))
+        refuse_overwriting(dict(places), [bundle])
+        for name, out in places:
             write_report(name, bundle, out)
             written.append({"format": name, "bundle": str(bundle), "file": str(out)})
     if manner().json:
@@ -112,6 +118,7 @@ def _write_cause(bundles: Sequence[Path], files: Mapping[str, Path | None], caus
     if len(bundles) > 1 or set(others) - {"--html"}:
         raise UsageFault("--cause: expected one bundle, and no report beside --html FILE")
     (bundle,) = bundles
+    refuse_overwriting({"html": files["html"]} if files["html"] else {}, [bundle])
     out = files["html"] or bundle.with_name(f"{_stem(bundle)}.{cause.replace('/', '-')}.html")
     if files["html"] is None:
         confirm_place("cause", out, bundle.parent, "--html")
@@ -130,6 +137,30 @@ def _write_cause(bundles: Sequence[Path], files: Mapping[str, Path | None], caus
 
 def _width(written: list[dict[str, str]]) -> int:
     return max(6, *(len(line["format"]) for line in written))
+
+
+def refuse_overwriting(files: Mapping[str, Path], bundles: Sequence[Path] = ()) -> None:
+    """Check that no report file is a bundle that is there or is read, nor that of another report.
+
+    Raises:
+        UsageFault: it is; a bundle is the evidence, and cannot be made again.
+    """
+    taken = {bundle.absolute().resolve(): "the bundle" for bundle in bundles}
+    for name, path in files.items():
+        place = path.absolute().resolve()
+        if place in taken:
+            raise UsageFault(f"--{name} {path} is the place of {taken[place]}; name another file")
+        if name != "bundle" and _is_bundle(path):
+            raise UsageFault(f"--{name} {path}: the file there is a bundle; name another file")
+        taken[place] = f"--{name}"
+
+
+def _is_bundle(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with suppress(OSError, EOFError, ValueError), open_bundle(path) as file:
+        return file.read(len(BEGINNING)) == BEGINNING
+    return False
 
 
 def write_report(name: str, bundle: Path, out: Path) -> None:

@@ -46,7 +46,16 @@ class Delivery:
     def has_ext(self) -> bool:
         """True if the message must have the ext part, or has it where either layout is right."""
         due = None if self.event.is_upgraded else self.by.has_ext
-        return self.layout.extend if due is None else due
+        if due is not None:
+            return due
+        # Bytes that cannot be read begin as any layout does: the header says that there is one.
+        return self.layout.extend or (self.altered and self.may_have_ext)
+
+    @property
+    def may_have_ext(self) -> bool:
+        """True if the ext part is due, or may be there, since a header was published."""
+        has_header = any(entry.content.header for entry in self.entries)
+        return self.by.has_ext is True or (self.event.is_upgraded and has_header)
 
     @property
     def is_placed(self) -> bool:
@@ -101,7 +110,13 @@ class Matcher:
         """Return True for a whole message with neither a published body nor a token of the kit."""
         is_message = any(_read(layout, event.data) for layout in due_layouts(event.by))
         has_body = bool(TOKEN.search(event.data)) or any(True for _ in self._find_all(event))
-        return is_message and not has_body
+        return is_message and not has_body and not self._ends_as_published(event)
+
+    def _ends_as_published(self, event: Delivered) -> bool:
+        """Return True if the bytes end with a published body, whatever is before it."""
+        data, topic = event.data, event.by.topic
+        ends = (data[len(data) - each :] for each in self._lengths.get(topic, ()) if each)
+        return any(self.entries.find([("body", topic, Digest.of(end))]) for end in ends)
 
     def _find_all(self, event: Delivered) -> Iterator[Delivery]:
         """Yield the deliveries that the bytes may be, in each layout in which a body fits."""

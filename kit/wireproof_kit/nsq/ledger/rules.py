@@ -38,7 +38,8 @@ def judge_body(delivery: Delivery, entry: Entry[Content]) -> Iterator[Finding]:
         wrong = _find_wrong_length(delivery, entry.content.body)
         if wrong is not None:
             difference = Difference(wrong.field, wrong.offset, wrong.expected, wrong.found)
-            yield Finding(clause, f"delivered:layout-{WRONG_LENGTH}", "", difference)
+            ext = "smart.order.ext-place" if by.is_ordered else "ext.consume.layout"
+            yield Finding(ext, f"delivered:layout-{WRONG_LENGTH}", "", difference)
             return
     if is_wrong or layout.extend != delivery.has_ext:
         yield Finding(clause, f"delivered:layout-{layout.name}")
@@ -167,7 +168,7 @@ RULES: Sequence[Rule] = (
 def _find_wrong_length(delivery: Delivery, body: Digest) -> WireError | None:
     """Return what is wrong with the ext length, if the whole body comes behind the ext data."""
     data = delivery.event.data
-    if not delivery.has_ext or Digest.of(data[len(data) - body.length :]) != body:
+    if not delivery.may_have_ext or Digest.of(data[len(data) - body.length :]) != body:
         return None
     owed = (layout for layout in due_layouts(delivery.by) if layout.extend)
     return find_wrong_length(next(owed), data, body.length)
