@@ -70,8 +70,12 @@ class Ways:
             return
         with self._lock:
             outcomes = self._ledger.conclude()
-        for outcome in sorted(outcomes, key=lambda each: (each.clause, each.way)):
-            result = self._judge(outcome, again)
+        # What many runs showed first: it confirms the same flaw on ways that a repeat may not take.
+        judged = [
+            (outcome, self._judge(outcome, again))
+            for outcome in sorted(outcomes, key=lambda each: -len(each.runs))
+        ]
+        for outcome, result in sorted(judged, key=lambda pair: (pair[0].clause, pair[0].way)):
             if result.verdict != "inconclusive":
                 is_counted = outcome.clause in selected
                 cases = tuple(outcome.cases)
@@ -115,9 +119,11 @@ class Ways:
         self, name: str, outcome: Outcome, run: JudgedRun, kept: JudgedRun, again: ExchangeAgain
     ) -> JudgedRuns:
         """Repeat a breach that one run of one case alone has shown."""
+        cause = outcome.clause, run.seen.value
+        if len(outcome.runs) >= RUNS:
+            self._confirmed.setdefault(cause, name)
         if len(outcome.runs) > 1:
             return JudgedRuns(run, alike=min(len(outcome.runs), RUNS))
-        cause = outcome.clause, run.seen.value
         if by := self._confirmed.get(cause):
             return JudgedRuns(run, confirmed_by=by)
         seen = [self._sees_again(outcome, case, again) for case in outcome.cases[:1] * (RUNS - 1)]
