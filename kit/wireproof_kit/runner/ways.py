@@ -70,7 +70,7 @@ class Ways:
             return
         with self._lock:
             outcomes = self._ledger.conclude()
-        # What many runs showed first: it confirms the same flaw on ways that a repeat may not take.
+        # First what many runs showed: it confirms the same flaw on ways that no repeat may take.
         judged = [
             (outcome, self._judge(outcome, again))
             for outcome in sorted(outcomes, key=lambda each: -len(each.runs))
