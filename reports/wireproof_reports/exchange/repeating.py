@@ -20,6 +20,8 @@ SENT = frozenset({"send", "request"})
 """Kinds of the steps that are sent to a target."""
 _LOGINS = frozenset({"tls", "auth_env"})
 """Options whose files and secrets a bundle does not hold; a replay asks for them."""
+_FIRST_IN = re.compile(r"first in (\S+)$")
+"""How the note of a way ends: with the case that showed it first."""
 
 
 def way_again(case: CaseRecord, target: TargetRecord) -> Way:
@@ -27,13 +29,15 @@ def way_again(case: CaseRecord, target: TargetRecord) -> Way:
 
     ``wireproof replay`` refuses what it cannot send, so a case is run again where nothing was
     sent, or the case did more than its record holds, or the target has no single address, or is
-    reached by what the bundle does not hold. Traffic of a proxy, and what a way of messages shows,
-    is judged again as recorded.
+    reached by what the bundle does not hold. Of a way of messages the case that showed it first is
+    run again. Traffic of a proxy is judged again as recorded.
     """
-    if target.is_traffic() or is_way(case.case):
+    if target.is_traffic() or (is_way(case.case) and not _FIRST_IN.search(case.note)):
         return "judge"
     if target.is_client():
         return "client"
+    if is_way(case.case):
+        return "run"
     if case.hazard:
         return "hazardous"
     sendable, beyond_record = _replayable(target.protocol, target.url, target.given)
@@ -78,7 +82,9 @@ def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> 
 def run_again(case: CaseRecord, header: HeaderRecord) -> str:
     """Return the command that runs one case again, with the options of the recorded run.
 
-    The case stands in the place of what the run selected, which would all run again beside it.
+    The case stands in the place of what the run selected, which would all run again beside it. In
+    place of a way of messages stands the case that showed it first, and the clause: without it,
+    the way would be shown, but not counted.
     """
     target, words = _target_words(header.target), _command_words(header)
     options: list[str] = []
@@ -90,7 +96,9 @@ def run_again(case: CaseRecord, header: HeaderRecord) -> str:
         options = options[:at] + options[at + 2 :]
     if case.hazard and not header.target.is_client() and "--hazardous" not in options:
         options = [*options, "--hazardous"]
-    return " ".join(map(quote, [*target, case.case, *options]))
+    first = _FIRST_IN.search(case.note) if is_way(case.case) else None
+    chosen = [first[1], case.clause] if first is not None else [case.case]
+    return " ".join(map(quote, [*target, *chosen, *options]))
 
 
 def _command_words(header: HeaderRecord) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from wireproof_reports.exchange.repeating import way_again
 from wireproof_reports.pipeline import target
+from wireproof_spec.clauses.catalogue import is_way
 from wireproof_spec.clauses.cause import cause_key
 from wireproof_spec.deviation_record import DeviationRecord
 from wireproof_spec.fuzz_record import CampaignRecord, FindingRecord
@@ -98,7 +99,8 @@ def result_row(record: CaseRecord, role: str, judged: TargetRecord) -> Row:
         "deviation_expired": bool(deviation and deviation.expired),
         "origin": record.origin,
         "role": role,
-        "again": way_again(record, judged),
+        # A page of a history has no note, which names the case to run in place of a way.
+        "again": "judge" if is_way(record.case) else way_again(record, judged),
     }
 
 
