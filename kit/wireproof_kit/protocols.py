@@ -227,6 +227,8 @@ def suggest_url(text: str) -> str:
     """Return the URL that a user may have meant with a text that is none; else empty text."""
     scheme, colon, rest = text.partition(":")
     address = rest.lstrip("/")
+    if text.partition("//")[0] in known_protocols():  # such as nsq//127.0.0.1:4150
+        scheme, _, address = text.partition("//")
     if scheme in known_protocols():
         return f"{scheme}://{address}" if address else kit_part(scheme).example
     return url_of(text.lstrip("/")) if colon else ""

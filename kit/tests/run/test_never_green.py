@@ -41,7 +41,7 @@ SAYS = {
     "closes-at-once": "does not answer IDENTIFY (seen: the connection closed without an answer)",
     "resets-at-once": "does not answer IDENTIFY (seen: the connection closed without an answer)",
     "refuses-everything": "does not answer IDENTIFY (seen: error E_INVALID)",
-    "http": "does not speak NSQ",
+    "http": "answers in HTTP",
     "garbage": "answers IDENTIFY with 2,048 bytes that do not complete a frame",
     "endless-garbage": "does not speak NSQ",
     "endless-frame": "does not speak NSQ",

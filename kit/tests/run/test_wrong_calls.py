@@ -23,6 +23,7 @@ DEAD = "nsq://127.0.0.1:1"
         ([""], "the broker URL is empty"),
         ([" ", "ext"], "the broker URL is empty"),
         (["127.0.0.1:4150"], "did you mean nsq://127.0.0.1:4150?"),
+        (["nsq//127.0.0.1:4150"], "did you mean nsq://127.0.0.1:4150?"),
         (["nsq://a:1", "--reference"], "expected either a URL or --reference"),
         (["--reference", "--http", "a:1"], "--reference brings its own addresses"),
         (["--reference", "--bundle", "notes.txt"], "is there and is no bundle"),

@@ -17,6 +17,8 @@ from wireproof_kit.runner.patience import PUSH, Patience
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.transcript import Transcript
 
+HTTP_AS_SIZES = {str(int.from_bytes(each, "big")) for each in (b"HTTP", b"<!DO", b"<htm")}
+"""What the first bytes of an answer in HTTP, or of a page without a head, are as a size."""
 GREETING_SECONDS = 4.0
 OPEN = Login()
 
@@ -49,6 +51,10 @@ def greet(address: Address, *, seconds: float | None = None, login: Login = OPEN
     name = f"nsq://{address[0]}:{address[1]}"
     if isinstance(answer, Silent):
         raise TargetSilent(f"{name} accepts connections but {answer.describe('IDENTIFY')}")
+    if isinstance(answer, Nonsense) and answer.fault.found in HTTP_AS_SIZES:
+        raise TargetSilent(
+            f"{name} answers in HTTP: give the port of the TCP protocol, and this one as --http"
+        )
     if isinstance(answer, Nonsense):
         raise TargetSilent(f"{name} does not speak NSQ: {answer.fault}")
     seen = observe(answer).describe()
