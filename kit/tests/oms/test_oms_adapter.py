@@ -44,7 +44,7 @@ BROKEN = {
     ),
     "unknown": (
         "if op not in OPERATIONS: return write({'id': id, 'ok': {}})",
-        "expected unsupported",
+        'expected the answer "unsupported"',
     ),
 }
 
