@@ -46,6 +46,8 @@ from wireproof_spec.driver.lines import request_line
 
 MOST_CONNECTIONS = 512
 LAST_OUTPUT_S = 0.5
+LOOK_S = 0.05
+"""Seconds between looks for the end of a client whose output has ended: no selector tells it."""
 LAST_BYTES = 3
 """How many bytes of what is glued together come by themselves: they are fewer than any frame."""
 
@@ -111,7 +113,8 @@ class Stage:
                 self._measure()
                 self._note(KIT, f"{EXPIRED}: {limits.course if has_begun else limits.start:g} s")
                 return
-            self._run_once(min([deadline, *(at for at, _, _ in self._timers[:1])]) - now)
+            due = min([deadline, *(at for at, _, _ in self._timers[:1])]) - now
+            self._run_once(due if self._output.streams_open else min(due, LOOK_S))
             if not has_begun and self._has_begun():
                 has_begun, deadline = True, time.monotonic() + limits.course
                 # A client that gives up within half a second waits longer for a processor while it
