@@ -6,7 +6,8 @@ import msgspec
 import pytest
 from fake_session import FakeSession, instance
 from small_law import CLAUSE, bench
-from test_engine import case, engine, scripted, waiting_for_a_push
+from test_engine import case, engine, scripted
+from test_engine_hurry import waiting_for_a_push
 
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import PUSH, SHORTEST_S, Patience
