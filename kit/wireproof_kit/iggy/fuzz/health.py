@@ -106,7 +106,7 @@ class _Due:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
     """The response to a request, or None; `violated` is the rule if it is missing or wrong."""
 
     answer: Answer | None
@@ -182,7 +182,7 @@ class Bystanders(Health):
 
     def _poll_last(
         self, topic: Topic, is_due: Callable[[tuple[Message, ...] | None], bool]
-    ) -> "_Asked":
+    ) -> Asked:
         """Poll the last message of a topic until it is the one due, or patience ends.
 
         A server may show a message a moment after its request was answered, refuse to poll a
@@ -322,14 +322,14 @@ class Bystanders(Health):
             wait([client], deadline)
         return client.answers.pop(0) if client.answers else None
 
-    def _request_anew(self, request: bytes) -> "_Asked":
+    def _request_anew(self, request: bytes) -> Asked:
         """Send a request on a new connection, and close that."""
         fresh = self._connect()
         try:
             said = self._request(fresh, request)
         finally:
             fresh.close()
-        return _Asked(said, ROUND_TRIP if said or fresh.ended or fresh.fault else HUNG)
+        return Asked(said, ROUND_TRIP if said or fresh.ended or fresh.fault else HUNG)
 
     def _poll_watched(self, client: CaseConnection) -> tuple[Message, ...]:
         """Poll the watched topic for new messages; return none when the response is invalid."""

@@ -25,7 +25,7 @@ from wireproof_kit.iggy.apache.requests import Polling, Topic
 from wireproof_kit.iggy.apache.server import Access
 from wireproof_kit.iggy.fuzz.answers import OK_KIND
 from wireproof_kit.iggy.fuzz.apache.answers import AnswerReader, body, fingerprint
-from wireproof_kit.iggy.fuzz.health import ATTENTIVE
+from wireproof_kit.iggy.fuzz.health import ATTENTIVE, Asked
 from wireproof_kit.runner.patience import ANSWER, Patience, machine_load
 from wireproof_kit.wire.address import Address
 from wireproof_kit.wire.transcript import Transcript
@@ -70,14 +70,6 @@ class CaseLogin:
             seen = login.observe_login(envelope, answer).value
             raise ArrangementFailed(f"the login was answered {seen}")
         return LoggedIn(sock, opening, steps=transcript.steps())
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The answer to a request, or None; `violated` is the rule if it is missing or wrong."""
-
-    answer: Answer | None
-    violated: str
 
 
 @dataclass(slots=True)
